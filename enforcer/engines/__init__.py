@@ -1,0 +1,99 @@
+"""The seam between the envelope and the grammars inside a call.
+
+Owns: the protocol that every argument engine implements, and the choice of one
+by name. Must not know: any engine's package (each has one module of its own,
+imported only when chosen), the envelope, tools or requests.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from enforcer.errors import UnknownEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+_MODULES = {
+    "llguidance": "enforcer.engines.llguidance",
+    "xgrammar": "enforcer.engines.xgrammar",
+    "outlines-core": "enforcer.engines.outlines_core",
+}
+ENGINES = tuple(_MODULES)
+
+
+class ArgumentMatcher(Protocol):
+    """The state of one argument text. Control ids are never legal in it."""
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        """Write the mask of the ids that may come next.
+
+        Args:
+            row: int32, shape `(ceil(vocabulary.size / 32),)`, contiguous; every word is
+                overwritten. Bit `i % 32` of word `i // 32` is id `i`.
+
+        """
+        ...
+
+    def accept(self, token_id: int) -> bool:
+        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        ...
+
+    def rollback(self, count: int) -> None:
+        """Take back the last `count` accepted ids."""
+        ...
+
+    def is_accepting(self) -> bool:
+        """Tell whether the text so far is complete."""
+        ...
+
+
+class CompiledGrammar(Protocol):
+    """A grammar compiled for one vocabulary; immutable, shared across requests and threads."""
+
+    def matcher(self) -> ArgumentMatcher:
+        """Start a new text; cheap (tens of microseconds)."""
+        ...
+
+
+class ArgumentEngine(Protocol):
+    """Compiles argument grammars for one vocabulary."""
+
+    @property
+    def name(self) -> str:
+        """The name by which `load` finds it."""
+        ...
+
+    def check(self, grammar: ArgumentGrammar) -> None:
+        """Raise `UnsupportedSchema` if `compile` would; as cheap as the engine allows."""
+        ...
+
+    def compile(self, grammar: ArgumentGrammar) -> CompiledGrammar:
+        """Compile; raises `UnsupportedSchema` for what this engine cannot do exactly."""
+        ...
+
+
+def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
+    """Build the engine of that name for a vocabulary.
+
+    Raises:
+        UnknownEngine: no such engine, or its package is not installed.
+
+    """
+    if name not in _MODULES:
+        raise UnknownEngine(f"unknown engine {name!r}; choose one of {', '.join(ENGINES)}")
+    try:
+        build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build
+    except ModuleNotFoundError as error:
+        raise UnknownEngine(
+            f"engine {name!r} needs the package {error.name!r}: "
+            f"pip install 'kimi-enforcer[{name.removesuffix('-core')}]'"
+        ) from error
+    return build(vocabulary)

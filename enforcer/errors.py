@@ -1,0 +1,116 @@
+"""The errors this library raises.
+
+Owns: the one root exception and its leaves. Each leaf says who is at fault
+(its class), where (`path`, a `$.`-path into what the caller passed) and what to
+do (its message). Must not know: anything else of the library.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class EnforcerError(Exception):
+    """Root of everything that this library raises on purpose."""
+
+
+class ConfigurationError(EnforcerError):
+    """The operator's fault: dialect, engine, vocabulary, settings or host version."""
+
+
+class UnknownDialect(ConfigurationError):  # noqa: N818 - named for what is wrong, as in `referencing`
+    """No dialect of that name, or its file is not a valid dialect."""
+
+
+class UnknownEngine(ConfigurationError):  # noqa: N818
+    """No argument engine of that name, or its package is not installed."""
+
+
+class InvalidVocabulary(ConfigurationError):  # noqa: N818
+    """The tokenizer lacks the dialect's control tokens, or cannot be read exactly."""
+
+
+class UnsupportedHost(ConfigurationError):  # noqa: N818
+    """The installed vLLM is not a version this library was tested on."""
+
+
+class RequestError(EnforcerError):
+    """The client's fault; `path` leads to the offending part of the request.
+
+    Attributes:
+        path: `$.`-path into the request, for example `$.tools[2].function.name`.
+        reason: what is wrong and what to do, without the path.
+
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.reason} (at `{self.path}`)"
+
+
+class InvalidTools(RequestError):  # noqa: N818
+    """The tools, the tool choice or the messages are not what a chat request carries."""
+
+
+class IllegalPrefix(RequestError):  # noqa: N818
+    """The prompt ends inside a turn that the request's tools do not allow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing in a schema that cannot be enforced exactly.
+
+    Attributes:
+        path: `$.`-path from the schema's root.
+        keyword: the offending keyword; empty where no single one is to blame.
+        reason: what cannot be enforced, and what the author can write instead.
+
+    """
+
+    path: str
+    keyword: str
+    reason: str
+
+    def __str__(self) -> str:
+        where = f"at `{self.path}`" + (f", keyword `{self.keyword}`" if self.keyword else "")
+        return f"{self.reason} ({where})"
+
+
+class SchemaError(RequestError):
+    """A schema cannot be compiled; `problems` lists every offender, the first one leads.
+
+    Attributes:
+        problems: all offenders found, in document order; never empty.
+        keyword: the first offender's keyword.
+
+    """
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        first = problems[0]
+        super().__init__(first.path, first.reason)
+        self.args = (problems,)
+        self.problems = problems
+        self.keyword = first.keyword
+
+    def __str__(self) -> str:
+        return "; ".join(str(problem) for problem in self.problems)
+
+
+class InvalidSchema(SchemaError):  # noqa: N818
+    """What was passed as a schema is not a JSON Schema."""
+
+
+class UnsupportedSchema(SchemaError):  # noqa: N818
+    """The schema is valid, but cannot be enforced exactly."""
+
+
+class UnsatisfiableSchema(UnsupportedSchema):  # noqa: N818
+    """No JSON value fits the schema, so a call could never be completed."""
+
+
+class SchemaLimit(UnsupportedSchema):  # noqa: N818
+    """The schema is over a configured limit (depth, nodes, size, time)."""

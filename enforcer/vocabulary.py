@@ -1,0 +1,320 @@
+"""What the ids of a tokenizer stand for: bytes of text, or a control token.
+
+Owns: reading tokenizers (tiktoken files, Hugging Face's fast and slow classes)
+into one frozen table. Must not know: dialects, grammars, hosts. It imports no
+tokenizer package before one of the constructors is called.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from bisect import bisect_left
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enforcer.errors import InvalidVocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
+
+    import numpy.typing as npt
+
+# Kimi's split pattern, from the tokenizer class beside the model's weights.
+_KIMI_PATTERN = "|".join(
+    (
+        r"[\p{Han}]+",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+_KIMI_CONTROL_BLOCK = 256  # added ids that follow the byte-pair ranks
+_WORD = 32  # bits a mask word
+
+
+class Vocabulary:
+    """A frozen table from ids to bytes, with the control ids kept apart.
+
+    Build it with `from_tiktoken` or `from_transformers`; the constructor takes
+    what those have read.
+
+    Args:
+        tokens: the bytes of each id in order; `b""` for an id that stands for nothing.
+            A control id has its name's bytes here, which never count as text.
+        controls: name to id of every control token, flagged "special" or not.
+        encode: splits text into ids, never into a control id. Its result is checked
+            against the text; where it differs (a tokenizer that adds a prefix space,
+            say), the longest matching token is taken step by step instead.
+
+    Raises:
+        InvalidVocabulary: a single byte that no id stands for, or an id out of range.
+
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[bytes],
+        controls: Mapping[str, int],
+        encode: Callable[[str], list[int]] | None = None,
+    ) -> None:
+        self._tokens = tuple(tokens)
+        self._controls = dict(controls)
+        self._encode = encode
+        self.control_ids = frozenset(self._controls.values())
+        if outside := [i for i in self.control_ids if not 0 <= i < len(self._tokens)]:
+            raise InvalidVocabulary(f"control ids outside the vocabulary: {sorted(outside)[:5]}")
+
+    def __repr__(self) -> str:
+        return f"Vocabulary(size={self.size}, controls={len(self._controls)})"
+
+    @property
+    def size(self) -> int:
+        """Number of ids, control ids and holes included."""
+        return len(self._tokens)
+
+    @property
+    def words(self) -> int:
+        """Number of int32 words in one mask row: `ceil(size / 32)`."""
+        return -(-self.size // _WORD)
+
+    @property
+    def controls(self) -> Mapping[str, int]:
+        """Name to id of every control token."""
+        return dict(self._controls)
+
+    def control(self, name: str) -> int:
+        """Id of a control token.
+
+        Raises:
+            InvalidVocabulary: the tokenizer has no control token of that name.
+
+        """
+        try:
+            return self._controls[name]
+        except KeyError:
+            raise InvalidVocabulary(
+                f"the tokenizer has no control token {name!r}; "
+                "is this the tokenizer of a Kimi model, and the right dialect for it?"
+            ) from None
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Bytes of an id; the name's bytes for a control id, `b""` for an unused id."""
+        return self._tokens[token_id]
+
+    def encode(self, text: str) -> list[int]:
+        """Split text into ids whose bytes are exactly the text's; never a control id."""
+        data = text.encode()
+        if self._encode is not None:
+            ids = self._encode(text)
+            if self.control_ids.isdisjoint(ids) and self.decode(ids) == data:
+                return ids
+        return self._encode_greedily(data)
+
+    def decode(self, ids: Iterable[int]) -> bytes:
+        """Concatenate the bytes of the ids."""
+        return b"".join([self._tokens[i] for i in ids])
+
+    @cached_property
+    def text_row(self) -> npt.NDArray[np.int32]:
+        """Mask row (int32, shape `(words,)`, read-only) of every id that is text."""
+        row = self.row(i for i, data in enumerate(self._tokens) if data)
+        row &= ~self.row(self.control_ids)
+        row.setflags(write=False)
+        return row
+
+    def row(self, ids: Iterable[int]) -> npt.NDArray[np.int32]:
+        """Build a mask row (int32, shape `(words,)`) with the bits of these ids set."""
+        bits = np.zeros(self.words * _WORD, dtype=np.uint8)
+        bits[np.fromiter(ids, dtype=np.int64)] = 1
+        return np.packbits(bits, bitorder="little").view(np.int32)
+
+    @cached_property
+    def sorted_text(self) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
+        """Text tokens in the order of their bytes, and their ids in that order."""
+        pairs = sorted(
+            (data, i)
+            for i, data in enumerate(self._tokens)
+            if data and i not in self.control_ids
+        )
+        return tuple(data for data, _ in pairs), tuple(i for _, i in pairs)
+
+    def _encode_greedily(self, data: bytes) -> list[int]:
+        keys, ids = self.sorted_text
+        longest = max(map(len, keys), default=0)
+        out: list[int] = []
+        start = 0
+        while start < len(data):
+            for end in range(min(len(data), start + longest), start, -1):
+                piece = data[start:end]
+                at = bisect_left(keys, piece)
+                if at < len(keys) and keys[at] == piece:
+                    out.append(ids[at])
+                    start = end
+                    break
+            else:
+                raise InvalidVocabulary(f"no id stands for the byte {data[start]:#04x}")
+        return out
+
+    @classmethod
+    def from_tiktoken(
+        cls, ranks: str | PathLike[str], config: str | PathLike[str]
+    ) -> Vocabulary:
+        """Read Kimi's tokenizer from its two files.
+
+        Args:
+            ranks: `tiktoken.model`: a line a token, base64 of its bytes, a space, its rank.
+            config: `tokenizer_config.json`, whose `added_tokens_decoder` names control ids.
+
+        Raises:
+            InvalidVocabulary: a file is missing or not of that form.
+
+        """
+        try:
+            table = _read_ranks(Path(ranks))
+            named = json.loads(Path(config).read_text(encoding="utf-8"))["added_tokens_decoder"]
+            names = {int(i): str(entry["content"]) for i, entry in named.items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidVocabulary(f"cannot read the tokenizer: {error}") from error
+        first = len(table)
+        block = range(first, max(first + _KIMI_CONTROL_BLOCK, max(names, default=0) + 1))
+        controls = {names.get(i, f"<|reserved_token_{i}|>"): i for i in block}
+        import tiktoken
+
+        encoding = tiktoken.Encoding(
+            "kimi", pat_str=_KIMI_PATTERN, mergeable_ranks=table, special_tokens={}
+        )
+        return cls._from_encoding(encoding, table, controls)
+
+    @classmethod
+    def _from_encoding(
+        cls, encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]
+    ) -> Vocabulary:
+        size = max(max(table.values()), *controls.values()) + 1
+        tokens = [b""] * size
+        for data, i in table.items():
+            tokens[i] = data
+        for name, i in controls.items():
+            tokens[i] = name.encode()
+        return cls(tokens, controls, encoding.encode_ordinary)
+
+    @classmethod
+    def from_transformers(cls, tokenizer: Any) -> Vocabulary:
+        """Read a tokenizer of transformers, exactly or not at all.
+
+        Understood: fast tokenizers with byte-level BPE or byte fallback, and slow
+        ones that wrap a `tiktoken.Encoding`, as Kimi's own class does.
+
+        Every added token is a control token, whatever its `special` flag says
+        (Kimi's tool markers are not flagged), except runs of white space.
+
+        Raises:
+            InvalidVocabulary: a tokenizer of another kind.
+
+        """
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is not None:
+            return cls._from_fast(json.loads(backend.to_str()))
+        encoding = getattr(tokenizer, "model", None)
+        if hasattr(encoding, "encode_ordinary") and hasattr(encoding, "_mergeable_ranks"):
+            named = {str(token): i for i, token in tokenizer.added_tokens_decoder.items()}
+            return cls._from_encoding(
+                encoding,
+                encoding._mergeable_ranks,  # noqa: SLF001 - tiktoken has no public accessor
+                {**encoding._special_tokens, **named},  # noqa: SLF001 - likewise
+            )
+        raise InvalidVocabulary(
+            f"cannot read the bytes behind a {type(tokenizer).__name__}: neither a fast "
+            "tokenizer nor one that wraps tiktoken"
+        )
+
+    @classmethod
+    def _from_fast(cls, spec: dict[str, Any]) -> Vocabulary:
+        model = spec["model"]
+        if not isinstance(model.get("vocab"), dict):
+            raise InvalidVocabulary(
+                f"cannot read the bytes behind a {model.get('type')} model: "
+                "byte-level BPE or byte fallback is needed"
+            )
+        added: list[dict[str, Any]] = spec.get("added_tokens") or []
+        if _uses(spec, "ByteLevel"):
+            to_bytes = _byte_level()
+        elif model.get("byte_fallback"):
+            to_bytes = _byte_fallback
+        else:
+            raise InvalidVocabulary("the tokenizer is neither byte-level nor has a byte fallback")
+        vocab: dict[str, int] = model["vocab"]
+        size = max([*vocab.values(), *(token["id"] for token in added)]) + 1
+        tokens = [b""] * size
+        controls: dict[str, int] = {}
+        for token in added:
+            content = token["content"]
+            tokens[token["id"]] = content.encode()
+            if token["special"] or not content.isspace():
+                controls[content] = token["id"]
+        taken = {token["id"] for token in added}
+        for text, i in vocab.items():
+            if i not in taken:
+                tokens[i] = to_bytes(text)
+        import tokenizers
+
+        # Without its added tokens the tokenizer cannot turn spelled-out markers into ids.
+        bare = tokenizers.Tokenizer.from_str(
+            json.dumps({**spec, "added_tokens": [], "post_processor": None})
+        )
+        return cls(
+            tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids
+        )
+
+
+def _read_ranks(path: Path) -> dict[bytes, int]:
+    table = {}
+    for line in path.read_bytes().splitlines():
+        if line:
+            data, rank = line.split()
+            table[base64.b64decode(data, validate=True)] = int(rank)
+    if sorted(table.values()) != list(range(len(table))):
+        raise ValueError(f"{path.name}: the ranks are not 0, 1, 2, …")
+    return table
+
+
+def _uses(spec: Any, kind: str) -> bool:
+    """Tell whether a pre-tokenizer or decoder of that type stands anywhere in the file."""
+    if isinstance(spec, dict):
+        return spec.get("type") == kind or any(
+            _uses(spec.get(key), kind)
+            for key in ("pre_tokenizer", "decoder", "pretokenizers", "decoders")
+        )
+    return isinstance(spec, list) and any(_uses(item, kind) for item in spec)
+
+
+def _byte_level() -> Callable[[str], bytes]:
+    """Inverse of GPT-2's printable alphabet for the 256 bytes."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    table = {chr(byte): byte for byte in printable}
+    others = (byte for byte in range(256) if byte not in set(printable))
+    table.update({chr(256 + n): byte for n, byte in enumerate(others)})
+
+    def to_bytes(text: str) -> bytes:
+        try:
+            return bytes([table[char] for char in text])
+        except KeyError as error:
+            raise InvalidVocabulary(f"not a byte-level token: {text!r}") from error
+
+    return to_bytes
+
+
+def _byte_fallback(text: str) -> bytes:
+    if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # noqa: PLR2004
+        return bytes([int(text[3:5], 16)])
+    return text.replace("▁", " ").encode()
