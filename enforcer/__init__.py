@@ -1,0 +1,55 @@
+"""Constrains the tool calls of Kimi models: nothing undeclared, nothing off schema.
+
+`import enforcer` loads neither torch nor vllm; hosts have modules of their own
+(`enforcer.vllm`, `enforcer.hf`).
+"""
+
+from enforcer.api import Enforcer, Options
+from enforcer.errors import (
+    ConfigurationError,
+    EnforcerError,
+    IllegalPrefix,
+    InvalidSchema,
+    InvalidTools,
+    InvalidVocabulary,
+    Problem,
+    RequestError,
+    SchemaLimit,
+    UnknownDialect,
+    UnknownEngine,
+    UnsatisfiableSchema,
+    UnsupportedHost,
+    UnsupportedSchema,
+)
+from enforcer.matcher import Matcher
+from enforcer.parser import Call, Parser, Turn
+from enforcer.schema import Limits, OnUnsupported
+from enforcer.spec import extra_body
+from enforcer.vocabulary import Vocabulary
+
+__all__ = [
+    "Call",
+    "ConfigurationError",
+    "Enforcer",
+    "EnforcerError",
+    "IllegalPrefix",
+    "InvalidSchema",
+    "InvalidTools",
+    "InvalidVocabulary",
+    "Limits",
+    "Matcher",
+    "OnUnsupported",
+    "Options",
+    "Parser",
+    "Problem",
+    "RequestError",
+    "SchemaLimit",
+    "Turn",
+    "UnknownDialect",
+    "UnknownEngine",
+    "UnsatisfiableSchema",
+    "UnsupportedHost",
+    "UnsupportedSchema",
+    "Vocabulary",
+    "extra_body",
+]

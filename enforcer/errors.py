@@ -7,7 +7,8 @@ do (its message). Must not know: anything else of the library.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 class EnforcerError(Exception):
@@ -96,6 +97,12 @@ class SchemaError(RequestError):
         self.problems = problems
         self.keyword = first.keyword
 
+    def under(self, path: str) -> Self:
+        """Give the same error with `path` in place of the schema's root `$`."""
+        return type(self)(
+            tuple(replace(p, path=path + p.path.removeprefix("$")) for p in self.problems)
+        )
+
     def __str__(self) -> str:
         return "; ".join(str(problem) for problem in self.problems)
 
@@ -108,9 +115,9 @@ class UnsupportedSchema(SchemaError):  # noqa: N818
     """The schema is valid, but cannot be enforced exactly."""
 
 
-class UnsatisfiableSchema(UnsupportedSchema):  # noqa: N818
+class UnsatisfiableSchema(UnsupportedSchema):
     """No JSON value fits the schema, so a call could never be completed."""
 
 
-class SchemaLimit(UnsupportedSchema):  # noqa: N818
+class SchemaLimit(UnsupportedSchema):
     """The schema is over a configured limit (depth, nodes, size, time)."""

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Kimi's split pattern, from the tokenizer class beside the model's weights.
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+_CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 _KIMI_PATTERN = "|".join(
     (
         r"[\p{Han}]+",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
-        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
-        r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}?",
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}?",
         r"\p{N}{1,3}",
         r" ?[^\s\p{L}\p{N}]+[\r\n]*",
         r"\s*[\r\n]+",
@@ -143,9 +144,7 @@ class Vocabulary:
     def sorted_text(self) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
         """Text tokens in the order of their bytes, and their ids in that order."""
         pairs = sorted(
-            (data, i)
-            for i, data in enumerate(self._tokens)
-            if data and i not in self.control_ids
+            (data, i) for i, data in enumerate(self._tokens) if data and i not in self.control_ids
         )
         return tuple(data for data, _ in pairs), tuple(i for _, i in pairs)
 
@@ -167,9 +166,7 @@ class Vocabulary:
         return out
 
     @classmethod
-    def from_tiktoken(
-        cls, ranks: str | PathLike[str], config: str | PathLike[str]
-    ) -> Vocabulary:
+    def from_tiktoken(cls, ranks: str | PathLike[str], config: str | PathLike[str]) -> Vocabulary:
         """Read Kimi's tokenizer from its two files.
 
         Args:
@@ -200,7 +197,7 @@ class Vocabulary:
     def _from_encoding(
         cls, encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]
     ) -> Vocabulary:
-        size = max(max(table.values()), *controls.values()) + 1
+        size = max(*table.values(), *controls.values()) + 1
         tokens = [b""] * size
         for data, i in table.items():
             tokens[i] = data
@@ -225,7 +222,7 @@ class Vocabulary:
         backend = getattr(tokenizer, "backend_tokenizer", None)
         if backend is not None:
             return cls._from_fast(json.loads(backend.to_str()))
-        encoding = getattr(tokenizer, "model", None)
+        encoding: Any = getattr(tokenizer, "model", None)
         if hasattr(encoding, "encode_ordinary") and hasattr(encoding, "_mergeable_ranks"):
             named = {str(token): i for i, token in tokenizer.added_tokens_decoder.items()}
             return cls._from_encoding(
@@ -272,9 +269,7 @@ class Vocabulary:
         bare = tokenizers.Tokenizer.from_str(
             json.dumps({**spec, "added_tokens": [], "post_processor": None})
         )
-        return cls(
-            tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids
-        )
+        return cls(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
 
 
 def _read_ranks(path: Path) -> dict[bytes, int]:

@@ -1,0 +1,167 @@
+"""The library's front door: one object per served model, one matcher per turn.
+
+Owns: wiring a vocabulary, a dialect and an engine together, and the cache of
+compiled grammars. Must not know: hosts.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from enforcer import dialect as dialects
+from enforcer import engines, history
+from enforcer import tools as tools_
+from enforcer.envelope import Envelope, Table
+from enforcer.errors import SchemaError
+from enforcer.matcher import Matcher
+from enforcer.parser import Parser, Turn
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.tools import ToolSet
+    from enforcer.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of an `Enforcer`; every one has a default that suits production.
+
+    Attributes:
+        on_unsupported: refuse a schema that cannot be enforced exactly, or relax it.
+        limits: bounds on schemas.
+        max_calls: how many calls a turn may have; ends loops of calls.
+        preamble_ids: how many ids of text may precede a demanded call, outside a think.
+        cached_grammars: how many compiled grammars are kept, the least recently used go.
+
+    """
+
+    on_unsupported: OnUnsupported = OnUnsupported.REFUSE
+    limits: Limits = field(default_factory=Limits)
+    max_calls: int = 128
+    preamble_ids: int = 64
+    cached_grammars: int = 4096
+
+
+class Enforcer:
+    """Compiles what requests declare, for one vocabulary, dialect and engine.
+
+    Thread-safe; build one for each served model and keep it.
+
+    Raises:
+        UnknownDialect: no dialect of that name.
+        UnknownEngine: no engine of that name, or its package is not installed.
+        InvalidVocabulary: the tokenizer lacks the dialect's control tokens.
+
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        dialect: str = "kimi_k2",
+        engine: str = "llguidance",
+        options: Options | None = None,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.dialect = dialects.load(dialect)
+        self.table = Table(self.dialect, vocabulary)
+        self.engine = engines.load(engine, vocabulary)
+        self.options = options or Options()
+        keep = self.options.cached_grammars
+        self._checked = lru_cache(keep)(self._check)
+        self._compiled = lru_cache(keep)(self._compile)
+
+    def matcher(
+        self,
+        tools: object,
+        tool_choice: object = "auto",
+        parallel_tool_calls: object = True,  # noqa: FBT002 - the request's own field
+        messages: object = None,
+        prompt_ids: Sequence[int] | None = None,
+    ) -> Matcher:
+        """Start the turn that answers a chat request.
+
+        Args:
+            tools, tool_choice, parallel_tool_calls: as the request carries them.
+            messages: the dialog so far; its calls are counted, so that the next index
+                continues the dialog's counter.
+            prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
+                inside a think. None means a turn that starts in content.
+
+        Raises:
+            InvalidTools: a field is not what a chat request carries.
+            UnsupportedSchema: a tool's schema cannot be enforced exactly.
+            InvalidSchema: a tool's schema is not one.
+            IllegalPrefix: the prompt has begun a turn that the tools do not allow.
+
+        """
+        if tool_choice == "auto" and not tools:
+            tool_choice = None
+        toolset = tools_.parse(tools, tool_choice, parallel_tool_calls)
+        self.check(toolset)
+        return self.start(toolset, history.count_calls(messages), prompt_ids)
+
+    def check(self, toolset: ToolSet) -> None:
+        """Refuse a tool set any of whose schemas cannot be enforced.
+
+        Every declared tool is checked, also those that the tool choice leaves out.
+        """
+        for tool in toolset.tools.values():
+            try:
+                self._checked(tool.schema)
+            except SchemaError as error:
+                raise error.under(tool.path) from error
+
+    def start(
+        self, toolset: ToolSet, first_index: int, prompt_ids: Sequence[int] | None
+    ) -> Matcher:
+        """Start a turn with a tool set that has been checked; cost flat in its size.
+
+        Raises:
+            IllegalPrefix: the prompt has begun a turn that the tools do not allow.
+
+        """
+        envelope = Envelope(
+            self.table,
+            toolset.allowed,
+            demanded=toolset.choice is tools_.Choice.REQUIRED,
+            most=self.options.max_calls if toolset.parallel else 1,
+            first=first_index,
+            preamble=self.options.preamble_ids,
+        )
+
+        def arguments(name: str) -> ArgumentMatcher:
+            return self._compiled(toolset.tools[name].schema).matcher()
+
+        return Matcher(envelope, arguments, prompt_ids)
+
+    def parse(
+        self,
+        token_ids: Sequence[int],
+        prompt_ids: Sequence[int] | None = None,
+        names: Collection[str] | None = None,
+    ) -> Turn:
+        """Read a generated turn; see `enforcer.parser.Parser` for the arguments."""
+        parser = Parser(self.table, prompt_ids, names)
+        parser.feed(token_ids)
+        return parser.turn()
+
+    def _grammar(self, schema: str) -> ArgumentGrammar:
+        return compile_schema(
+            json.loads(schema),
+            limits=self.options.limits,
+            on_unsupported=self.options.on_unsupported,
+            root=Root.OBJECT,
+        )
+
+    def _check(self, schema: str) -> None:
+        self.engine.check(self._grammar(schema))
+
+    def _compile(self, schema: str) -> CompiledGrammar:
+        return self.engine.compile(self._grammar(schema))
