@@ -1,0 +1,24 @@
+# Everything runs in .venv, which the first target that needs it creates.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help env demo test bench
+.DEFAULT_GOAL := help
+
+help: ## Show this list.
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 8
+
+env: ## Create or update .venv (vLLM's CPU build, this project, its tools).
+	@$(PYTHON) bench/setup_env.py
+
+demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare.
+	@$(BIN)/python -m bench.demo
+
+test: env ## Lint, types, tests.
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+bench: env ## Measure first mask and mask times beside xgrammar's.
+	@$(BIN)/python -m bench

@@ -1,0 +1,145 @@
+"""Running vLLM's CPU build as a server process.
+
+Owns: the three ways of serving that the demo compares, the process, its log and
+its end. Must not know: what is sent to it or how replies are judged.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+MODEL_NAME = "tiny-kimi"
+_START_SECONDS = 300
+_STOP_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One way to serve the model: what the table calls it, and the flags that make it."""
+
+    name: str
+    flags: tuple[str, ...]
+    enforced: bool = False
+
+
+_CHOICE = "--enable-auto-tool-choice"
+SETTINGS = (
+    Setting("vLLM as it is", (_CHOICE, "--tool-call-parser", "kimi_k2")),
+    Setting(
+        "vLLM, strict level parameter",
+        (_CHOICE, "--tool-call-parser", "kimi_k2", "--tool-strict-level", "parameter"),
+    ),
+    Setting("Enforcer", (_CHOICE, "--tool-call-parser", "kimi_k2_enforced"), enforced=True),
+)
+
+
+class ServerFailedError(Exception):
+    """The server ended or never answered; the message names its log and quotes the end of it."""
+
+
+class Server:
+    """A vLLM server; leaving the `with` block ends it and every process that it started."""
+
+    def __init__(self, model: Path, flags: tuple[str, ...], log: Path) -> None:
+        self._log = log
+        self._port = _free_port()
+        self.url = f"http://127.0.0.1:{self._port}"
+        self._command = [
+            *(sys.executable, "-m", "vllm.entrypoints.openai.api_server"),
+            *("--model", str(model), "--served-model-name", MODEL_NAME),
+            *("--host", "127.0.0.1", "--port", str(self._port)),
+            *("--dtype", "float32", "--max-model-len", "4096", "--max-num-seqs", "16"),
+            *("--enforce-eager", "--disable-uvicorn-access-log"),
+            *flags,
+        ]
+
+    def __enter__(self) -> Self:
+        # A group of its own, so that Ctrl-C reaches the demo alone, which then ends the
+        # server in order, and so that the engine processes can be ended with it.
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, **_environment()},
+                start_new_session=True,
+            )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            # The group outlives its leader where the leader died without ending its children.
+            try:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self._process.wait()
+
+    def wait_until_ready(self) -> None:
+        """Block until the server answers.
+
+        Raises:
+            ServerFailedError: it ended, or did not answer within five minutes.
+
+        """
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            self.check_alive()
+            try:
+                if httpx.get(f"{self.url}/health", timeout=5).is_success:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.25)
+        raise ServerFailedError(self._complaint("the server did not answer in time"))
+
+    def check_alive(self) -> None:
+        """Raise `ServerFailedError` if the process has ended."""
+        status = self._process.poll()
+        if status is not None:
+            raise ServerFailedError(self._complaint(f"the server ended with status {status}"))
+
+    def _complaint(self, what: str) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return "\n".join([f"{what}; its log is {self._log}, which ends in:", *lines[-25:]])
+
+
+def _environment() -> Mapping[str, str]:
+    cores = sorted(os.sched_getaffinity(0))
+    return {
+        "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB; the default takes half of the machine's memory
+        "VLLM_CPU_OMP_THREADS_BIND": ",".join(map(str, cores)),
+        "VLLM_NO_USAGE_STATS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
