@@ -139,12 +139,13 @@ class Table:
             after it; the dialect's start state and nothing if it opens no turn.
 
         """
-        for at in range(len(prompt_ids) - 1, -1, -1):
-            if prompt_ids[at] == self._turn_end:
-                end = at
-                while at > 0 and prompt_ids[at - 1] not in self.vocabulary.control_ids:
-                    at -= 1
-                if at > 0 and prompt_ids[at - 1] == self._turn_begin:
+        controls = self.vocabulary.control_ids
+        for end in range(len(prompt_ids) - 1, -1, -1):
+            if prompt_ids[end] == self._turn_end:
+                begin = end - 1
+                while begin >= 0 and prompt_ids[begin] not in controls:
+                    begin -= 1
+                if begin >= 0 and prompt_ids[begin] == self._turn_begin:
                     return self.dialect.turn_state, prompt_ids[end + 1 :]
                 break
         return self.dialect.start, ()

@@ -1,0 +1,143 @@
+"""What a request allows, as text that travels through vLLM.
+
+Owns: the spec's form, and the `extra_body` that carries it. Must not know: vLLM's
+code (only which request fields reach its engine), vocabularies, schemas.
+
+The spec rides as an extra key in a structural tag, which vLLM hands through
+unread. The tag's own format is a constant that no text of a model begins with, so
+that a server without the plugin refuses every token rather than run unenforced.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from enforcer import history
+from enforcer import tools as tools_
+from enforcer.errors import InvalidTools
+
+KEY = "enforcer"
+_VERSION = 1
+_FIELDS = {"version", "tools", "tool_choice", "parallel_tool_calls", "first_index"}
+_IMPOSSIBLE = {"type": "const_string", "value": "\u0000never"}
+
+
+class Route(Enum):
+    """Which part of vLLM enforces: the plugin, or the logits processor."""
+
+    PLUGIN = "plugin"
+    LOGITS_PROCESSOR = "logits_processor"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What one request allows, apart from its prompt.
+
+    Attributes:
+        toolset: tools, choice and number of calls.
+        first_index: number of calls in the dialog so far.
+
+    """
+
+    toolset: tools_.ToolSet
+    first_index: int
+
+
+def write(tools: object, tool_choice: object, parallel: object, first_index: int) -> str:
+    """Give the spec's text; what it says is checked by `read`.
+
+    Args:
+        tools, tool_choice, parallel: as a chat request carries them. Of the tools, names
+            and parameters are kept.
+        first_index: number of calls in the dialog so far.
+
+    Raises:
+        InvalidTools: not JSON.
+
+    """
+    spec = {
+        "version": _VERSION,
+        "tools": [_bare(tool) for tool in tools] if isinstance(tools, list | tuple) else tools,
+        "tool_choice": tool_choice,
+        "parallel_tool_calls": parallel,
+        "first_index": first_index,
+    }
+    try:
+        return json.dumps(spec, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidTools("$.tools", f"they are not JSON: {error}") from error
+
+
+def _bare(tool: Any) -> Any:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping):
+        return tool
+    kept = {key: function[key] for key in ("name", "parameters") if key in function}
+    return {"type": tool.get("type", "function"), "function": kept}
+
+
+def read(text: object) -> Spec:
+    """Read a spec's text, trusting nothing in it.
+
+    Raises:
+        InvalidTools: not a spec, or one that a chat request could not have made.
+
+    """
+    try:
+        spec = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        raise InvalidTools(f"$.{KEY}", f"the spec is not JSON: {error}") from error
+    if not isinstance(spec, dict) or spec.get("version") != _VERSION or set(spec) != _FIELDS:
+        raise InvalidTools(f"$.{KEY}", "not a spec; build it with `enforcer.extra_body`")
+    first = spec["first_index"]
+    if not isinstance(first, int) or isinstance(first, bool) or first < 0:
+        raise InvalidTools(f"$.{KEY}.first_index", "it must be a whole number from 0 on")
+    toolset = tools_.parse(spec["tools"], spec["tool_choice"], spec["parallel_tool_calls"])
+    return Spec(toolset, first)
+
+
+def structural_tag(spec: str) -> str:
+    """Wrap a spec's text for `structured_outputs.structural_tag`."""
+    return json.dumps({"type": "structural_tag", "format": _IMPOSSIBLE, KEY: spec})
+
+
+def from_structural_tag(tag: object) -> str | None:
+    """Find the spec's text in a structural tag; None if it carries none."""
+    if not isinstance(tag, str) or f'"{KEY}"' not in tag:
+        return None
+    try:
+        data = json.loads(tag)
+    except (ValueError, RecursionError):
+        return None  # vLLM says what is wrong with it
+    return data.get(KEY) if isinstance(data, dict) else None
+
+
+def extra_body(
+    tools: object,
+    tool_choice: object = "auto",
+    *,
+    parallel_tool_calls: object = True,
+    messages: object = None,
+    via: Route = Route.PLUGIN,
+) -> dict[str, Any]:
+    """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
+
+    Args:
+        tools, tool_choice, parallel_tool_calls, messages: as a chat request carries them.
+        via: how the server enforces.
+
+    Raises:
+        InvalidTools: a field is not what a chat request carries.
+
+    """
+    if tool_choice == "auto" and not tools:
+        tool_choice = None
+    spec = write(tools, tool_choice, parallel_tool_calls, history.count_calls(messages))
+    read(spec)
+    if via is Route.LOGITS_PROCESSOR:
+        return {"vllm_xargs": {KEY: spec}}
+    return {"structured_outputs": {"structural_tag": structural_tag(spec)}}

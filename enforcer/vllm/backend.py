@@ -1,0 +1,118 @@
+"""vLLM's structured-output machinery, made to run our matcher.
+
+Owns: the grammar object that the scheduler drives, the backend that makes one, and
+the replacement of `StructuredOutputManager._create_grammar`. Runs in the engine
+process. Must not know: HTTP requests, tool parsers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vllm.v1.structured_output.backend_types import (
+    StructuredOutputGrammar,
+    StructuredOutputOptions,
+)
+from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
+
+from enforcer import spec as specs
+from enforcer.errors import ConfigurationError
+from enforcer.vllm import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import torch
+
+    from enforcer.matcher import Matcher
+
+
+class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
+    """A matcher behind vLLM's interface. Never terminated: after the end of the turn only
+    its end is legal, whereas vLLM gives a terminated grammar a mask that permits all.
+    """
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.matcher = matcher
+
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:  # noqa: ARG002
+        """Advance; False (the state unchanged) makes vLLM end the request with an error."""
+        for count, token in enumerate(tokens):
+            if not self.matcher.accept(token):
+                self.matcher.rollback(count)
+                return False
+        return True
+
+    def validate_tokens(self, tokens: list[int]) -> list[int]:
+        """Give the legal prefix of drafted tokens; the state is unchanged."""
+        return tokens[: self.matcher.validate(tokens)]
+
+    def rollback(self, num_tokens: int) -> None:
+        """Take back drafted tokens that were not kept."""
+        self.matcher.rollback(num_tokens)
+
+    def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
+        """Write one row (int32, on the CPU)."""
+        self.matcher.fill(bitmask, batch_index)
+
+    def is_terminated(self) -> bool:
+        """Never: see the class."""
+        return False
+
+    def reset(self) -> None:
+        """Go back to where the turn started."""
+        self.matcher.rollback(self.matcher.accepted)
+
+
+class EnforcerBackend(XgrammarBackend):  # type: ignore[misc]
+    """xgrammar's backend, which leaves structural tags with our key to us."""
+
+    def compile_grammar(
+        self,
+        request_type: StructuredOutputOptions,
+        grammar_spec: str,
+        stop_token_ids: set[int] | None = None,
+    ) -> StructuredOutputGrammar:
+        """Compile; a spec that arrives here has lost its prompt, and is refused."""
+        if _spec_of(request_type, grammar_spec) is not None:
+            raise ConfigurationError(
+                "a spec of the enforcer reached the backend without its prompt: "
+                "StructuredOutputManager._create_grammar is not patched in this process"
+            )
+        return super().compile_grammar(request_type, grammar_spec, stop_token_ids)
+
+    def start(self, text: str, prompt_ids: list[int] | None) -> EnforcedGrammar:
+        """Start a request's turn from its spec and its prompt."""
+        matcher = runtime.start(self.tokenizer, text, prompt_ids)
+        vocabulary = runtime.enforcer_for(self.tokenizer).vocabulary
+        if self.vocab_size < vocabulary.size:
+            raise ConfigurationError(
+                f"the model has {self.vocab_size} ids, its tokenizer {vocabulary.size}"
+            )
+        return EnforcedGrammar(matcher)
+
+
+def _spec_of(request_type: StructuredOutputOptions, grammar_spec: str) -> str | None:
+    if request_type != StructuredOutputOptions.STRUCTURAL_TAG:
+        return None
+    return specs.from_structural_tag(grammar_spec)
+
+
+def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `StructuredOutputManager._create_grammar`, which alone sees prompt and grammar."""
+
+    def _create_grammar(self: Any, request: Any) -> StructuredOutputGrammar:
+        wanted = request.structured_output_request
+        spec = _spec_of(*wanted.structured_output_key)
+        if spec is None:
+            return original(self, request)
+        if not isinstance(self.backend, EnforcerBackend):
+            raise ConfigurationError(
+                f"the enforcer rides on vLLM's xgrammar backend, not on "
+                f"{type(self.backend).__name__}: remove `backend` from --structured-outputs-config"
+            )
+        # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
+        wanted.reasoning_ended = True
+        return self.backend.start(spec, request.prompt_token_ids)
+
+    return _create_grammar

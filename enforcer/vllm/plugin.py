@@ -1,0 +1,147 @@
+"""What `register` does to vLLM: the patches, and the proof that they still fit.
+
+Owns: every name of vLLM that is replaced or relied upon, with its signature. Must
+not know: what the replacements do.
+
+Idempotent. On an untested version, or where a name or signature is not as it was,
+it raises, so that the server does not start rather than run unenforced.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import UnsupportedHost
+from enforcer.vllm.names import PARSER_NAME, TESTED_VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MARK = "_enforcer_original"
+
+# Dotted name to parameters, as in every version in TESTED_VERSIONS.
+SIGNATURES: dict[str, tuple[str, ...]] = {
+    "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
+    "vllm.v1.structured_output.backend_xgrammar.XgrammarBackend.compile_grammar": (
+        "self",
+        "request_type",
+        "grammar_spec",
+        "stop_token_ids",
+    ),
+    "vllm.sampling_params.SamplingParams._validate_structured_outputs": (
+        "self",
+        "model_config",
+        "structured_outputs_config",
+        "tokenizer",
+    ),
+    "vllm.parser.parser_manager.ParserManager._compose_parser": (
+        "tool_parser_name",
+        "reasoning_parser_name",
+        "enable_auto_tools",
+        "model_name",
+        "is_harmony",
+        "tool_strict_level",
+        "tokenizer",
+    ),
+    "vllm.parser.abstract_parser.Parser.parse": (
+        "self",
+        "model_output",
+        "request",
+        "enable_auto_tools",
+        "model_output_token_ids",
+    ),
+    "vllm.parser.abstract_parser.Parser.parse_delta": (
+        "self",
+        "delta_text",
+        "delta_token_ids",
+        "request",
+        "prompt_token_ids",
+        "finished",
+    ),
+    "vllm.parser.abstract_parser.Parser.adjust_request": ("self", "request"),
+    "vllm.parser.abstract_parser.Parser.set_prompt_token_ids": ("self", "prompt_token_ids"),
+}
+
+
+def install() -> None:
+    """Patch vLLM in this process.
+
+    Raises:
+        UnsupportedHost: this vLLM is not one that the plugin was tested on.
+
+    """
+    import vllm
+
+    check_version(vllm.__version__)
+    from vllm import sampling_params
+    from vllm.parser.parser_manager import ParserManager
+    from vllm.tool_parsers import ToolParserManager
+    from vllm.v1 import structured_output
+
+    check_signatures()
+    from enforcer.vllm import backend, frontend, tool_parser
+
+    structured_output.XgrammarBackend = backend.EnforcerBackend
+    _wrap(structured_output.StructuredOutputManager, "_create_grammar", backend.create_grammar)
+    _wrap(
+        sampling_params.SamplingParams,
+        "_validate_structured_outputs",
+        frontend.validate_structured_outputs,
+    )
+    _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
+    ToolParserManager.register_module(
+        PARSER_NAME, force=True, module=tool_parser.EnforcedToolParser
+    )
+
+
+def check_version(version: str) -> None:
+    """Refuse a version that the plugin was not tested on.
+
+    Args:
+        version: as in `vllm.__version__`; a local part such as `+cpu` does not count.
+
+    Raises:
+        UnsupportedHost: it was not.
+
+    """
+    if version.partition("+")[0] not in TESTED_VERSIONS:
+        raise UnsupportedHost(
+            f"vLLM {version} is untested with this version of kimi-enforcer; tested are "
+            f"{', '.join(TESTED_VERSIONS)}. Install one of them or a newer kimi-enforcer, or "
+            "set VLLM_PLUGINS to a list without `enforcer` to serve without enforcement"
+        )
+
+
+def check_signatures() -> None:
+    """Refuse a vLLM whose patched functions are not what they were.
+
+    Raises:
+        UnsupportedHost: a name is missing, or a signature differs.
+
+    """
+    from importlib import import_module
+
+    for dotted, expected in SIGNATURES.items():
+        module, _, path = dotted.rpartition(".")
+        module, _, owner = module.rpartition(".")
+        target: Any = getattr(getattr(import_module(module), owner, None), path, None)
+        if target is None:
+            raise UnsupportedHost(f"this vLLM has no {dotted}")
+        target = getattr(target, _MARK, target)
+        found = tuple(inspect.signature(target).parameters)
+        if found != expected:
+            raise UnsupportedHost(f"this vLLM's {dotted} takes {found}, expected {expected}")
+
+
+def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a method by one made from the original, once."""
+    found = inspect.getattr_static(owner, name)
+    is_class_method = isinstance(found, classmethod)
+    original = found.__func__ if is_class_method else found
+    if hasattr(original, _MARK):
+        return
+    wrapped = make(original)
+    # A bound class method shows its signature without `cls`, so keep it bound.
+    setattr(wrapped, _MARK, getattr(owner, name) if is_class_method else original)
+    setattr(owner, name, classmethod(wrapped) if is_class_method else wrapped)

@@ -1,0 +1,86 @@
+"""The `Enforcer` of a process: one for each tokenizer, and one that only checks.
+
+Owns: reading the operator's settings from the environment, and building enforcers
+from them. Must not know: requests, vLLM's classes.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from enforcer import dialect as dialects
+from enforcer import spec as specs
+from enforcer.api import Enforcer
+from enforcer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.matcher import Matcher
+    from enforcer.spec import Spec
+
+_PARSED_SPECS = 1024  # kept per process; clients repeat their tools from turn to turn
+_building = threading.Lock()
+
+
+def dialect_name() -> str:
+    """Name of the served model's format."""
+    return os.environ.get("ENFORCER_DIALECT", "kimi_k2")
+
+
+def engine_name() -> str:
+    """Name of the argument engine."""
+    return os.environ.get("ENFORCER_ENGINE", "llguidance")
+
+
+def enforcer_for(tokenizer: Any) -> Enforcer:
+    """Give the process's enforcer for a tokenizer of transformers; built on first use."""
+    key = id(tokenizer)
+    with _building:
+        if key not in _enforcers:
+            vocabulary = Vocabulary.from_transformers(tokenizer)
+            built = Enforcer(vocabulary, dialect_name(), engine_name())
+            _enforcers[key] = (tokenizer, built)  # the tokenizer is kept: its id is the key
+        return _enforcers[key][1]
+
+
+_enforcers: dict[int, tuple[Any, Enforcer]] = {}
+
+
+@cache
+def checker() -> Enforcer:
+    """Give an enforcer over single bytes, which checks schemas without a tokenizer."""
+    dialect = dialects.load(dialect_name())
+    markers = dict.fromkeys(
+        [dialect.turn_begin, dialect.turn_end]
+        + [name for names in dialect.markers.values() for name in names]
+    )
+    tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in markers]
+    controls = {name: 256 + n for n, name in enumerate(markers)}
+    return Enforcer(Vocabulary(tokens, controls), dialect.name, engine_name())
+
+
+@lru_cache(_PARSED_SPECS)
+def read(text: str) -> Spec:
+    """Read a spec's text, its schemas unchecked; specs repeat from turn to turn."""
+    return specs.read(text)
+
+
+@lru_cache(_PARSED_SPECS)
+def check(text: str) -> None:
+    """Refuse a spec that is malformed or has a schema that cannot be enforced.
+
+    Raises:
+        RequestError: it is; the path leads to the offending part.
+
+    """
+    checker().check(read(text).toolset)
+
+
+def start(tokenizer: Any, text: str, prompt_ids: Sequence[int] | None) -> Matcher:
+    """Start the turn that a checked spec describes."""
+    spec = read(text)
+    return enforcer_for(tokenizer).start(spec.toolset, spec.first_index, prompt_ids)

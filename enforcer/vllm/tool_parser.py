@@ -1,0 +1,159 @@
+"""The parser `kimi_k2_enforced`: switches the enforcer on, and reads what comes back.
+
+Owns: the two ends of a chat request in the API server. Before: the spec, written
+from the request's tools. After: the second barrier, which reads calls from marker
+ids alone and drops what the request did not declare, streamed and not. Must not
+know: masks, the engine process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vllm.entrypoints.generate.base.protocol import (
+    DeltaFunctionCall,
+    DeltaMessage,
+    DeltaToolCall,
+    FunctionCall,
+)
+from vllm.parser.abstract_parser import Parser as VllmParser
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.tool_parsers.abstract_tool_parser import ToolParser
+
+from enforcer import history
+from enforcer import spec as specs
+from enforcer.parser import Happening, Parser
+from enforcer.vllm import runtime
+from enforcer.vllm.names import PARSER_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from enforcer.parser import Event
+
+
+class EnforcedToolParser(ToolParser):  # type: ignore[misc]
+    """The name that vLLM's command line knows; `EnforcedParser` does the work."""
+
+    supports_required_and_named = False
+
+
+class EnforcedParser(VllmParser):  # type: ignore[misc]
+    """One request's parser, from token ids; takes the part of both of vLLM's parsers."""
+
+    tool_parser_cls = EnforcedToolParser
+    # Without tools vLLM takes tool_choice for "none" and would skip us; but then, too, the
+    # markers must be banned.
+    always_adjust_request = True
+
+    def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:
+        self.model_tokenizer = tokenizer
+        self._reasoning_parser = None
+        self._tool_parser = None
+        self._table = runtime.enforcer_for(tokenizer).table
+        self._names = frozenset(tool.function.name for tool in tools or ())
+        self._prompt_ids: Sequence[int] | None = None
+        self._parser: Parser | None = None
+        self._calls = 0
+
+    def adjust_request(self, request: Any) -> Any:
+        """Put the spec into the request, in place: vLLM drops what this returns."""
+        if request.tools and request.tool_choice is None:
+            request.tool_choice = "auto"
+        tools = [tool.model_dump() for tool in request.tools or ()]
+        choice = request.tool_choice
+        spec = specs.write(
+            tools,
+            choice.model_dump() if hasattr(choice, "model_dump") else choice,
+            request.parallel_tool_calls,
+            history.count_calls(request.messages),
+        )
+        request.structured_outputs = StructuredOutputsParams(
+            structural_tag=specs.structural_tag(spec)
+        )
+        request.response_format = None
+        request.skip_special_tokens = False
+        return request
+
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        """Say where the turn starts."""
+        self._prompt_ids = prompt_token_ids
+
+    def is_reasoning_end(self, input_ids: list[int]) -> bool:  # noqa: ARG002
+        """Tell vLLM to mask from the first id on: the envelope has the think in it."""
+        return True
+
+    def parse(
+        self,
+        model_output: str,  # noqa: ARG002 - markers in text are not to be told from spelled ones
+        request: Any,  # noqa: ARG002
+        enable_auto_tools: bool = False,  # noqa: FBT001, FBT002, ARG002 - vLLM's signature
+        model_output_token_ids: Sequence[int] = (),
+    ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
+        """Read a whole reply. A reply that was cut off inside its calls has none."""
+        parser = Parser(self._table, self._prompt_ids, self._names)
+        parser.feed(model_output_token_ids)
+        turn = parser.turn()
+        calls = [
+            FunctionCall(id=call.id, name=call.name, arguments=call.arguments)
+            for call in (() if parser.in_calls else turn.calls)
+        ]
+        return turn.reasoning or None, turn.content or None, calls
+
+    def parse_delta(  # noqa: PLR0913 - vLLM's signature
+        self,
+        delta_text: str,  # noqa: ARG002 - as in `parse`
+        delta_token_ids: list[int],
+        request: Any,
+        prompt_token_ids: list[int] | None = None,
+        *,
+        finished: bool,  # noqa: ARG002 - nothing is held back that the end would free
+    ) -> DeltaMessage | None:
+        """Read the next ids of a streamed reply."""
+        if self._parser is None:
+            self._parser = Parser(self._table, prompt_token_ids, self._names)
+        events = self._parser.feed(delta_token_ids)
+        reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
+        content = _join(events, Happening.CONTENT)
+        calls = self._delta_calls(events)
+        if not (reasoning or content or calls):
+            return None
+        return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
+
+    def _delta_calls(self, events: list[Event]) -> list[DeltaToolCall]:
+        deltas: list[DeltaToolCall] = []
+        for event in events:
+            if event.what is Happening.CALL:
+                function = DeltaFunctionCall(name=event.name, arguments="")
+                deltas.append(
+                    DeltaToolCall(
+                        id=event.text, type="function", index=self._calls, function=function
+                    )
+                )
+                self._calls += 1
+            elif event.what is Happening.ARGUMENTS:
+                deltas.append(
+                    DeltaToolCall(
+                        index=self._calls - 1, function=DeltaFunctionCall(arguments=event.text)
+                    )
+                )
+        return deltas
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:  # noqa: ARG002
+        """vLLM asks for its usage statistics."""
+        return 0
+
+
+def _join(events: list[Event], what: Happening) -> str | None:
+    return "".join(event.text for event in events if event.what is what) or None
+
+
+def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
+
+    def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
+        if tool_parser_name == PARSER_NAME:
+            return EnforcedParser
+        return original(cls, tool_parser_name, *args, **kwargs)
+
+    return _compose_parser
