@@ -134,13 +134,13 @@ class Matcher:
                 now.arguments.fill(target)
                 complete = now.arguments.is_accepting()
             except EnforcerError as error:
-                self._fail(error)
+                self.fail(error)
                 self._fill_end(target)
                 return
             if complete:
                 target |= now.row.mask
             elif not target.any():
-                self._fail(EnforcerError(f"no id can go on with the arguments of {self!r}"))
+                self.fail(EnforcerError(f"no id can go on with the arguments of {self!r}"))
                 self._fill_end(target)
         elif now.header is not None:
             now.header.fill(target)
@@ -152,7 +152,7 @@ class Matcher:
     def _fill_end(self, target: npt.NDArray[np.int32]) -> None:
         target[:] = self._table.vocabulary.row(self._table.turn_end_ids)
 
-    def _fail(self, error: EnforcerError) -> None:
+    def fail(self, error: EnforcerError) -> None:
         """Close the gate: the turn may only end, its open call being none.
 
         A mask without a bit would turn the logits into NaN, and an exception here would
@@ -188,7 +188,7 @@ class Matcher:
             try:
                 return now if now.arguments.accept(token_id) else None
             except EnforcerError as error:
-                self._fail(error)
+                self.fail(error)
                 return None
         if now.header is not None:
             node = now.header.advance(token_id)
@@ -220,7 +220,7 @@ class Matcher:
             try:
                 return replace(position, arguments=self._arguments(now.header.name))
             except EnforcerError as error:
-                self._fail(error)
+                self.fail(error)
                 return position
         position = self._enter(to, now.calls, now.text)
         if self._table.segment(to) is Segment.HEADER:

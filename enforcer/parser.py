@@ -104,6 +104,9 @@ class Parser:
             that they may open a think.
         names: the declared tools; calls to others are dropped. None keeps every call.
 
+    Attributes:
+        reasoning_ids: how many ids of text inside a think have been read.
+
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class Parser:
         self._calls: list[Call] = []
         self._read = 0
         self._stray: int | None = None
+        self.reasoning_ids = 0
 
     @property
     def in_calls(self) -> bool:
@@ -182,6 +186,7 @@ class Parser:
         foreign = not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids
         if foreign or segment is Segment.NONE:
             return False
+        self.reasoning_ids += segment is Segment.REASONING
         self._take(segment, self._decoder.decode(vocabulary.token_bytes(token_id)), events)
         self._state = table.dialect.states[self._state].text_to
         return True

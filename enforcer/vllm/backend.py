@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 
 class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
-    """A matcher behind vLLM's interface. Never terminated: after the end of the turn only
-    its end is legal, whereas vLLM gives a terminated grammar a mask that permits all.
+    """A matcher behind vLLM's interface.
+
+    Never terminated: after the end of the turn only its end is legal, whereas vLLM gives a
+    terminated grammar a mask that permits all.
     """
 
     def __init__(self, matcher: Matcher) -> None:

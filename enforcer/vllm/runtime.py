@@ -69,14 +69,18 @@ def read(text: str) -> Spec:
     return specs.read(text)
 
 
-@lru_cache(_PARSED_SPECS)
-def check(text: str) -> None:
+def check(text: object) -> None:
     """Refuse a spec that is malformed or has a schema that cannot be enforced.
 
     Raises:
         RequestError: it is; the path leads to the offending part.
 
     """
+    _check(text if isinstance(text, str) else "")
+
+
+@lru_cache(_PARSED_SPECS)
+def _check(text: str) -> None:
     checker().check(read(text).toolset)
 
 

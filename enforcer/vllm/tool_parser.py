@@ -100,7 +100,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         ]
         return turn.reasoning or None, turn.content or None, calls
 
-    def parse_delta(  # noqa: PLR0913 - vLLM's signature
+    def parse_delta(
         self,
         delta_text: str,  # noqa: ARG002 - as in `parse`
         delta_token_ids: list[int],
@@ -139,9 +139,11 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
                 )
         return deltas
 
-    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:  # noqa: ARG002
-        """vLLM asks for its usage statistics."""
-        return 0
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        """Count the ids inside a think, for vLLM's usage statistics."""
+        parser = Parser(self._table, self._prompt_ids, self._names)
+        parser.feed(token_ids)
+        return parser.reasoning_ids
 
 
 def _join(events: list[Event], what: Happening) -> str | None:

@@ -1,0 +1,101 @@
+"""transformers' `generate`: one matcher for each row of the batch.
+
+Owns: following the rows of `input_ids` and masking their scores. Must not know:
+anything of the core but `Enforcer.matcher`. Imports torch and transformers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import LogitsProcessor
+
+from enforcer.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from enforcer.api import Enforcer
+    from enforcer.matcher import Matcher
+
+_WORD = 32
+
+
+class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
+    """Masks the scores of a batch; build a new one for each call of `generate`.
+
+    Args:
+        enforcer: for the model's tokenizer.
+        requests: a request for each row of the batch, in order, each with the arguments of
+            `Enforcer.matcher` except `prompt_ids`, which come from `input_ids`.
+
+    Raises:
+        EnforcerError: a request is malformed or has a schema that cannot be enforced; at
+            the first step for what depends on the prompt.
+
+    """
+
+    def __init__(self, enforcer: Enforcer, requests: Sequence[Mapping[str, Any]]) -> None:
+        self._enforcer = enforcer
+        self._requests = [dict(request) for request in requests]
+        for request in self._requests:
+            enforcer.matcher(**request)  # refuse before generation
+        self._matchers: list[Matcher] = []
+        self._length = 0
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """Mask the scores.
+
+        Args:
+            input_ids: int64, shape `(batch, length)`: prompt and what has been generated.
+            scores: float, shape `(batch, ids of the model)`.
+
+        Returns:
+            The scores, -inf where an id is illegal.
+
+        Raises:
+            ConfigurationError: the batch is not the one of the requests, or its rows have
+                been exchanged, as beam search does.
+
+        """
+        ids = input_ids.tolist()
+        if len(ids) != len(self._requests):
+            raise ConfigurationError(
+                f"{len(ids)} rows for {len(self._requests)} requests: pass one request a row; "
+                "beam search and num_return_sequences cannot be enforced"
+            )
+        if self._matchers:
+            self._advance(ids)
+        else:
+            self._matchers = [
+                self._enforcer.matcher(**request, prompt_ids=row)
+                for request, row in zip(self._requests, ids, strict=True)
+            ]
+        self._length = len(ids[0])
+        return self._mask(scores)
+
+    def _advance(self, ids: list[list[int]]) -> None:
+        if len(ids[0]) != self._length + 1:
+            raise ConfigurationError(
+                "a step must bring one id a row: use a new EnforcerLogitsProcessor for each "
+                "call of generate, and no assisted generation"
+            )
+        final = self._enforcer.dialect.final
+        for matcher, row in zip(self._matchers, ids, strict=True):
+            # A finished row goes on with padding, which is not part of the turn.
+            if not matcher.accept(row[-1]) and matcher.state != final:
+                raise ConfigurationError(
+                    f"id {row[-1]} was generated though it was masked: put this processor last, "
+                    "and do not use beam search"
+                )
+
+    def _mask(self, scores: torch.FloatTensor) -> torch.FloatTensor:
+        words = -(-scores.shape[1] // _WORD)
+        bitmask = np.zeros((len(self._matchers), words), dtype=np.int32)
+        for row, matcher in enumerate(self._matchers):
+            matcher.fill(bitmask, row)
+        legal = np.unpackbits(bitmask.view(np.uint8), axis=1, bitorder="little")
+        illegal = torch.from_numpy(legal[:, : scores.shape[1]] == 0).to(scores.device)
+        return scores.masked_fill(illegal, -torch.inf)
