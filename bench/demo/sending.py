@@ -16,7 +16,6 @@ import httpx
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Body = "Mapping[str, Any]"
 _IN_FLIGHT = 32
 _SECONDS = 300
 
@@ -82,7 +81,7 @@ async def _send(client: httpx.AsyncClient, body: Mapping[str, Any]) -> Reply:
             turn = _Deltas()
             async for line in response.aiter_lines():
                 data = line.removeprefix("data: ")
-                if data == line or data == "[DONE]":
+                if data in (line, "[DONE]"):
                     continue
                 event = json.loads(data)
                 if "error" in event:

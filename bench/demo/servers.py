@@ -12,7 +12,9 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -27,23 +29,32 @@ _START_SECONDS = 300
 _STOP_SECONDS = 20
 
 
+class Role(Enum):
+    """What a way of serving is in the comparison."""
+
+    FREE = "free"  # nothing constrains the model
+    PEER = "peer"
+    ENFORCED = "enforced"
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One way to serve the model: what the table calls it, and the flags that make it."""
 
     name: str
+    role: Role
     flags: tuple[str, ...]
-    enforced: bool = False
 
 
 _CHOICE = "--enable-auto-tool-choice"
 SETTINGS = (
-    Setting("vLLM as it is", (_CHOICE, "--tool-call-parser", "kimi_k2")),
+    Setting("vLLM as it is", Role.FREE, (_CHOICE, "--tool-call-parser", "kimi_k2")),
     Setting(
-        "vLLM, strict level parameter",
+        "vLLM, --tool-strict-level parameter",
+        Role.PEER,
         (_CHOICE, "--tool-call-parser", "kimi_k2", "--tool-strict-level", "parameter"),
     ),
-    Setting("Enforcer", (_CHOICE, "--tool-call-parser", "kimi_k2_enforced"), enforced=True),
+    Setting("Enforcer", Role.ENFORCED, (_CHOICE, "--tool-call-parser", "kimi_k2_enforced")),
 )
 
 
@@ -89,15 +100,12 @@ class Server:
     ) -> None:
         self._process.terminate()
         try:
-            self._process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_STOP_SECONDS)
         finally:
             # The group outlives its leader where the leader died without ending its children.
-            try:
+            with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             self._process.wait()
 
     def wait_until_ready(self) -> None:

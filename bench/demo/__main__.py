@@ -1,0 +1,107 @@
+"""Runs the demo: `python -m bench.demo`.
+
+Owns: the order of things, what is printed, and the exit status: 0 if the
+Enforcer's row is perfect, 1 if it is not or a server failed, 130 after Ctrl-C.
+Must not know: how any of the steps is done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bench.demo import measuring, sending, servers, table, workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = ROOT / "bench" / "models" / "tiny-kimi"
+WIDTH = 120  # what the table needs; a pipe or a file has no width of its own
+
+
+def main() -> int:
+    """Run the demo and return the exit status."""
+    arguments = _arguments()
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    # A plain `kill` ends the servers too, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    bodies = workload.bodies(arguments.requests)
+    logs = ROOT / ".demo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    logs.mkdir(parents=True)
+    try:
+        replies = _serve_all(arguments.model, bodies, logs, console)
+    except servers.ServerFailedError as error:
+        console.print(str(error), markup=False, highlight=False)
+        return 1
+    except KeyboardInterrupt:
+        console.print("interrupted; the servers have been ended")
+        return 130
+    return _report(arguments.model, bodies, replies, console)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.demo", description=__doc__)
+    parser.add_argument("--requests", type=int, default=260, help="how many to send (%(default)s)")
+    parser.add_argument("--model", type=Path, default=MODEL, help="folder of the model to serve")
+    return parser.parse_args()
+
+
+def _serve_all(
+    model: Path, bodies: Sequence[Mapping[str, Any]], logs: Path, console: Console
+) -> dict[servers.Setting, list[sending.Reply]]:
+    """Send all the bodies to one server after the other."""
+    replies = {}
+    columns = (TextColumn("{task.description:30}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TextColumn("{task.fields[state]:9}"), TimeElapsedColumn(),
+                  console=console) as progress:  # fmt: skip
+        for number, setting in enumerate(servers.SETTINGS):
+            task = progress.add_task(setting.name, total=len(bodies), state="starting")
+            with servers.Server(model, setting.flags, logs / f"server-{number}.log") as server:
+                server.wait_until_ready()
+                progress.update(task, state="answering")
+                replies[setting] = asyncio.run(
+                    sending.send_all(server.url, bodies, lambda: progress.advance(task))  # noqa: B023
+                )
+                server.check_alive()
+            progress.update(task, state="done")
+    return replies
+
+
+def _report(
+    model: Path,
+    bodies: Sequence[Mapping[str, Any]],
+    replies: Mapping[servers.Setting, Sequence[sending.Reply]],
+    console: Console,
+) -> int:
+    verdicts = {
+        setting: [measuring.judge(*pair) for pair in zip(bodies, got, strict=True)]
+        for setting, got in replies.items()
+    }
+    rows = {setting: measuring.count(judged) for setting, judged in verdicts.items()}
+    console.print(table.render({setting.name: row for setting, row in rows.items()}))
+    free, enforced = (
+        next(setting for setting in replies if setting.role is role)
+        for role in (servers.Role.FREE, servers.Role.ENFORCED)
+    )
+    same = measuring.compare(
+        bodies, replies[free], replies[enforced], measuring.Markers.of_model(model)
+    )
+    console.print(f"identical: {same.identical} of {same.valid} valid turns", highlight=False)
+    for body, reply, verdict in zip(bodies, replies[enforced], verdicts[enforced], strict=True):
+        for fault in verdict.faults:
+            console.print(f"{fault.value}:", body, reply)
+    return 0 if rows[enforced].perfect else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from bench.demo import table
+from bench.demo.measuring import Fault, Row
+
+ROW = Row(
+    requests=12,
+    finish={"stop": 3, "tool_calls": 8, "others": 1},
+    faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.HTTP: 1, Fault.LEAK: 4},
+    with_calls=8,
+    successful=5,
+)
+
+
+def test_cells_stand_under_their_columns():
+    cells = dict(zip(table.COLUMNS[1:], table.cells(ROW), strict=True))
+    assert cells == {
+        "requests": "12",
+        "stop": "3",
+        "tool\ncalls": "8",
+        "others": "1",
+        "undeclared\ncalls": "2",
+        "schema\nerrors": "1",
+        "successful\ncalls": "5",
+        "schema\naccuracy": "62.50 %",
+        "wrong\nids": "0",
+        "leaked\nmarkers": "4",
+        "ignored\nchoice": "0",
+        "HTTP\nerrors": "1",
+    }
+
+
+def test_accuracy_is_rounded_down():
+    row = Row(requests=30_000, finish={}, faults={}, with_calls=30_000, successful=29_999)
+    assert "99.99 %" in table.cells(row)
+
+
+def test_each_server_has_one_line_and_nothing_is_cut():
+    console = Console(width=150, record=True, file=io.StringIO())
+    console.print(table.render({"as it is": ROW, "Enforcer": ROW}))
+    lines = [line.split() for line in console.export_text().splitlines()]
+    assert [line for line in lines if "62.50" in line] == [
+        [*name.split(), *" ".join(table.cells(ROW)).split()] for name in ("as it is", "Enforcer")
+    ]
