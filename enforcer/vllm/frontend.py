@@ -13,6 +13,7 @@ from vllm.exceptions import VLLMValidationError
 from enforcer import spec as specs
 from enforcer.errors import RequestError
 from enforcer.vllm import runtime
+from enforcer.vllm.requests import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,4 +46,4 @@ def _refuse(spec: str, config: Any) -> None:
     try:
         runtime.check(spec)
     except RequestError as error:
-        raise VLLMValidationError(f"{type(error).__name__}: {error}") from error
+        raise refusal(error) from error

@@ -44,6 +44,17 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "tool_strict_level",
         "tokenizer",
     ),
+    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_chat": (
+        "self",
+        "request",
+        "messages",
+        "default_template",
+        "default_template_content_format",
+        "default_template_kwargs",
+        "tool_dicts",
+        "parser",
+        "skip_mm_cache",
+    ),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
         "model_output",
@@ -76,11 +87,12 @@ def install() -> None:
     check_version(vllm.__version__)
     from vllm import sampling_params
     from vllm.parser.parser_manager import ParserManager
+    from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
 
     check_signatures()
-    from enforcer.vllm import backend, frontend, tool_parser
+    from enforcer.vllm import backend, frontend, requests, tool_parser
 
     structured_output.XgrammarBackend = backend.EnforcerBackend
     _wrap(structured_output.StructuredOutputManager, "_create_grammar", backend.create_grammar)
@@ -90,6 +102,11 @@ def install() -> None:
         frontend.validate_structured_outputs,
     )
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
+    _wrap(
+        OnlineRenderer,
+        "preprocess_chat",
+        lambda original: requests.preprocess_chat(original, tool_parser.is_ours),
+    )
     ToolParserManager.register_module(
         PARSER_NAME, force=True, module=tool_parser.EnforcedToolParser
     )

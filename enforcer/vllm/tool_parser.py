@@ -16,14 +16,14 @@ from vllm.entrypoints.generate.base.protocol import (
     DeltaToolCall,
     FunctionCall,
 )
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser.abstract_parser import Parser as VllmParser
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from enforcer import history
 from enforcer import spec as specs
 from enforcer.parser import Happening, Parser
-from enforcer.vllm import runtime
+from enforcer.vllm import requests, runtime
 from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._reasoning_parser = None
         self._tool_parser = None
         self._table = runtime.enforcer_for(tokenizer).table
-        self._names = frozenset(tool.function.name for tool in tools or ())
+        self._names = requests.tool_names(tools)
         self._prompt_ids: Sequence[int] | None = None
         self._parser: Parser | None = None
         self._calls = 0
@@ -60,18 +60,12 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         """Put the spec into the request, in place: vLLM drops what this returns."""
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"
-        tools = [tool.model_dump() for tool in request.tools or ()]
-        choice = request.tool_choice
-        spec = specs.write(
-            tools,
-            choice.model_dump() if hasattr(choice, "model_dump") else choice,
-            request.parallel_tool_calls,
-            history.count_calls(request.messages),
-        )
-        request.structured_outputs = StructuredOutputsParams(
-            structural_tag=specs.structural_tag(spec)
-        )
-        request.response_format = None
+        tag = specs.structural_tag(requests.write_spec(request))
+        request.structured_outputs = StructuredOutputsParams(structural_tag=tag)
+        if isinstance(request, ResponsesRequest):
+            request.text = None
+        else:
+            request.response_format = None
         request.skip_special_tokens = False
         return request
 
@@ -111,7 +105,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     ) -> DeltaMessage | None:
         """Read the next ids of a streamed reply."""
         if self._parser is None:
-            self._parser = Parser(self._table, prompt_token_ids, self._names)
+            begun = self._prompt_ids if prompt_token_ids is None else prompt_token_ids
+            self._parser = Parser(self._table, begun, self._names)
         events = self._parser.feed(delta_token_ids)
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
@@ -159,3 +154,8 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(cls, tool_parser_name, *args, **kwargs)
 
     return _compose_parser
+
+
+def is_ours(parser: Any) -> bool:
+    """Tell whether a server was started with our parser."""
+    return isinstance(parser, type) and issubclass(parser, EnforcedParser)

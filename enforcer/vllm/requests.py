@@ -1,0 +1,113 @@
+"""vLLM's request objects, read as a chat request.
+
+Owns: the difference between `ChatCompletionRequest` and `ResponsesRequest` (which
+`/v1/messages` is turned into the former of), and the dialog before it is rendered:
+its call ids are put into the dialect's form, its calls counted. Must not know: masks,
+replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.exceptions import VLLMValidationError
+
+from enforcer import dialect as dialects
+from enforcer import history
+from enforcer import spec as specs
+from enforcer.errors import RequestError
+from enforcer.vllm import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Set where the dialog is rendered, read where the spec is written, in the same task.
+_first_index: ContextVar[int] = ContextVar("_first_index", default=0)
+
+
+def refusal(error: RequestError) -> VLLMValidationError:
+    """Give the error as vLLM answers it: HTTP 400 with the message."""
+    return VLLMValidationError(f"{type(error).__name__}: {error}")
+
+
+def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool]) -> Any:
+    """Wrap `OnlineRenderer.preprocess_chat`, through which every chat-like route goes.
+
+    Args:
+        original: what is wrapped.
+        wanted: whether a parser class is ours.
+
+    """
+
+    async def _preprocess_chat(
+        self: Any, request: Any, messages: list[Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        if wanted(kwargs.get("parser")):
+            try:
+                dialog = [_materialised(message) for message in messages]
+                _first_index.set(history.count_calls(dialog))
+                messages = history.normalise(dialog, dialects.load(runtime.dialect_name()))
+            except RequestError as error:
+                raise refusal(error) from error
+        return await original(self, request, messages, *args, **kwargs)
+
+    return _preprocess_chat
+
+
+def _materialised(message: Any) -> Any:
+    """Copy a message; pydantic reads `tool_calls` into an iterator that runs once."""
+    if hasattr(message, "model_dump"):
+        message = message.model_dump(exclude_none=True)
+    if not isinstance(message, Mapping) or not message.get("tool_calls"):
+        return message
+    calls = message["tool_calls"]
+    listed = calls if isinstance(calls, str | bytes | Mapping) else list(calls)
+    if isinstance(message, dict):
+        message["tool_calls"] = listed  # whoever reads the request's own message next
+    return {**message, "tool_calls": listed}
+
+
+def write_spec(request: Any) -> str:
+    """Write the spec of a request whose dialog has been rendered in this task."""
+    tools = [_plain(tool) for tool in request.tools or ()]
+    choice = _plain(request.tool_choice)
+    if isinstance(request, ResponsesRequest):
+        tools = [_nested(tool) for tool in tools]
+        choice = _nested_choice(choice)
+    if not tools and choice == "auto":
+        choice = None
+    try:
+        return specs.write(tools, choice, request.parallel_tool_calls, _first_index.get())
+    except RequestError as error:
+        raise refusal(error) from error
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump() if hasattr(value, "model_dump") else value
+
+
+def _nested(tool: Any) -> Any:
+    """Give a flat tool of the Responses API in Chat Completions' form."""
+    if not isinstance(tool, Mapping) or tool.get("type") != "function":
+        return tool
+    return {"type": "function", "function": {k: v for k, v in tool.items() if k != "type"}}
+
+
+def _nested_choice(choice: Any) -> Any:
+    if not isinstance(choice, Mapping):
+        return choice
+    if choice.get("type") == "allowed_tools":
+        listed = {"mode": choice.get("mode"), "tools": [_nested(t) for t in choice["tools"]]}
+        return {"type": "allowed_tools", "allowed_tools": listed}
+    return _nested(choice)
+
+
+def tool_names(tools: Any) -> frozenset[str]:
+    """Names of a request's tools, of either form."""
+    return frozenset(
+        str(tool.function.name if hasattr(tool, "function") else getattr(tool, "name", ""))
+        for tool in tools or ()
+    )
