@@ -1,0 +1,88 @@
+r"""Regular expressions as values: exact languages of strings, and their JSON spellings.
+
+Patterns (`parse`), texts (`literal`), lengths and known formats become `Regex`
+values; `both`, `either` and `inverse` combine them; `to_json_literal` writes
+one as a terminal of llguidance's Lark dialect, ready to stand on the right of
+`NAME:`, that accepts a JSON string in every legal spelling.
+
+`parse` takes only strings that match by ECMA-262 *and* by Python's `re`. So its
+complement may hold strings that match by one of them: where a schema says what
+a string must *not* match, use `not_matching`, which is strict the other way.
+
+Owns: the public names. Must not know: JSON Schema, grammars, engines.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from enforcer.regex.assertions import Reading, language
+from enforcer.regex.derivative import (
+    BUDGET,
+    RegexBudget,
+    example,
+    finite_members,
+    fullmatch,
+    is_empty,
+)
+from enforcer.regex.derivative import intersection as both
+from enforcer.regex.formats import format_regex
+from enforcer.regex.pattern import read
+from enforcer.regex.render import to_json_body, to_json_literal
+from enforcer.regex.syntax import ANY, NOTHING, Regex, either, inverse, length, literal
+from enforcer.regex.tree import RegexError
+
+
+@lru_cache(maxsize=2048)
+def parse(pattern: str) -> Regex:
+    """Build the language of all strings in which the pattern matches somewhere.
+
+    Raises:
+        RegexError: the pattern is malformed, not regular, or not supported.
+
+    """
+    return language(read(pattern), Reading.NARROW, pattern)
+
+
+@lru_cache(maxsize=2048)
+def not_matching(pattern: str) -> Regex:
+    r"""Build the language of all strings in which the pattern matches nowhere, by any reading.
+
+    Disjoint from `parse(pattern)`; a string in neither (an Arabic digit against
+    `\d`, say) matches by one of the two readings only.
+
+    Raises:
+        RegexError: the pattern is malformed, not regular, or not supported.
+
+    """
+    return inverse(language(read(pattern), Reading.WIDE, pattern))
+
+
+def size(regex: Regex) -> int:
+    """Measure a language for limits: characters, ranges and operators of its expression."""
+    return regex.size
+
+
+__all__ = [
+    "ANY",
+    "BUDGET",
+    "NOTHING",
+    "Regex",
+    "RegexBudget",
+    "RegexError",
+    "both",
+    "either",
+    "example",
+    "finite_members",
+    "format_regex",
+    "fullmatch",
+    "inverse",
+    "is_empty",
+    "length",
+    "literal",
+    "not_matching",
+    "parse",
+    "size",
+    "to_json_body",
+    "to_json_literal",
+]

@@ -1,0 +1,224 @@
+"""Sets of Unicode scalar values.
+
+Owns: the set algebra on code points (surrogates are never members, since no
+valid JSON text contains one), and the named sets of regular expressions with
+both of their readings. Must not know: patterns, languages, rendering.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LAST = 0x10FFFF
+_SURROGATES = (0xD800, 0xDFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class CharSet:
+    """An immutable set of Unicode scalar values.
+
+    Attributes:
+        ranges: inclusive `(first, last)` pairs, ascending, neither touching nor overlapping.
+            Build it with `of` or `span`; the constructor does not normalise.
+
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, ranges: Iterable[tuple[int, int]]) -> CharSet:
+        """Build the union of inclusive ranges, in any order; surrogates are dropped."""
+        merged: list[tuple[int, int]] = []
+        for low, high in sorted(chain.from_iterable(map(_scalars, ranges))):
+            if merged and low <= merged[-1][1] + 1:
+                merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+            else:
+                merged.append((low, high))
+        return cls(tuple(merged))
+
+    @classmethod
+    def span(cls, *spans: str) -> CharSet:
+        """Build from one-character strings and two-character strings (first and last)."""
+        return cls.of((ord(s[0]), ord(s[-1])) for s in spans)
+
+    def __bool__(self) -> bool:
+        return bool(self.ranges)
+
+    def __len__(self) -> int:
+        return sum(high - low + 1 for low, high in self.ranges)
+
+    def __contains__(self, char: str) -> bool:
+        code = ord(char)
+        at = bisect_right(self.ranges, (code, LAST)) - 1
+        return at >= 0 and code <= self.ranges[at][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (chr(code) for low, high in self.ranges for code in range(low, high + 1))
+
+    def __or__(self, other: CharSet) -> CharSet:
+        if self.ranges == other.ranges:
+            return self
+        return CharSet.of(self.ranges + other.ranges)
+
+    def __and__(self, other: CharSet) -> CharSet:
+        if self.ranges == other.ranges:
+            return self
+        out: list[tuple[int, int]] = []
+        ours, theirs = self.ranges, other.ranges
+        i = j = 0
+        while i < len(ours) and j < len(theirs):
+            low = max(ours[i][0], theirs[j][0])
+            high = min(ours[i][1], theirs[j][1])
+            if low <= high:
+                out.append((low, high))
+            if ours[i][1] < theirs[j][1]:
+                i += 1
+            else:
+                j += 1
+        return CharSet(tuple(out))
+
+    def __invert__(self) -> CharSet:
+        gaps: list[tuple[int, int]] = []
+        start = 0
+        for low, high in self.ranges:
+            if start < low:
+                gaps.append((start, low - 1))
+            start = high + 1
+        if start <= LAST:
+            gaps.append((start, LAST))
+        return CharSet.of(gaps)
+
+    def __sub__(self, other: CharSet) -> CharSet:
+        return self & ~other
+
+    @property
+    def first(self) -> str:
+        """The lowest member; the set must not be empty."""
+        return chr(self.ranges[0][0])
+
+    def ignoring_case(self) -> CharSet:
+        """Add the simple upper- and lower-case partners of every member."""
+        partners = self if len(self) <= _CASED_AT_MOST else [c for c in _cased() if c in self]
+        both = [v for c in partners for v in (c.lower(), c.upper()) if len(v) == 1]
+        return self | CharSet.of((ord(c), ord(c)) for c in both)
+
+
+def _scalars(span: tuple[int, int]) -> list[tuple[int, int]]:
+    """Cut the surrogates out of an inclusive range."""
+    low, high = span
+    if high < _SURROGATES[0] or low > _SURROGATES[1]:
+        return [span] if low <= high else []
+    parts = ((low, _SURROGATES[0] - 1), (_SURROGATES[1] + 1, high))
+    return [(a, b) for a, b in parts if a <= b]
+
+
+_CASED_AT_MOST = 512  # larger sets are met with the cased letters, not walked
+
+
+@lru_cache(maxsize=1)
+def _cased() -> tuple[str, ...]:
+    return tuple(c for c in ALL if c.lower() != c or c.upper() != c)
+
+
+EMPTY = CharSet(())
+ALL = CharSet.of([(0, LAST)])
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    r"""One class escape as ECMA-262 reads it and as Python's `re` reads it.
+
+    Schemas are written for the one and, in much of the world, checked with the
+    other; keeping both apart until a whole class is known lets `[\s\S]` stay
+    "every character" although neither half agrees.
+    """
+
+    ecma: CharSet
+    python: CharSet
+
+    @classmethod
+    def same(cls, chars: CharSet) -> Readings:
+        """Build a set that both read alike."""
+        return cls(chars, chars)
+
+    def __or__(self, other: Readings) -> Readings:
+        return Readings(self.ecma | other.ecma, self.python | other.python)
+
+    def __invert__(self) -> Readings:
+        return Readings(~self.ecma, ~self.python)
+
+    @property
+    def narrow(self) -> CharSet:
+        """The characters that both readings match."""
+        return self.ecma & self.python
+
+    @property
+    def wide(self) -> CharSet:
+        """The characters that either reading matches."""
+        return self.ecma | self.python
+
+
+ASCII_DIGIT = CharSet.span("09")
+ASCII_WORD = CharSet.span("09", "AZ", "_", "az")
+LINE_ENDS = Readings(CharSet.span("\n", "\r", "\u2028\u2029"), CharSet.span("\n"))
+_ECMA_SPACE = CharSet.span(
+    "\t\r", " ", "\xa0", "\u1680", "\u2000\u200a", "\u2028\u2029", "\u202f", "\u205f",
+    "\u3000", "\ufeff",
+)  # fmt: skip
+
+ANY_BUT_LINE_END = ~LINE_ENDS
+
+
+@lru_cache(maxsize=1)
+def digit() -> Readings:
+    r"""`\d`."""
+    return Readings(ASCII_DIGIT, _matching(re.compile(r"\d+")))
+
+
+@lru_cache(maxsize=1)
+def word() -> Readings:
+    r"""`\w`."""
+    return Readings(ASCII_WORD, _matching(re.compile(r"\w+")))
+
+
+@lru_cache(maxsize=1)
+def space() -> Readings:
+    r"""`\s`."""
+    return Readings(_ECMA_SPACE, _matching(re.compile(r"\s+")))
+
+
+@lru_cache(maxsize=128)
+def unicode_property(name: str) -> CharSet:
+    r"""Build the set of `\p{name}`, where name is as between ECMA-262's braces.
+
+    Raises:
+        KeyError: no such property.
+
+    """
+    import regex  # type: ignore[import-untyped]  # the tables of scripts and categories; tiktoken depends on it as well
+
+    try:
+        found = regex.compile(rf"\p{{{name}}}+", regex.V1)
+    except regex.error as error:
+        raise KeyError(name) from error
+    return _matching(found)
+
+
+def _matching(runs: re.Pattern[str]) -> CharSet:
+    """Collect the characters of all runs that a pattern `[...]+` finds."""
+    every = _every_scalar()
+    spans = (match.span() for match in runs.finditer(every))
+    return CharSet.of((ord(every[a]), ord(every[b - 1])) for a, b in spans)
+
+
+@lru_cache(maxsize=1)
+def _every_scalar() -> str:
+    return "".join(map(chr, chain(range(_SURROGATES[0]), range(_SURROGATES[1] + 1, LAST + 1))))

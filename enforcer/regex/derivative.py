@@ -1,0 +1,249 @@
+"""Questions about regular languages, answered by Brzozowski's derivatives.
+
+Owns: matching, emptiness, shortest members, enumeration of finite languages;
+each question about a language with intersections or complements explores
+derivatives breadth-first and stops at a budget. Must not know: patterns, JSON.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from enforcer.errors import EnforcerError
+from enforcer.regex.charset import ALL, LAST, CharSet
+from enforcer.regex.syntax import (
+    EPSILON,
+    NOTHING,
+    Chars,
+    Complement,
+    Concat,
+    Intersection,
+    Literal,
+    Regex,
+    Repeat,
+    Union,
+    both,
+    concat,
+    either,
+    inverse,
+    repeat,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+BUDGET = 10_000
+
+
+class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
+    """A question about a language would explore more states than its budget.
+
+    Attributes:
+        budget: the number of states that were explored.
+
+    """
+
+    def __init__(self, budget: int) -> None:
+        super().__init__(budget)
+        self.budget = budget
+
+    def __str__(self) -> str:
+        return (
+            f"the regular expression needs more than {self.budget} states to decide; "
+            "write a simpler pattern, or fewer of them on one string"
+        )
+
+
+@lru_cache(maxsize=16_384)
+def derivative(regex: Regex, char: str) -> Regex:
+    """Build the language of what may follow `char` in members that start with it."""
+    if isinstance(regex, Literal):
+        return Literal(regex.text[1:]) if regex.text[:1] == char else NOTHING
+    if isinstance(regex, Chars):
+        return EPSILON if char in regex.chars else NOTHING
+    if isinstance(regex, Repeat):
+        most = None if regex.maximum is None else regex.maximum - 1
+        rest = repeat(regex.part, max(regex.minimum - 1, 0), most)
+        return concat(derivative(regex.part, char), rest)
+    if isinstance(regex, Union):
+        return either(*_live(derivative(p, char) for p in regex.parts))
+    if isinstance(regex, Intersection):
+        return both(*(derivative(p, char) for p in regex.parts))
+    if isinstance(regex, Complement):
+        return inverse(derivative(regex.part, char))
+    if isinstance(regex, Concat):
+        choices = []
+        for at, part in enumerate(regex.parts):
+            choices.append(concat(derivative(part, char), *regex.parts[at + 1 :]))
+            if not part.nullable:
+                break
+        return either(*_live(choices))
+    raise TypeError(f"not a regular expression: {regex!r}")
+
+
+def _live(parts: Iterable[Regex]) -> list[Regex]:
+    return [p for p in parts if p is not NOTHING]
+
+
+def fullmatch(regex: Regex, text: str) -> bool:
+    """Tell whether the whole text is a member; never, if it holds a lone surrogate."""
+    if not regex.boolean:
+        if len(text) < regex.shortest or (regex.longest is not None and len(text) > regex.longest):
+            return False
+        if isinstance(regex, Literal):
+            return regex.text == text
+    for char in text:
+        if char not in ALL:
+            return False
+        regex = derivative(regex, char)
+        if regex == NOTHING:
+            return False
+    return regex.nullable
+
+
+def intersection(*parts: Regex) -> Regex:
+    """Build the intersection; beside a finite union of texts, it is decided text by text."""
+    met = both(*parts)
+    if not isinstance(met, Intersection):
+        return met
+    for part in met.parts:
+        texts = part.parts if isinstance(part, Union) else (part,)
+        if all(isinstance(t, Literal) for t in texts):
+            others = [p for p in met.parts if p is not part]
+            return either(
+                *(
+                    t
+                    for t in texts
+                    if isinstance(t, Literal) and all(fullmatch(p, t.text) for p in others)
+                )
+            )
+    return met
+
+
+def first_classes(regex: Regex) -> list[CharSet]:
+    """Partition all characters so that members of one class have equal derivatives."""
+    sets = _first_sets(regex)
+    flips: defaultdict[int, list[int]] = defaultdict(list)
+    for number, ranges in enumerate(s.ranges for s in sets):
+        for low, high in ranges:
+            flips[low].append(number)
+            flips[high + 1].append(number)
+    signature: frozenset[int] = frozenset()
+    spans: defaultdict[frozenset[int], list[tuple[int, int]]] = defaultdict(list)
+    start = 0
+    for code in sorted(flips):
+        if start < code:
+            spans[signature].append((start, code - 1))
+        signature ^= frozenset(flips[code])
+        start = code
+    if start <= LAST:
+        spans[signature].append((start, LAST))
+    return [found for ranges in spans.values() if (found := CharSet.of(ranges))]
+
+
+def _first_sets(regex: Regex) -> dict[CharSet, None]:
+    """Collect the sets that the next character is compared with."""
+    found: dict[CharSet, None] = {}
+    heads: set[str] = set()
+    pending = [regex]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Literal):
+            heads.update(part.text[:1])
+        elif isinstance(part, Chars):
+            found[part.chars] = None
+        elif isinstance(part, Repeat | Complement):
+            pending.append(part.part)
+        elif isinstance(part, Union | Intersection):
+            pending.extend(part.parts)
+        elif isinstance(part, Concat):
+            for piece in part.parts:
+                pending.append(piece)
+                if not piece.nullable:
+                    break
+    return found | {CharSet.span(c): None for c in sorted(heads)}
+
+
+def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
+    """Yield each class of next characters with its derivative, dead ones left out."""
+    for members in first_classes(regex):
+        following = derivative(regex, members.first)
+        if following != NOTHING:
+            yield members, following
+
+
+def is_empty(regex: Regex, *, budget: int = BUDGET) -> bool:
+    """Tell whether the language has no member.
+
+    Raises:
+        RegexBudget: more than `budget` states would have to be explored.
+
+    """
+    if not regex.boolean:
+        return regex == NOTHING
+    return example(regex, budget=budget) is None
+
+
+def example(regex: Regex, *, budget: int = BUDGET) -> str | None:
+    """Find a shortest member, preferring printable characters; None if there is none.
+
+    Raises:
+        RegexBudget: more than `budget` states would have to be explored.
+
+    """
+    seen = {regex}
+    level = [(regex, "")]
+    while level:
+        for state, text in level:
+            if state.nullable:
+                return text
+        following = []
+        for state, text in level:
+            for members, after in successors(state):
+                if after not in seen:
+                    seen.add(after)
+                    following.append((after, text + _readable(members)))
+            if len(seen) > budget:
+                raise RegexBudget(budget)
+        level = following
+    return None
+
+
+def _readable(members: CharSet) -> str:
+    for span in (("a", "z"), ("0", "9"), (" ", "~")):
+        if common := members & CharSet.span("".join(span)):
+            return common.first
+    return members.first
+
+
+def finite_members(regex: Regex, limit: int, *, budget: int = BUDGET) -> tuple[str, ...] | None:
+    """List all members in order of length; None if there are more than `limit`.
+
+    Raises:
+        RegexBudget: more than `budget` states would have to be explored.
+
+    """
+    if not regex.boolean and regex.longest is None and regex != NOTHING:
+        return None
+    found: list[str] = []
+    level = [(regex, "")]
+    explored = 0
+    while level:
+        found.extend(text for state, text in level if state.nullable)
+        if len(found) > limit:
+            return None
+        following: list[tuple[Regex, str]] = []
+        for state, text in level:
+            explored += 1
+            if explored > budget:
+                raise RegexBudget(budget)
+            for members, after in successors(state):
+                if is_empty(after, budget=budget):
+                    continue
+                if len(following) + len(members) > max(limit, 1):
+                    return None  # every live prefix is the start of a member of its own
+                following.extend((after, text + char) for char in members)
+        level = following
+    return tuple(found)
