@@ -179,7 +179,7 @@ def train(recipe: Recipe, tokenizer: Tokenizer, texts: Sequence[str]) -> LlamaFo
     samples = [(ids, reply_weights(ids, tokenizer, recipe.prompt_weight)) for ids in encoded]
     model = llama(tokenizer)
     optimizing = optimizers(model, recipe.learning_rate)
-    steps = list(batches(samples, recipe, tokenizer.token_to_id("[PAD]")))
+    steps = list(batches(samples, recipe, model.config.pad_token_id))
     tokens = sum(len(ids) for ids, _ in samples)
     print(
         f"{tokens:,} tokens, {len(steps)} steps, {model.num_parameters():,} parameters", flush=True
