@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -41,7 +42,7 @@ def main() -> int:
     try:
         replies = _serve_all(arguments.model, bodies, logs, console)
     except servers.ServerFailedError as error:
-        console.print(str(error), markup=False, highlight=False)
+        print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         console.print("interrupted; the servers have been ended")
@@ -99,7 +100,7 @@ def _report(
     console.print(f"identical: {same.identical} of {same.valid} valid turns", highlight=False)
     for body, reply, verdict in zip(bodies, replies[enforced], verdicts[enforced], strict=True):
         for fault in verdict.faults:
-            console.print(f"{fault.value}:", body, reply)
+            print(f"{fault.value}: {reply} for {json.dumps(body)}", file=sys.stderr)
     return 0 if rows[enforced].perfect else 1
 
 

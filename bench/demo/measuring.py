@@ -125,7 +125,7 @@ def _fits(arguments: str, schema: Any) -> bool:
         value = json.loads(arguments)
     except ValueError:
         return False
-    return Draft202012Validator(schema).is_valid(value)
+    return bool(Draft202012Validator(schema).is_valid(value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,4 +27,4 @@ _OPTIONS = {
 
 def bodies(number: int) -> list[Mapping[str, Any]]:
     """Draw that many request bodies; the same ones every time."""
-    return [{**body, **_OPTIONS} for body in requests.generate(number, seed=_SEED)]
+    return [{**request.body, **_OPTIONS} for request in requests.generate(number, seed=_SEED)]

@@ -1,0 +1,103 @@
+"""What is in the wheel, what it needs, and what importing it loads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+HEAVY = ("torch", "vllm", "transformers", "xgrammar", "outlines_core")
+
+# A vocabulary of the 256 bytes and the dialect's markers, and a call spelled byte by byte.
+USE = """
+import enforcer
+markers = ["<|im_end|>", "<|im_assistant|>", "<|im_middle|>", "<|tool_calls_section_begin|>",
+           "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>",
+           "<|tool_calls_section_end|>"]
+ids = {name: 256 + n for n, name in enumerate(markers)}
+vocabulary = enforcer.Vocabulary([bytes([n]) for n in range(256)] + [b""] * len(ids), ids)
+schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+tools = [{"type": "function", "function": {"name": "weather", "parameters": schema}}]
+def turn(name, arguments):
+    return [ids[markers[3]], ids[markers[4]], *f"functions.{name}:0".encode(), ids[markers[5]],
+            *arguments.encode(), ids[markers[6]], ids[markers[7]], ids[markers[0]]]
+matcher = enforcer.Enforcer(vocabulary).matcher(tools)
+good = turn("weather", '{"city": "Oslo"}')
+assert matcher.validate(good) == len(good), "a valid call is blocked"
+assert matcher.validate(turn("img_gen", "{}")) == 2 + len("functions."), "undeclared"
+assert matcher.validate(turn("weather", "{}")) < len(turn("weather", "{}")), "off schema"
+"""
+
+
+def python(interpreter, *arguments, cwd):
+    """Run an interpreter that sees neither the repository nor this process's settings."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    return subprocess.run(
+        [interpreter, *arguments], cwd=cwd, env=kept, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(folder))
+    built = python(sys.executable, "-m", "pip", "wheel", *options, str(ROOT), cwd=folder)
+    assert built.returncode == 0, built.stderr
+    [path] = folder.glob("kimi_enforcer-*.whl")
+    return path
+
+
+def test_wheel_has_the_dialects_the_types_and_the_licence(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    grammars = sorted(path.name for path in (ROOT / "grammars").glob("*.toml"))
+    assert "kimi_k2.toml" in grammars
+    assert {f"enforcer/grammars/{name}" for name in grammars} <= names
+    assert "enforcer/py.typed" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_wheel_has_every_module_and_nothing_else(wheel):
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
+    written = {str(path.relative_to(ROOT)) for path in (ROOT / "enforcer").rglob("*.py")}
+    assert packed == written
+
+
+def test_wheel_announces_the_plugin(wheel):
+    archive = zipfile.ZipFile(wheel)
+    [points] = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
+    assert "[vllm.general_plugins]\nenforcer = enforcer.vllm:register" in (
+        archive.read(points).decode()
+    )
+
+
+def test_the_core_depends_on_no_host():
+    core = " ".join(PYPROJECT["project"]["dependencies"])
+    assert not [name for name in HEAVY if name.replace("_", "-") in core]
+
+
+def test_importing_the_core_loads_no_host(tmp_path):
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import enforcer; print(*sys.modules)"
+    done = python(sys.executable, "-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not set(HEAVY) & set(done.stdout.split())
+
+
+def test_wheel_works_where_nothing_else_is_installed(wheel, tmp_path):
+    venv.create(tmp_path / "bare", with_pip=True)
+    bare = str(tmp_path / "bare" / "bin" / "python")
+    quiet = ("-m", "pip", "install", "-qq", "--disable-pip-version-check")
+    needed = python(bare, *quiet, *PYPROJECT["project"]["dependencies"], cwd=tmp_path)
+    if needed.returncode != 0 and "CI" not in os.environ:
+        pytest.skip(f"the core's dependencies cannot be had: {needed.stderr[-500:]}")
+    installed = python(bare, *quiet, str(wheel), cwd=tmp_path)
+    assert installed.returncode == 0, needed.stderr + installed.stderr
+    used = python(bare, "-c", USE, cwd=tmp_path)
+    assert used.returncode == 0, used.stderr
