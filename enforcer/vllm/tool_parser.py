@@ -24,6 +24,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 from enforcer import spec as specs
 from enforcer.parser import Happening, Parser
 from enforcer.vllm import requests, runtime
+from enforcer.vllm.clip import Clip
 from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._names = requests.tool_names(tools)
         self._prompt_ids: Sequence[int] | None = None
         self._parser: Parser | None = None
+        self._clip: Clip | None = None
+        self._length = 0
         self._calls = 0
 
     def adjust_request(self, request: Any) -> Any:
@@ -79,24 +82,28 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
 
     def parse(
         self,
-        model_output: str,  # noqa: ARG002 - markers in text are not to be told from spelled ones
-        request: Any,  # noqa: ARG002
+        model_output: str,
+        request: Any,
         enable_auto_tools: bool = False,  # noqa: FBT001, FBT002, ARG002 - vLLM's signature
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
-        """Read a whole reply. A reply that was cut off inside its calls has none."""
+        """Read a whole reply. A reply that was cut off inside its calls has none.
+
+        Markers in `model_output` are not to be told from spelled ones: it only says how far
+        the reply goes, where a stop string may have ended it.
+        """
         parser = Parser(self._table, self._prompt_ids, self._names)
-        parser.feed(model_output_token_ids)
-        turn = parser.turn()
-        calls = [
-            FunctionCall(id=call.id, name=call.name, arguments=call.arguments)
-            for call in (() if parser.in_calls else turn.calls)
-        ]
-        return turn.reasoning or None, turn.content or None, calls
+        self._clip, self._length = None, 0
+        events = self._read(parser, model_output_token_ids, request, model_output)
+        return (
+            _join(events, Happening.REASONING),
+            _join(events, Happening.CONTENT),
+            [] if parser.in_calls else _completed(events),
+        )
 
     def parse_delta(
         self,
-        delta_text: str,  # noqa: ARG002 - as in `parse`
+        delta_text: str,
         delta_token_ids: list[int],
         request: Any,
         prompt_token_ids: list[int] | None = None,
@@ -107,13 +114,24 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if self._parser is None:
             begun = self._prompt_ids if prompt_token_ids is None else prompt_token_ids
             self._parser = Parser(self._table, begun, self._names)
-        events = self._parser.feed(delta_token_ids)
+        events = self._read(self._parser, delta_token_ids, request, delta_text)
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
         calls = self._delta_calls(events)
         if not (reasoning or content or calls):
             return None
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
+
+    def _read(
+        self, parser: Parser, token_ids: Sequence[int], request: Any, text: str
+    ) -> list[Event]:
+        if not request.stop:
+            return parser.feed(token_ids)
+        if self._clip is None:
+            self._clip = Clip(parser, self._table.vocabulary)
+        self._clip.feed(token_ids)
+        self._length += len(text)
+        return self._clip.let_out(self._length)
 
     def _delta_calls(self, events: list[Event]) -> list[DeltaToolCall]:
         deltas: list[DeltaToolCall] = []
@@ -143,6 +161,16 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
 
 def _join(events: list[Event], what: Happening) -> str | None:
     return "".join(event.text for event in events if event.what is what) or None
+
+
+def _completed(events: list[Event]) -> list[FunctionCall]:
+    calls = []
+    for event in events:
+        if event.what is Happening.CALL:
+            begun = event
+        elif event.what is Happening.CALL_END:
+            calls.append(FunctionCall(id=begun.text, name=begun.name, arguments=event.text))
+    return calls
 
 
 def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
