@@ -35,13 +35,12 @@ def is_running(pid):
 def test_the_engine_is_ended_with_the_server(tmp_path, monkeypatch):
     monkeypatch.setattr("bench.demo.servers._STOP_SECONDS", 0.5)
     note = tmp_path / "child"
-    with pytest.raises(KeyboardInterrupt), stand_in(tmp_path, "-c", STUBBORN, str(note)) as server:
+    with stand_in(tmp_path, "-c", STUBBORN, str(note)) as server:
         while not (note.exists() and note.read_text()):
             time.sleep(0.02)
         server.check_alive()
         child = int(note.read_text())
         assert is_running(child)
-        raise KeyboardInterrupt
     while is_running(child):  # the kernel needs a moment; the test's own time limit is the bound
         time.sleep(0.02)
     with pytest.raises(ServerFailedError, match="status -9"):
