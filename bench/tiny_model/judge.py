@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SECTION = re.compile(
-    r"<\|tool_calls_section_begin\|>(?P<calls>.*)<\|tool_calls_section_end\|><\|im_end\|>",
+    r"<\|tool_calls_section_begin\|>(?P<calls>.*)<\|tool_calls_section_end\|><\|im_end\|>\Z",
     re.DOTALL,
 )
 _CALL = re.compile(

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shared_data import shared
+
+transformers = pytest.importorskip("transformers")
+torch = pytest.importorskip("torch")
+tiktoken = pytest.importorskip("tiktoken")
+
+from bench import byte_pairs, random_model  # noqa: E402 - they need what is asked for above
+from bench.tiny_model import chat  # noqa: E402
+
+TEXTS = [
+    "",
+    "def f(x: int) -> str:\n    return f'{x!r}'\n\n\n",
+    '{"city": "Köln", "n": -1.5e3, "tags": ["a", "b"]}',
+    "你好世界 hello 你好 日本語カタカナ 한국어",
+    "don't I'LL we've naïve\u0301 ÀÉîõ",
+    "  \n\n  x\t\ty \r\n z   ",
+    "12345678 ١٢٣٤٥ 🎉👩‍👩‍👧 \x00\x7f",
+    "a" * 300 + " " * 300,
+]
+
+
+def small_pairs():
+    """Byte pairs with few merges, one of them unreachable by merging ("zzz")."""
+    tokens = [bytes([i]) for i in range(256)]
+    tokens += [b"he", b"ll", b"hell", b"o ", b"hello", b"zzz"]
+    ranks = {data: rank for rank, data in enumerate(tokens)}
+    return byte_pairs.BytePairs(ranks, byte_pairs.KIMI_PATTERN, chat.CONTROLS)
+
+
+def kimi_pairs():
+    return byte_pairs.kimi(shared("kimi"))
+
+
+def installed_pairs():
+    pytest.importorskip("mistral_common")
+    return byte_pairs.installed()
+
+
+SOURCES = [small_pairs, kimi_pairs, installed_pairs]
+
+
+@pytest.fixture(scope="module", params=SOURCES)
+def both(request):
+    """Build tiktoken's encoder and the fast tokenizer of the same ranks."""
+    pairs = request.param()
+    reference = tiktoken.Encoding(
+        "reference",
+        pat_str=pairs.pattern,
+        mergeable_ranks=dict(pairs.ranks),
+        special_tokens={},
+    )
+    # tiktoken is not given the control tokens here, and so never reads them in a text.
+    return reference, byte_pairs.fast_tokenizer(replace(pairs, controls={}))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_encodes_as_tiktoken_does(both, text):
+    reference, tokenizer = both
+    assert tokenizer.encode(text).ids == reference.encode_ordinary(text)
+
+
+@settings(max_examples=300)
+@given(text=st.text(st.characters(codec="utf-8"), max_size=80))
+def test_encodes_any_text_as_tiktoken_does(both, text):
+    reference, tokenizer = both
+    ids = tokenizer.encode(text).ids
+    assert ids == reference.encode_ordinary(text)
+    assert tokenizer.decode(ids, skip_special_tokens=False) == text
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_ids_are_ranks_and_then_the_control_tokens(source):
+    pairs = source()
+    tokenizer = byte_pairs.fast_tokenizer(pairs)
+    first = len(pairs.ranks)
+    assert tokenizer.get_vocab_size() == first + len(pairs.controls)
+    assert [tokenizer.token_to_id(name) for name in pairs.controls] == list(
+        range(first, first + len(pairs.controls))
+    )
+    assert {
+        token.content: token.special for token in tokenizer.get_added_tokens_decoder().values()
+    } == pairs.controls
+
+
+def test_kimis_control_ids_are_the_real_ones():
+    pairs = kimi_pairs()
+    names = list(pairs.controls)
+    at = {name: len(pairs.ranks) + names.index(name) for name in chat.CONTROLS}
+    assert at["<|tool_calls_section_begin|>"] == 163595
+    assert at["<|im_end|>"] == 163586
+    assert len(pairs.ranks) + len(names) == 163840
+
+
+def test_the_installed_vocabulary_has_a_realistic_size():
+    pairs = installed_pairs()
+    assert len(pairs.ranks) + len(pairs.controls) == 131072
+    assert list(pairs.controls)[: len(chat.CONTROLS)] == list(chat.CONTROLS)
+
+
+@pytest.fixture
+def tokens():
+    return byte_pairs.fast_tokenizer(small_pairs())
+
+
+def test_a_folder_loads_in_transformers_and_generates(tmp_path, tokens):
+    random_model.write(tmp_path, tokens)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    prompt = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "hello"}], add_generation_prompt=True, return_tensors="pt"
+    )
+    end = tokens.token_to_id("<|im_end|>")
+    assert model.generation_config.eos_token_id == end
+    assert model.config.vocab_size == tokens.get_vocab_size() == len(tokenizer)
+    made = model.generate(**prompt, max_new_tokens=4, do_sample=False)
+    assert made.shape[1] > prompt["input_ids"].shape[1]
+
+
+def test_weights_follow_the_seed(tmp_path, tokens):
+    def written(name, seed):
+        random_model.write(tmp_path / name, tokens, seed=seed)
+        return (tmp_path / name / "model.safetensors").read_bytes()
+
+    assert written("a", 1) == written("b", 1) != written("c", 2)
+
+
+def test_without_weights_the_folder_has_the_rest(tmp_path, tokens):
+    shape = random_model.Shape(hidden=96, layers=1)
+    random_model.write(tmp_path, tokens, shape=shape, weights=random_model.Weights.NONE)
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "config.json",
+        "generation_config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+    }
+    assert json.loads((tmp_path / "config.json").read_text())["num_attention_heads"] == 3
+
+
+def test_a_tokenizer_without_an_end_of_turn_is_refused(tmp_path):
+    plain = small_pairs()
+    tokens = byte_pairs.fast_tokenizer(byte_pairs.BytePairs(plain.ranks, plain.pattern, {}))
+    with pytest.raises(ValueError, match="im_end"):
+        random_model.write(tmp_path, tokens)
+
+
+def test_a_hidden_size_that_heads_do_not_divide_is_refused(tmp_path, tokens):
+    with pytest.raises(ValueError, match="multiple"):
+        random_model.write(tmp_path, tokens, shape=random_model.Shape(hidden=100))
+
+
+def test_a_tokenizer_is_built_once_and_then_read_from_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(byte_pairs, "installed", small_pairs)
+    built = random_model.tokenizer(random_model.Vocabulary.INSTALLED, tmp_path)
+
+    def never(_pairs):
+        raise AssertionError("built again")
+
+    monkeypatch.setattr(byte_pairs, "fast_tokenizer", never)
+    again = random_model.tokenizer(random_model.Vocabulary.INSTALLED, tmp_path)
+    assert again.to_str() == built.to_str()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_missing_kimi_files_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("KIMI_TOKENIZER", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="KIMI_TOKENIZER"):
+        random_model.tokenizer(random_model.Vocabulary.KIMI, tmp_path)
