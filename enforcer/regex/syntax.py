@@ -43,7 +43,7 @@ class Regex:
     _hash: int = field(init=False, repr=False)
 
     def _key(self) -> object:
-        """What makes two expressions of one kind the same."""
+        """Return what makes two expressions of one kind the same."""
         raise NotImplementedError
 
     def __hash__(self) -> int:
