@@ -34,8 +34,10 @@ def main() -> int:
     """Run the demo and return the exit status."""
     arguments = _arguments()
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    # A plain `kill` ends the servers too, as Ctrl-C does.
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    # A plain `kill` ends the servers too, as Ctrl-C does; so does Ctrl-C where a shell that
+    # runs this in the background has it ignored.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     bodies = workload.bodies(arguments.requests)
     logs = ROOT / ".demo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     logs.mkdir(parents=True)

@@ -1,0 +1,78 @@
+"""The whole demo, as `make demo` runs it, on fewer requests."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bench.demo.__main__ import MODEL, ROOT
+from bench.demo.servers import SETTINGS
+from bench.demo.table import COLUMNS
+
+pytestmark = pytest.mark.vllm
+DEMO = [sys.executable, "-m", "bench.demo"]
+
+
+def descendants(pid):
+    children = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return children + [below for child in children for below in descendants(child)]
+
+
+def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not():
+    done = subprocess.run(
+        [*DEMO, "--requests", "111"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {}
+    for setting in SETTINGS:
+        [line] = re.findall(
+            rf"^ *{re.escape(setting.name)}  +(\d.*\d) *$", done.stdout, re.MULTILINE
+        )
+        cells = line.replace(" %", "").split()
+        rows[setting.name] = dict(zip(COLUMNS[1:], map(float, cells), strict=True))
+    stock, _, enforced = rows.values()
+    assert stock["requests"] == enforced["requests"] == 111
+    assert stock["schema\naccuracy"] <= 80
+    assert stock["undeclared\ncalls"] > 0
+    assert stock["schema\nerrors"] > 0
+    assert enforced["schema\naccuracy"] == 100
+    assert enforced["successful\ncalls"] == enforced["tool\ncalls"] > 0
+    faults = COLUMNS[COLUMNS.index("schema\naccuracy") + 1 :]
+    for fault in ("undeclared\ncalls", "schema\nerrors", *faults):
+        assert enforced[fault] == 0, fault
+    [(identical, valid)] = re.findall(r"identical: (\d+) of (\d+) valid turns", done.stdout)
+    assert identical == valid
+    assert int(valid) > 111 / 3
+
+
+# The server alone; and with its engine, which is another process.
+@pytest.mark.parametrize(("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 3)])
+def test_an_interrupted_demo_leaves_no_process(number, processes):
+    demo = subprocess.Popen(DEMO, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    while len(started := descendants(demo.pid)) < processes:
+        assert demo.poll() is None
+        time.sleep(0.05)
+    demo.send_signal(number)
+    printed, _ = demo.communicate()
+    assert demo.returncode == 130
+    assert "interrupted" in printed
+    assert not [pid for pid in started if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_server_that_cannot_start_fails_the_demo(tmp_path):
+    done = subprocess.run(
+        [*DEMO, "--model", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    [log] = re.findall(r"its log is (\S+),", done.stderr)
+    assert Path(log).read_text().rstrip().endswith(done.stderr.rstrip().splitlines()[-1].strip())
+
+
+def test_the_demos_model_is_there():
+    assert (MODEL / "model.safetensors").is_file()
