@@ -7,6 +7,7 @@ format is data, never code.
 
 from __future__ import annotations
 
+import reprlib
 import tomllib
 from dataclasses import dataclass
 from enum import Enum
@@ -93,8 +94,7 @@ class Dialect:
 
     def header_parts(self, text: str) -> tuple[str, int] | None:
         """Name and index that a header carries; None if it is not one."""
-        head, rest = self.header.split("{name}")
-        between, tail = rest.split("{index}")
+        head, between, tail = _split_header(self.header)
         if not (text.startswith(head) and text.endswith(tail)):
             return None
         name, found, digits = text[len(head) : len(text) - len(tail)].rpartition(between)
@@ -129,7 +129,6 @@ def available() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _folder().glob("*.toml")))
 
 
-@cache
 def load(name: str) -> Dialect:
     """Read the dialect of that name.
 
@@ -139,8 +138,13 @@ def load(name: str) -> Dialect:
     """
     if name not in available():
         raise UnknownDialect(
-            f"unknown dialect {name!r}; known are: {', '.join(available()) or 'none'}"
+            f"unknown dialect {reprlib.repr(name)}; known are: {', '.join(available()) or 'none'}"
         )
+    return _load(name)
+
+
+@cache
+def _load(name: str) -> Dialect:
     return parse((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
 
 
@@ -148,13 +152,15 @@ def parse(text: str) -> Dialect:
     """Read a dialect from the text of its file, and check it.
 
     Raises:
-        UnknownDialect: not TOML, an unknown or missing key, a transition on an unknown
-            marker or to an unknown state, a state that cannot be reached or left.
+        UnknownDialect: not TOML, an unknown or missing key, a value of another type, a
+            token with two roles, a transition on an unknown marker or to an unknown state,
+            a state that cannot be reached or left.
 
     """
     try:
         dialect = _build(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        _split_header(dialect.header)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise UnknownDialect(f"not a dialect file: {error!r}") from error
     _check(dialect)
     return dialect
@@ -167,7 +173,7 @@ def _build(data: dict[str, Any]) -> Dialect:
     states = {
         name: State(
             segment=Segment(table.pop("segment")),
-            text_to=table.pop("text_to", name),
+            text_to=_text(table.pop("text_to", name)),
             on=MappingProxyType(
                 {marker: _transition(entry) for marker, entry in table.pop("on").items()}
             ),
@@ -176,26 +182,40 @@ def _build(data: dict[str, Any]) -> Dialect:
     }
     for name, table in tables.items():
         _nothing_left(table, f"states.{name}")
+    optional = data.pop("optional", {"tokens": []})
     dialect = Dialect(
-        name=data.pop("name"),
-        header=data.pop("header"),
-        start=data.pop("start"),
-        final=data.pop("final"),
-        markers=MappingProxyType({role: tuple(names) for role, names in markers.items()}),
-        optional=frozenset(data.pop("optional", {}).get("tokens", ())),
-        turn_begin=turn.pop("begin"),
-        turn_end=turn.pop("end"),
-        turn_state=turn.pop("state"),
+        name=_text(data.pop("name")),
+        header=_text(data.pop("header")),
+        start=_text(data.pop("start")),
+        final=_text(data.pop("final")),
+        markers=MappingProxyType({role: _texts(names) for role, names in markers.items()}),
+        optional=frozenset(_texts(optional.pop("tokens"))),
+        turn_begin=_text(turn.pop("begin")),
+        turn_end=_text(turn.pop("end")),
+        turn_state=_text(turn.pop("state")),
         states=MappingProxyType(states),
         examples=tuple(data.pop("examples", ())),
     )
+    _nothing_left(optional, "optional")
     _nothing_left(turn, "turn")
     _nothing_left(data, "the file")
     return dialect
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{reprlib.repr(value)} stands where a text should")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"{reprlib.repr(value)} stands where a list of texts should")
+    return tuple(_text(item) for item in value)
+
+
 def _transition(entry: dict[str, str]) -> Transition:
-    transition = Transition(to=entry.pop("to"), when=Guard(entry.pop("when", "always")))
+    transition = Transition(to=_text(entry.pop("to")), when=Guard(entry.pop("when", "always")))
     _nothing_left(entry, "a transition")
     return transition
 
@@ -205,11 +225,23 @@ def _nothing_left(table: Mapping[str, object], where: str) -> None:
         raise ValueError(f"unknown keys in {where}: {', '.join(table)}")
 
 
+def _split_header(header: str) -> tuple[str, str, str]:
+    """Split a header's template into what stands before, between and after its two fields."""
+    head, name, rest = header.partition("{name}")
+    between, index, tail = rest.partition("{index}")
+    if not (name and index and between) or {"{", "}"} & set(head + between + tail):
+        raise ValueError(
+            f"header {header!r}: it needs one {{name}} and then, after some text, one {{index}}"
+        )
+    return head, between, tail
+
+
 def _check(dialect: Dialect) -> None:
-    if dialect.header.count("{name}") != 1 or dialect.header.count("{index}") != 1:
-        raise UnknownDialect(f"{dialect.name}: the header needs one {{name}} and one {{index}}")
-    if dialect.header.index("{name}") > dialect.header.index("{index}"):
-        raise UnknownDialect(f"{dialect.name}: the header's {{name}} must precede its {{index}}")
+    tokens = [token for tokens in dialect.markers.values() for token in tokens]
+    if twice := sorted({token for token in tokens if tokens.count(token) > 1}):
+        raise UnknownDialect(f"{dialect.name}: tokens with two roles: {', '.join(twice)}")
+    if empty := [role for role, names in dialect.markers.items() if not names]:
+        raise UnknownDialect(f"{dialect.name}: markers without a token: {', '.join(empty)}")
     for name, state in dialect.states.items():
         for marker in state.on:
             if marker not in dialect.markers:

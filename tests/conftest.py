@@ -1,0 +1,30 @@
+"""What every test module has: Hypothesis's profiles, and the two vocabularies.
+
+Owns: how many examples are drawn (`HYPOTHESIS_PROFILE=thorough` for more). Must not
+know: what is tested.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import vocabularies
+from hypothesis import HealthCheck, settings
+
+# No deadline: machines that are shared are slow now and then.
+settings.register_profile(
+    "usual", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("thorough", settings.get_profile("usual"), max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+
+@pytest.fixture(scope="session")
+def vocabulary():
+    return vocabularies.small()
+
+
+@pytest.fixture(scope="session")
+def kimi_vocabulary():
+    return vocabularies.kimi()

@@ -1,0 +1,72 @@
+"""Errors say who is at fault, where, and what to do, on every way out."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from enforcer import errors
+from enforcer.errors import (
+    ConfigurationError,
+    EnforcerError,
+    InvalidSchema,
+    InvalidTools,
+    Problem,
+    RequestError,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
+
+LEAVES = [
+    value
+    for value in vars(errors).values()
+    if isinstance(value, type) and issubclass(value, EnforcerError)
+]
+PROBLEMS = (
+    Problem("$.properties.a", "not", "a complement that cannot be written; list the values"),
+    Problem("$", "", "too deep"),
+)
+
+
+def test_all_have_one_root_and_one_of_two_at_fault():
+    for leaf in LEAVES:
+        at_fault = [issubclass(leaf, ConfigurationError), issubclass(leaf, RequestError)]
+        assert leaf is EnforcerError or sum(at_fault) == 1, leaf
+
+
+def test_a_request_error_says_where():
+    error = InvalidTools("$.tools[2].function.name", "use another name")
+    assert (error.path, error.reason) == ("$.tools[2].function.name", "use another name")
+    assert str(error) == "use another name (at `$.tools[2].function.name`)"
+
+
+def test_a_schema_error_lists_every_offender():
+    error = UnsupportedSchema(PROBLEMS)
+    assert (error.path, error.keyword) == ("$.properties.a", "not")
+    assert str(error) == (
+        "a complement that cannot be written; list the values "
+        "(at `$.properties.a`, keyword `not`); too deep (at `$`)"
+    )
+
+
+def test_under_moves_every_path_and_keeps_the_class():
+    error = SchemaLimit(PROBLEMS).under("$.tools[0].function.parameters")
+    assert isinstance(error, SchemaLimit)
+    assert [problem.path for problem in error.problems] == [
+        "$.tools[0].function.parameters.properties.a",
+        "$.tools[0].function.parameters",
+    ]
+    assert error.path == error.problems[0].path
+
+
+@pytest.mark.parametrize("leaf", [UnsupportedSchema, InvalidSchema, UnsatisfiableSchema])
+def test_a_schema_error_crosses_processes(leaf):
+    copy = pickle.loads(pickle.dumps(leaf(PROBLEMS)))  # noqa: S301 - our own bytes
+    assert (type(copy), copy.problems, str(copy)) == (leaf, PROBLEMS, str(leaf(PROBLEMS)))
+
+
+def test_a_request_error_crosses_processes():
+    copy = pickle.loads(pickle.dumps(InvalidTools("$.tools", "no")))  # noqa: S301 - likewise
+    assert (copy.path, copy.reason) == ("$.tools", "no")
