@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -109,7 +110,8 @@ def _read_tool(entry: object, path: str) -> Tool:
         raise InvalidTools(path, f"a tool must be an object, not {_kind(entry)}")
     if entry.get("type", "function") != "function":
         raise InvalidTools(
-            f"{path}.type", f"only tools of type 'function' are known, not {entry['type']!r}"
+            f"{path}.type",
+            f"only tools of type 'function' are known, not {reprlib.repr(entry['type'])}",
         )
     function = entry.get("function")
     if not isinstance(function, Mapping):
@@ -136,10 +138,9 @@ def read_name(name: object, path: str) -> str:
 
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        shown = repr(name)[:80]
         raise InvalidTools(
             path,
-            f"{shown} is not a tool name: use 1 to 128 letters, digits, '_', '-', '.' or '/'",
+            f"{reprlib.repr(name)} is not a tool name: use 1 to 128 letters, digits, '_', '-', '.' or '/'",
         )
     return name
 
@@ -175,7 +176,7 @@ def _read_mode(mode: object, path: str, known: tuple[Choice, ...]) -> Choice:
         if choice.value == mode:
             return choice
     words = ", ".join(repr(choice.value) for choice in known)
-    raise InvalidTools(path, f"{repr(mode)[:80]} is not one of {words}")
+    raise InvalidTools(path, f"{reprlib.repr(mode)} is not one of {words}")
 
 
 def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> str:
@@ -183,7 +184,7 @@ def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> s
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(name, str) or name not in declared:
         raise InvalidTools(
-            f"{path}.function.name", f"{repr(name)[:80]} is not a tool that `tools` declares"
+            f"{path}.function.name", f"{reprlib.repr(name)} is not a tool that `tools` declares"
         )
     return name
 
