@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from reprlib import repr as brief
 from typing import Any
 
 from enforcer.errors import InvalidTools
@@ -111,7 +111,7 @@ def _read_tool(entry: object, path: str) -> Tool:
     if entry.get("type", "function") != "function":
         raise InvalidTools(
             f"{path}.type",
-            f"only tools of type 'function' are known, not {reprlib.repr(entry['type'])}",
+            f"only tools of type 'function' are known, not {brief(entry['type'])}",
         )
     function = entry.get("function")
     if not isinstance(function, Mapping):
@@ -140,7 +140,7 @@ def read_name(name: object, path: str) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InvalidTools(
             path,
-            f"{reprlib.repr(name)} is not a tool name: use 1 to 128 letters, digits, '_', '-', '.' or '/'",
+            f"{brief(name)} is not a tool name: use 1 to 128 letters, digits, '_', '-', '.' or '/'",
         )
     return name
 
@@ -176,7 +176,7 @@ def _read_mode(mode: object, path: str, known: tuple[Choice, ...]) -> Choice:
         if choice.value == mode:
             return choice
     words = ", ".join(repr(choice.value) for choice in known)
-    raise InvalidTools(path, f"{reprlib.repr(mode)} is not one of {words}")
+    raise InvalidTools(path, f"{brief(mode)} is not one of {words}")
 
 
 def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> str:
@@ -184,7 +184,7 @@ def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> s
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(name, str) or name not in declared:
         raise InvalidTools(
-            f"{path}.function.name", f"{reprlib.repr(name)} is not a tool that `tools` declares"
+            f"{path}.function.name", f"{brief(name)} is not a tool that `tools` declares"
         )
     return name
 
