@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "bench" / "models" / "tiny-kimi"
-WIDTH = 120  # what the table needs; a pipe or a file has no width of its own
+WIDTH = 120  # what the table needs; a narrower terminal folds it, but nothing is left out
 
 
 def main() -> int:
     """Run the demo and return the exit status."""
     arguments = _arguments()
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
     # A plain `kill` ends the servers too, as Ctrl-C does; so does Ctrl-C where a shell that
     # runs this in the background has it ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -42,14 +41,14 @@ def main() -> int:
     logs = ROOT / ".demo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     logs.mkdir(parents=True)
     try:
-        replies = _serve_all(arguments.model, bodies, logs, console)
+        replies = _serve_all(arguments.model, bodies, logs)
     except servers.ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        console.print("interrupted; the servers have been ended")
+        print("interrupted; the servers have been ended")
         return 130
-    return _report(arguments.model, bodies, replies, console)
+    return _report(arguments.model, bodies, replies)
 
 
 def _arguments() -> argparse.Namespace:
@@ -60,13 +59,12 @@ def _arguments() -> argparse.Namespace:
 
 
 def _serve_all(
-    model: Path, bodies: Sequence[Mapping[str, Any]], logs: Path, console: Console
+    model: Path, bodies: Sequence[Mapping[str, Any]], logs: Path
 ) -> dict[servers.Setting, list[sending.Reply]]:
     """Send all the bodies to one server after the other."""
     replies = {}
-    columns = (TextColumn("{task.description:30}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TextColumn("{task.fields[state]:9}"), TimeElapsedColumn(),
-                  console=console) as progress:  # fmt: skip
+    columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TextColumn("{task.fields[state]:9}"), TimeElapsedColumn()) as progress:
         for number, setting in enumerate(servers.SETTINGS):
             task = progress.add_task(setting.name, total=len(bodies), state="starting")
             with servers.Server(model, setting.flags, logs / f"server-{number}.log") as server:
@@ -84,14 +82,16 @@ def _report(
     model: Path,
     bodies: Sequence[Mapping[str, Any]],
     replies: Mapping[servers.Setting, Sequence[sending.Reply]],
-    console: Console,
 ) -> int:
     verdicts = {
         setting: [measuring.judge(*pair) for pair in zip(bodies, got, strict=True)]
         for setting, got in replies.items()
     }
     rows = {setting: measuring.count(judged) for setting, judged in verdicts.items()}
+    console = Console(width=max(Console().width, WIDTH), highlight=False)
     console.print(table.render({setting.name: row for setting, row in rows.items()}))
+    for setting in rows:
+        console.print(f"{setting.name + ':':14}{' '.join(setting.flags)}")
     free, enforced = (
         next(setting for setting in replies if setting.role is role)
         for role in (servers.Role.FREE, servers.Role.ENFORCED)
@@ -99,7 +99,7 @@ def _report(
     same = measuring.compare(
         bodies, replies[free], replies[enforced], measuring.Markers.of_model(model)
     )
-    console.print(f"identical: {same.identical} of {same.valid} valid turns", highlight=False)
+    console.print(f"identical: {same.identical} of {same.valid} valid turns")
     for body, reply, verdict in zip(bodies, replies[enforced], verdicts[enforced], strict=True):
         for fault in verdict.faults:
             print(f"{fault.value}: {reply} for {json.dumps(body)}", file=sys.stderr)

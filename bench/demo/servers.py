@@ -48,9 +48,9 @@ class Setting:
 
 _CHOICE = "--enable-auto-tool-choice"
 SETTINGS = (
-    Setting("vLLM as it is", Role.FREE, (_CHOICE, "--tool-call-parser", "kimi_k2")),
+    Setting("vLLM", Role.FREE, (_CHOICE, "--tool-call-parser", "kimi_k2")),
     Setting(
-        "vLLM, --tool-strict-level parameter",
+        "vLLM, strict",
         Role.PEER,
         (_CHOICE, "--tool-call-parser", "kimi_k2", "--tool-strict-level", "parameter"),
     ),

@@ -37,7 +37,7 @@ COLUMNS = (
 
 def render(rows: Mapping[str, Row]) -> Table:
     """Lay out one line per server."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in COLUMNS:
         table.add_column(column, justify="right" if column else "left", no_wrap=True)
     for name, row in rows.items():

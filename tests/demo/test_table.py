@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 from bench.demo import table
+from bench.demo.__main__ import WIDTH
 from bench.demo.measuring import Fault, Row
 
 ROW = Row(
@@ -40,7 +41,7 @@ def test_accuracy_is_rounded_down():
 
 
 def test_each_server_has_one_line_and_nothing_is_cut():
-    console = Console(width=150, record=True, file=io.StringIO())
+    console = Console(width=WIDTH, record=True, file=io.StringIO())
     console.print(table.render({"as it is": ROW, "Enforcer": ROW}))
     lines = [line.split() for line in console.export_text().splitlines()]
     assert [line for line in lines if "62.50" in line] == [
