@@ -41,7 +41,12 @@ _KIMI_PATTERN = "|".join(
     )
 )
 _KIMI_CONTROL_BLOCK = 256  # added ids that follow the byte-pair ranks
+_MOST_IDS = 1 << 22  # no tokenizer has as many; a stray id must not eat the memory
 _WORD = 32  # bits a mask word
+# What text may need: printable ASCII, and whatever UTF-8 makes of the rest.
+_NEEDED = frozenset(
+    bytes([byte]) for byte in (*range(0x20, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF5))
+)
 
 
 class Vocabulary:
@@ -59,7 +64,8 @@ class Vocabulary:
             say), the longest matching token is taken step by step instead.
 
     Raises:
-        InvalidVocabulary: a single byte that no id stands for, or an id out of range.
+        InvalidVocabulary: a byte of UTF-8 text that no id stands for by itself (a text
+            could come to a dead end), or a control id out of range.
 
     """
 
@@ -75,6 +81,12 @@ class Vocabulary:
         self.control_ids = frozenset(self._controls.values())
         if outside := [i for i in self.control_ids if not 0 <= i < len(self._tokens)]:
             raise InvalidVocabulary(f"control ids outside the vocabulary: {sorted(outside)[:5]}")
+        text = {data for i, data in enumerate(self._tokens) if i not in self.control_ids}
+        if missing := sorted(_NEEDED - text):
+            raise InvalidVocabulary(
+                f"no id stands for the byte {missing[0][0]:#04x} alone, nor for "
+                f"{len(missing) - 1} others that text may need"
+            )
 
     def __repr__(self) -> str:
         return f"Vocabulary(size={self.size}, controls={len(self._controls)})"
@@ -114,8 +126,17 @@ class Vocabulary:
         return self._tokens[token_id]
 
     def encode(self, text: str) -> list[int]:
-        """Split text into ids whose bytes are exactly the text's; never a control id."""
-        data = text.encode()
+        """Split text into ids whose bytes are exactly the text's; never a control id.
+
+        Raises:
+            InvalidVocabulary: the text has a lone surrogate, or a control character that
+                no id stands for.
+
+        """
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidVocabulary("no id stands for a lone surrogate") from error
         if self._encode is not None:
             ids = self._encode(text)
             if self.control_ids.isdisjoint(ids) and self.decode(ids) == data:
@@ -181,9 +202,11 @@ class Vocabulary:
             table = _read_ranks(Path(ranks))
             named = json.loads(Path(config).read_text(encoding="utf-8"))["added_tokens_decoder"]
             names = {int(i): str(entry["content"]) for i, entry in named.items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidVocabulary(f"cannot read the tokenizer: {error}") from error
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise InvalidVocabulary(f"cannot read the tokenizer: {error!r}") from error
         first = len(table)
+        if outside := [i for i in names if not 0 <= i < _MOST_IDS]:
+            raise InvalidVocabulary(f"{config}: ids that cannot be: {outside[:5]}")
         block = range(first, max(first + _KIMI_CONTROL_BLOCK, max(names, default=0) + 1))
         controls = {names.get(i, f"<|reserved_token_{i}|>"): i for i in block}
         import tiktoken
@@ -278,7 +301,7 @@ def _read_ranks(path: Path) -> dict[bytes, int]:
         if line:
             data, rank = line.split()
             table[base64.b64decode(data, validate=True)] = int(rank)
-    if sorted(table.values()) != list(range(len(table))):
+    if not table or sorted(table.values()) != list(range(len(table))):
         raise ValueError(f"{path.name}: the ranks are not 0, 1, 2, …")
     return table
 
