@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 
 from enforcer import dialect as dialects
 from enforcer import engines, history
+from enforcer import response_format as formats
 from enforcer import tools as tools_
 from enforcer.envelope import Envelope, Table
 from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
 from enforcer.parser import Parser, Turn
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
-    from enforcer.tools import ToolSet
     from enforcer.vocabulary import Vocabulary
 
 
@@ -76,6 +78,7 @@ class Enforcer:
         keep = self.options.cached_grammars
         self._checked = lru_cache(keep)(self._check)
         self._compiled = lru_cache(keep)(self._compile)
+        self._format = lru_cache(keep)(self._compile_format)
 
     def matcher(
         self,
@@ -84,6 +87,8 @@ class Enforcer:
         parallel_tool_calls: object = True,  # noqa: FBT002 - the request's own field
         messages: object = None,
         prompt_ids: Sequence[int] | None = None,
+        *,
+        response_format: object = None,
     ) -> Matcher:
         """Start the turn that answers a chat request.
 
@@ -93,6 +98,8 @@ class Enforcer:
                 continues the dialog's counter.
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts in content.
+            response_format: what text must fit; the turn is such a text, or calls. Known are
+                the forms of `enforcer.response_format.parse`.
 
         Raises:
             InvalidTools: a field is not what a chat request carries.
@@ -103,37 +110,49 @@ class Enforcer:
         """
         if tool_choice == "auto" and not tools:
             tool_choice = None
-        toolset = tools_.parse(tools, tool_choice, parallel_tool_calls)
-        self.check(toolset)
-        return self.start(toolset, history.count_calls(messages), prompt_ids)
+        spec = Spec(
+            tools_.parse(tools, tool_choice, parallel_tool_calls),
+            history.count_calls(messages),
+            formats.parse(response_format),
+        )
+        self.check(spec)
+        return self.start(spec, prompt_ids)
 
-    def check(self, toolset: ToolSet) -> None:
-        """Refuse a tool set any of whose schemas cannot be enforced.
+    def check(self, spec: Spec) -> None:
+        """Refuse a request any of whose schemas cannot be enforced.
 
         Every declared tool is checked, also those that the tool choice leaves out.
+
+        Raises:
+            UnsupportedSchema: a schema or format cannot be enforced exactly.
+            InvalidSchema: it is none.
+
         """
+        toolset = spec.toolset
         for tool in toolset.tools.values():
             try:
                 self._checked(tool.schema)
             except SchemaError as error:
                 raise error.under(tool.path) from error
+        if spec.response_format is not None:
+            self._format(spec.response_format)
 
-    def start(
-        self, toolset: ToolSet, first_index: int, prompt_ids: Sequence[int] | None
-    ) -> Matcher:
-        """Start a turn with a tool set that has been checked; cost flat in its size.
+    def start(self, spec: Spec, prompt_ids: Sequence[int] | None) -> Matcher:
+        """Start a turn of a request that has been checked; cost flat in its number of tools.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
 
         """
+        toolset, text_format = spec.toolset, spec.response_format
         envelope = Envelope(
             self.table,
             toolset.allowed,
             demanded=toolset.choice is tools_.Choice.REQUIRED,
             most=self.options.max_calls if toolset.parallel else 1,
-            first=first_index,
+            first=spec.first_index,
             preamble=self.options.preamble_ids,
+            text_format=None if text_format is None else self._format(text_format).matcher,
         )
 
         def arguments(name: str) -> ArgumentMatcher:
@@ -152,13 +171,21 @@ class Enforcer:
         parser.feed(token_ids)
         return parser.turn()
 
-    def _grammar(self, schema: str) -> ArgumentGrammar:
+    def _grammar(self, schema: str, root: Root = Root.OBJECT) -> ArgumentGrammar:
         return compile_schema(
             json.loads(schema),
             limits=self.options.limits,
             on_unsupported=self.options.on_unsupported,
-            root=Root.OBJECT,
+            root=root,
         )
+
+    def _compile_format(self, wanted: ResponseFormat) -> CompiledGrammar:
+        if wanted.kind is not formats.Kind.JSON_SCHEMA:
+            return self.engine.compile_text(wanted)
+        try:
+            return self.engine.compile(self._grammar(wanted.source, Root.ANY))
+        except SchemaError as error:
+            raise error.under("$.response_format.json_schema.schema") from error
 
     def _check(self, schema: str) -> None:
         self.engine.check(self._grammar(schema))

@@ -18,12 +18,13 @@ from enforcer.header import HeaderTrie
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
 
     from enforcer.dialect import Dialect, Segment
+    from enforcer.engines import ArgumentMatcher
     from enforcer.vocabulary import Vocabulary
 
 
@@ -83,6 +84,9 @@ class Table:
         self._turn_end = vocabulary.control(dialect.turn_end)
         self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, dialect, vocabulary))
         self._rows: dict[tuple[str, Opening], Row] = {}
+        nothing = vocabulary.row(())
+        nothing.setflags(write=False)
+        self.nothing = Row({}, nothing, None)
         # Every marker of a state, whatever the request: for the parser.
         self.leaves: Mapping[str, Mapping[int, str]] = {
             name: {
@@ -160,10 +164,11 @@ class Envelope:
         most: how many calls the turn may have.
         first: index of the turn's first call.
         preamble: how many text ids may precede a demanded call outside a think.
+        text_format: starts the grammar that content must fit; None for free text.
 
     """
 
-    def __init__(  # noqa: PLR0913 - a request has that many sides
+    def __init__(
         self,
         table: Table,
         names: tuple[str, ...],
@@ -172,6 +177,7 @@ class Envelope:
         most: int,
         first: int,
         preamble: int,
+        text_format: Callable[[], ArgumentMatcher] | None = None,
     ) -> None:
         self.table = table
         self.names = names
@@ -179,6 +185,7 @@ class Envelope:
         self.most = most if names else 0
         self.first = first
         self.preamble = preamble
+        self.text_format = text_format
 
     def opening(self, calls: int, text: int) -> Opening:
         """Say what is open after so many calls and ids of text outside a think."""

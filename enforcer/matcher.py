@@ -8,11 +8,13 @@ A matcher belongs to one request and is not thread-safe; all that it shares is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enforcer.dialect import Segment
+from enforcer.envelope import Opening
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 
 if TYPE_CHECKING:
@@ -31,20 +33,29 @@ class _Position:
 
     Attributes:
         state: state of the envelope.
-        row: what is legal here apart from header and arguments.
+        row: the markers that are legal once the state's text is complete, which free text
+            always is, and free text itself.
+        before: the markers that are legal while it is not.
         calls: calls completed.
         text: text ids outside a think so far, counted only while a call is demanded.
         header: place in the header trie, while in a header.
-        arguments: the engine's own state, while in arguments; it moves by itself.
+        grammar: the engine's state of arguments or of formatted content; it moves by itself.
 
     """
 
     state: str
     row: Row
+    before: Row
     calls: int
     text: int
     header: HeaderNode | None = None
-    arguments: ArgumentMatcher | None = None
+    grammar: ArgumentMatcher | None = None
+
+    def complete(self) -> bool:
+        """Tell whether the state's text may end here."""
+        if self.grammar is not None:
+            return self.grammar.is_accepting()
+        return self.header is None or self.header.name is not None
 
 
 class Matcher:
@@ -77,6 +88,8 @@ class Matcher:
         if prompt_ids is not None:
             state, begun = self._table.opened(prompt_ids)
         self._now = self._enter(state, calls=0, text=0)
+        if self.failure is not None:
+            raise self.failure
         for at, token_id in enumerate(begun):
             if not self.accept(token_id):
                 raise IllegalPrefix(
@@ -129,22 +142,20 @@ class Matcher:
         now = self._now
         if self.failure is not None:
             self._fill_end(target)
-        elif now.arguments is not None:
+        elif now.grammar is not None:
             try:
-                now.arguments.fill(target)
-                complete = now.arguments.is_accepting()
+                now.grammar.fill(target)
+                target |= (now.row if now.complete() else now.before).mask
             except EnforcerError as error:
                 self.fail(error)
-                self._fill_end(target)
-                return
-            if complete:
-                target |= now.row.mask
-            elif not target.any():
-                self.fail(EnforcerError(f"no id can go on with the arguments of {self!r}"))
+            else:
+                if not target.any():
+                    self.fail(EnforcerError(f"no id can go on with the text of {self!r}"))
+            if self.failure is not None:
                 self._fill_end(target)
         elif now.header is not None:
             now.header.fill(target)
-            if now.header.name is not None:
+            if now.complete():
                 target |= now.row.mask
         else:
             np.copyto(target, now.row.mask)
@@ -179,14 +190,12 @@ class Matcher:
         if self.failure is not None:
             end = self._table.dialect.final
             return self._enter(end, now.calls, 0) if token_id in self._table.turn_end_ids else None
-        to = now.row.markers.get(token_id)
-        if to is not None:
-            return self._follow(to)
         if token_id in self._table.vocabulary.control_ids:
-            return None
-        if now.arguments is not None:
+            to = (now.row if now.complete() else now.before).markers.get(token_id)
+            return None if to is None else self._follow(to)
+        if now.grammar is not None:
             try:
-                return now if now.arguments.accept(token_id) else None
+                return self._formatted(now) if now.grammar.accept(token_id) else None
             except EnforcerError as error:
                 self.fail(error)
                 return None
@@ -207,29 +216,54 @@ class Matcher:
             return now
         return self._enter(now.row.text_to, now.calls, now.text + counts)
 
-    def _follow(self, to: str) -> _Position | None:
+    def _formatted(self, now: _Position) -> _Position:
+        """Go on after an id of arguments or formatted content, which has been accepted."""
+        state = self._table.dialect.states[now.state]
+        if state.segment is not Segment.CONTENT or now.text:
+            return now
+        # Text has begun, so the turn is not calls.
+        return replace(
+            now,
+            state=state.text_to,
+            row=self._table.row(state.text_to, Opening(call=False, finish=True, text=False)),
+            before=self._table.nothing,
+            text=1,
+        )
+
+    def _follow(self, to: str) -> _Position:
         now = self._now
-        if now.arguments is not None:
-            if not now.arguments.is_accepting():
-                return None
+        segment = self._table.segment(now.state)
+        if segment is Segment.ARGUMENTS:
             return self._enter(to, now.calls + 1, now.text)
-        if now.header is not None:
-            if now.header.name is None:
-                return None
-            position = self._enter(to, now.calls, now.text)
-            try:
-                return replace(position, arguments=self._arguments(now.header.name))
-            except EnforcerError as error:
-                self.fail(error)
-                return position
         position = self._enter(to, now.calls, now.text)
+        if now.header is not None and now.header.name is not None:
+            return self._with_grammar(position, partial(self._arguments, now.header.name))
         if self._table.segment(to) is Segment.HEADER:
             return replace(position, header=self._envelope.headers(now.calls).root)
         return position
 
     def _enter(self, state: str, calls: int, text: int) -> _Position:
-        row = self._table.row(state, self._envelope.opening(calls, text))
-        return _Position(state, row, calls, text)
+        opening = self._envelope.opening(calls, text)
+        formatted = self._envelope.text_format
+        if formatted is None or self._table.segment(state) is not Segment.CONTENT:
+            row = self._table.row(state, opening)
+            return _Position(state, row, self._table.nothing, calls, text)
+        position = _Position(
+            state,
+            self._table.row(state, replace(opening, text=False)),
+            self._table.row(state, Opening(call=opening.call, finish=False, text=False)),
+            calls,
+            text,
+        )
+        # The text fits the format or the turn is calls: a demanded call leaves no text.
+        return self._with_grammar(position, formatted) if opening.finish else position
+
+    def _with_grammar(self, position: _Position, start: Callable[[], ArgumentMatcher]) -> _Position:
+        try:
+            return replace(position, grammar=start())
+        except EnforcerError as error:
+            self.fail(error)
+            return position
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` accepted ids.
@@ -244,8 +278,8 @@ class Matcher:
             )
         for _ in range(count):
             before = self._history.pop()
-            if before is self._now and before.arguments is not None:
-                before.arguments.rollback(1)
+            if before.grammar is not None and before.grammar is self._now.grammar:
+                before.grammar.rollback(1)
             self._now = before
         if count:
             self.failure = None

@@ -14,15 +14,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enforcer import history
+from enforcer import response_format as formats
 from enforcer import tools as tools_
 from enforcer.errors import InvalidTools
 
+if TYPE_CHECKING:
+    from enforcer.response_format import ResponseFormat
+
 KEY = "enforcer"
 _VERSION = 1
-_FIELDS = {"version", "tools", "tool_choice", "parallel_tool_calls", "first_index"}
+_FIELDS = {
+    *("version", "tools", "tool_choice", "parallel_tool_calls"),
+    *("first_index", "response_format"),
+}
 _IMPOSSIBLE = {"type": "const_string", "value": "\u0000never"}
 
 
@@ -40,20 +47,29 @@ class Spec:
     Attributes:
         toolset: tools, choice and number of calls.
         first_index: number of calls in the dialog so far.
+        response_format: what text must fit; None for free text.
 
     """
 
     toolset: tools_.ToolSet
     first_index: int
+    response_format: ResponseFormat | None
 
 
-def write(tools: object, tool_choice: object, parallel: object, first_index: int) -> str:
+def write(
+    tools: object,
+    tool_choice: object,
+    parallel: object,
+    first_index: int,
+    response_format: object = None,
+) -> str:
     """Give the spec's text; what it says is checked by `read`.
 
     Args:
         tools, tool_choice, parallel: as a chat request carries them. Of the tools, names
             and parameters are kept.
         first_index: number of calls in the dialog so far.
+        response_format: as `enforcer.response_format.parse` reads it.
 
     Raises:
         InvalidTools: not JSON.
@@ -65,6 +81,7 @@ def write(tools: object, tool_choice: object, parallel: object, first_index: int
         "tool_choice": tool_choice,
         "parallel_tool_calls": parallel,
         "first_index": first_index,
+        "response_format": response_format,
     }
     try:
         return json.dumps(spec, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -97,7 +114,7 @@ def read(text: object) -> Spec:
     if not isinstance(first, int) or isinstance(first, bool) or first < 0:
         raise InvalidTools(f"$.{KEY}.first_index", "it must be a whole number from 0 on")
     toolset = tools_.parse(spec["tools"], spec["tool_choice"], spec["parallel_tool_calls"])
-    return Spec(toolset, first)
+    return Spec(toolset, first, formats.parse(spec["response_format"]))
 
 
 def structural_tag(spec: str) -> str:
@@ -122,12 +139,14 @@ def extra_body(
     *,
     parallel_tool_calls: object = True,
     messages: object = None,
+    response_format: object = None,
     via: Route = Route.PLUGIN,
 ) -> dict[str, Any]:
     """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
 
     Args:
-        tools, tool_choice, parallel_tool_calls, messages: as a chat request carries them.
+        tools, tool_choice, parallel_tool_calls, messages, response_format: as a chat request
+            carries them.
         via: how the server enforces.
 
     Raises:
@@ -136,7 +155,8 @@ def extra_body(
     """
     if tool_choice == "auto" and not tools:
         tool_choice = None
-    spec = write(tools, tool_choice, parallel_tool_calls, history.count_calls(messages))
+    first = history.count_calls(messages)
+    spec = write(tools, tool_choice, parallel_tool_calls, first, response_format)
     read(spec)
     if via is Route.LOGITS_PROCESSOR:
         return {"vllm_xargs": {KEY: spec}}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
@@ -77,6 +78,16 @@ class ArgumentEngine(Protocol):
 
     def compile(self, grammar: ArgumentGrammar) -> CompiledGrammar:
         """Compile; raises `UnsupportedSchema` for what this engine cannot do exactly."""
+        ...
+
+    def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
+        """Compile a format of text that is no JSON Schema: regex, choice or grammar.
+
+        Raises:
+            InvalidSchema: the source is not one of its kind.
+            UnsupportedSchema: this engine cannot do it exactly.
+
+        """
         ...
 
 

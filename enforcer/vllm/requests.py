@@ -8,6 +8,7 @@ replies.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -79,10 +80,35 @@ def write_spec(request: Any) -> str:
         choice = _nested_choice(choice)
     if not tools and choice == "auto":
         choice = None
+    wanted = _response_format(request)
     try:
-        return specs.write(tools, choice, request.parallel_tool_calls, _first_index.get())
+        return specs.write(tools, choice, request.parallel_tool_calls, _first_index.get(), wanted)
     except RequestError as error:
         raise refusal(error) from error
+
+
+def _response_format(request: Any) -> dict[str, Any] | None:
+    """Give the request's own constraint on its text in the form of a `response_format`."""
+    own = request.extract_structured_outputs()
+    if own is None:
+        return None
+    if own.structural_tag is not None:
+        raise VLLMValidationError(
+            "this server enforces tool calls itself: `structural_tag` in `structured_outputs` "
+            "cannot be combined with that; leave it out"
+        )
+    if own.json_object:
+        return {"type": "json_object"}
+    if own.json is not None:
+        try:
+            schema = json.loads(own.json) if isinstance(own.json, str) else own.json
+        except (ValueError, RecursionError) as error:
+            raise VLLMValidationError(f"structured_outputs.json is not JSON: {error}") from error
+        return {"type": "json_schema", "json_schema": {"schema": schema}}
+    for kind in ("regex", "choice", "grammar"):
+        if (value := getattr(own, kind)) is not None:
+            return {"type": kind, kind: value}
+    return None
 
 
 def _plain(value: Any) -> Any:

@@ -81,10 +81,9 @@ def check(text: object) -> None:
 
 @lru_cache(_PARSED_SPECS)
 def _check(text: str) -> None:
-    checker().check(read(text).toolset)
+    checker().check(read(text))
 
 
 def start(tokenizer: Any, text: str, prompt_ids: Sequence[int] | None) -> Matcher:
     """Start the turn that a checked spec describes."""
-    spec = read(text)
-    return enforcer_for(tokenizer).start(spec.toolset, spec.first_index, prompt_ids)
+    return enforcer_for(tokenizer).start(read(text), prompt_ids)
