@@ -17,6 +17,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from enforcer.regex.assertions import Reading, language
+from enforcer.regex.build import ANY, NOTHING, either, inverse, length, literal
 from enforcer.regex.derivative import (
     BUDGET,
     RegexBudget,
@@ -29,7 +30,7 @@ from enforcer.regex.derivative import intersection as both
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
 from enforcer.regex.render import to_json_body, to_json_literal
-from enforcer.regex.syntax import ANY, NOTHING, Regex, either, inverse, length, literal
+from enforcer.regex.syntax import Regex
 from enforcer.regex.tree import RegexError
 
 

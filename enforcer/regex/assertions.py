@@ -19,16 +19,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from enforcer.regex.charset import ALL, EMPTY, LINE_ENDS, CharSet, Readings, word
-from enforcer.regex.derivative import intersection as both
-from enforcer.regex.slices import ending, starting
-from enforcer.regex.syntax import (
+from enforcer.regex.build import (
     ANY,
     EPSILON,
     NOTHING,
-    Chars,
-    Literal,
-    Regex,
     chars,
     concat,
     either,
@@ -36,6 +30,10 @@ from enforcer.regex.syntax import (
     literal,
     repeat,
 )
+from enforcer.regex.charset import ALL, EMPTY, LINE_ENDS, CharSet, Readings, word
+from enforcer.regex.derivative import intersection as both
+from enforcer.regex.slices import ending, starting
+from enforcer.regex.syntax import Chars, Literal, Regex
 from enforcer.regex.tree import Choice, Counted, Edge, Look, Node, One, RegexError, Sequence
 
 if TYPE_CHECKING:

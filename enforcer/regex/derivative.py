@@ -12,10 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
+from enforcer.regex.build import EPSILON, NOTHING, both, concat, either, inverse, repeat
 from enforcer.regex.charset import ALL, LAST, CharSet
 from enforcer.regex.syntax import (
-    EPSILON,
-    NOTHING,
     Chars,
     Complement,
     Concat,
@@ -24,11 +23,6 @@ from enforcer.regex.syntax import (
     Regex,
     Repeat,
     Union,
-    both,
-    concat,
-    either,
-    inverse,
-    repeat,
 )
 
 if TYPE_CHECKING:

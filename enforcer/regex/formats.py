@@ -22,9 +22,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.regex.assertions import Reading, language
+from enforcer.regex.build import length
 from enforcer.regex.derivative import intersection
 from enforcer.regex.pattern import read
-from enforcer.regex.syntax import length
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex

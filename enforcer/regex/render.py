@@ -16,10 +16,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from enforcer.regex.build import ANY, EPSILON
 from enforcer.regex.charset import CharSet
 from enforcer.regex.syntax import (
-    ANY,
-    EPSILON,
     Chars,
     Complement,
     Concat,

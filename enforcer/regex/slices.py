@@ -8,22 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.regex.syntax import (
-    ANY,
-    NOTHING,
-    Chars,
-    Concat,
-    Intersection,
-    Literal,
-    Regex,
-    Repeat,
-    Union,
-    both,
-    chars,
-    concat,
-    either,
-    repeat,
-)
+from enforcer.regex.build import ANY, NOTHING, both, chars, concat, either, repeat
+from enforcer.regex.syntax import Chars, Concat, Intersection, Literal, Regex, Repeat, Union
 
 if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet

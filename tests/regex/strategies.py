@@ -1,0 +1,71 @@
+"""Draws patterns that ECMA-262 and Python's `re` share, texts near them, and languages."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from enforcer.regex import ANY, both, either, inverse, length, literal, parse
+
+# Both readings agree on each of these; the second set adds characters on which they differ.
+PLAIN = "abAB01_- .,\t\x1b\x7f€😀"
+SHARP = PLAIN + "\n\r\u2028é٣\u00a0\ufeff\x1c"
+
+_atoms = st.sampled_from(
+    ["a", "b", "0", "_", " ", ",", "-", ".", r"\.", r"\d", r"\w", r"\s", r"\D", r"\W", r"\S",
+     "[ab]", "[^ab]", "[a-b0-1]", r"[\w-]", r"[^\s,]", r"[\s\S]", "€", "😀", r"\x61", r"\u0062",
+     "ab", "a.b"]
+)  # fmt: skip
+_quantifiers = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "*?", "+?"])
+_edges = st.sampled_from(["^", "$", r"\b", r"\B"])
+
+
+def _quantified(inner):
+    return st.tuples(inner, _quantifiers).map(lambda t: f"(?:{t[0]}){t[1]}")
+
+
+def _composed(inner):
+    return st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: f"(?:{'|'.join(parts)})"),
+        _quantified(inner),
+    )
+
+
+plain_patterns = st.recursive(_atoms, _composed, max_leaves=6)
+
+
+def _asserting(inner):
+    looks = st.tuples(st.sampled_from(["(?=%s)", "(?!%s)"]), inner).map(lambda t: t[0] % t[1])
+    behind = st.tuples(
+        st.sampled_from(["(?<=%s)", "(?<!%s)"]), st.sampled_from(["a", "[ab]", r"\w", r"\s"])
+    ).map(lambda t: t[0] % t[1])
+    return st.one_of(
+        st.lists(st.one_of(inner, _edges, looks, behind), min_size=1, max_size=4).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: f"(?:{'|'.join(parts)})"),
+        st.tuples(inner, st.sampled_from(["", "?", "{2}", "{1,3}"])).map(
+            lambda t: f"(?:{t[0]}){t[1]}"
+        ),
+    )
+
+
+asserting_patterns = st.recursive(plain_patterns, _asserting, max_leaves=4)
+
+
+def texts(alphabet: str = PLAIN, max_size: int = 6):
+    return st.text(alphabet=alphabet, max_size=max_size)
+
+
+languages = st.recursive(
+    st.one_of(
+        plain_patterns.map(lambda p: parse(f"^(?:{p})$")),
+        texts(max_size=3).map(literal),
+        st.tuples(st.integers(0, 3), st.integers(0, 4)).map(lambda t: length(t[0], t[0] + t[1])),
+        st.just(ANY),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: both(*parts)),
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: either(*parts)),
+        inner.map(inverse),
+    ),
+    max_leaves=5,
+)

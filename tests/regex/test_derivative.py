@@ -1,0 +1,87 @@
+from itertools import product
+
+import pytest
+from hypothesis import assume, given
+from strategies import languages
+
+from enforcer.regex import (
+    ANY,
+    NOTHING,
+    RegexBudget,
+    both,
+    either,
+    example,
+    finite_members,
+    fullmatch,
+    inverse,
+    is_empty,
+    length,
+    literal,
+    parse,
+)
+from enforcer.regex.charset import ALL
+from enforcer.regex.derivative import derivative, first_classes
+
+_BUDGET = 300
+
+
+@given(languages)
+def test_an_example_is_a_shortest_member(language):
+    try:
+        found = example(language, budget=_BUDGET)
+    except RegexBudget:
+        assume(False)
+    assert (found is None) == is_empty(language, budget=_BUDGET)
+    if found is not None:
+        assert fullmatch(language, found)
+        assert len(found) >= language.shortest
+        for size in range(min(len(found), 3)):
+            assert not any(fullmatch(language, "".join(t)) for t in product("ab0 ,", repeat=size))
+
+
+@given(languages)
+def test_classes_partition_and_derivatives_agree_within(language):
+    classes = first_classes(language)
+    assert sum(map(len, classes)) == len(ALL)
+    for members in classes:
+        last = chr(members.ranges[-1][1])
+        assert derivative(language, members.first) == derivative(language, last)
+
+
+@given(languages)
+def test_finite_members_are_all_of_them(language):
+    try:
+        found = finite_members(language, 40, budget=_BUDGET)
+    except RegexBudget:
+        assume(False)
+    assume(found is not None)
+    assert len(set(found)) == len(found)
+    assert all(fullmatch(language, text) for text in found)
+    rest = both(language, inverse(either(*map(literal, found))))
+    assert is_empty(rest, budget=10 * _BUDGET)
+
+
+def test_finite_members():
+    assert finite_members(parse("^(?:a|b)?c$"), 5) == ("c", "ac", "bc")
+    assert finite_members(parse("^[ab]{2}$"), 4) == ("aa", "ab", "ba", "bb")
+    assert finite_members(parse("^[ab]{2}$"), 3) is None
+    assert finite_members(ANY, 5) is None
+    assert finite_members(NOTHING, 5) == ()
+    assert finite_members(both(parse("^a*$"), length(0, 2)), 9) == ("", "a", "aa")
+    assert finite_members(both(parse("a"), inverse(parse("b")), length(1, 1)), 2) == ("a",)
+
+
+def test_emptiness_of_patterns_that_exclude_each_other():
+    assert is_empty(both(parse("^a"), parse("^b")))
+    assert is_empty(both(parse("^[a-z]+$"), parse("[0-9]")))
+    assert is_empty(both(parse("^(?:aa)*$"), parse("^a(?:aa)*$")))
+    assert not is_empty(both(parse("^(?:aa)+$"), parse("^(?:aaa)+$")))
+    assert example(both(parse("^(?:aa)+$"), parse("^(?:aaa)+$"))) == "aaaaaa"
+
+
+def test_a_question_beyond_its_budget_is_refused():
+    hard = both(parse("^(?:aa)*b*$"), parse(f"^(?:{'a' * 1999})+$"), parse("c"))
+    with pytest.raises(RegexBudget, match="100 states"):
+        is_empty(hard, budget=100)
+    with pytest.raises(RegexBudget):
+        example(hard, budget=100)
