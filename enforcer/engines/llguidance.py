@@ -1,0 +1,154 @@
+"""llguidance as an argument engine.
+
+Owns: the only use of the package `llguidance`: its tokenizer table, its matcher, and
+turning its error states into exceptions. Must not know: schemas, envelopes, hosts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import llguidance
+import numpy as np
+
+from enforcer.errors import EnforcerError, Problem, SchemaLimit
+from enforcer.schema.lark import to_lark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentEngine
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+_LIMITS = llguidance.LLParserLimits(
+    max_items_in_row=20_000,
+    initial_lexer_fuel=20_000_000,
+    step_lexer_fuel=2_000_000,
+    step_max_items=500_000,
+    max_lexer_states=1_000_000,
+    max_grammar_size=2_000_000,
+    verbose_errors=False,
+)
+
+
+class EngineFailure(EnforcerError):  # noqa: N818 - named for what happened, as its siblings
+    """The engine gave up in the middle of a text; the text must not go on."""
+
+
+class _Tokenizer:
+    """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self.tokens: Sequence[bytes] = [vocabulary.token_bytes(i) for i in range(vocabulary.size)]
+        self.special_token_ids = sorted(vocabulary.control_ids)
+        # Some id has to be named the end of the text; no mask that leaves here has it.
+        self.eos_token_id = self.special_token_ids[0] if self.special_token_ids else 0
+        self.bos_token_id = None
+
+    def __call__(self, text: str) -> list[int]:
+        return self._vocabulary.encode(text)
+
+
+class LLGuidanceEngine:
+    """Compiles argument grammars with llguidance for one vocabulary."""
+
+    name = "llguidance"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._tokenizer = llguidance.LLTokenizer(
+            llguidance.TokenizerWrapper(_Tokenizer(vocabulary)), n_vocab=vocabulary.size
+        )
+        self._bytes = llguidance.LLTokenizer("byte")
+
+    def check(self, grammar: ArgumentGrammar) -> None:
+        """Compile for single bytes only; raises what `compile` would."""
+        _compiled(self._bytes, grammar)
+
+    def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
+        """Compile a grammar.
+
+        Raises:
+            UnsupportedSchema: what llguidance cannot express.
+            SchemaLimit: over one of llguidance's own limits.
+
+        """
+        return LLGuidanceGrammar(_compiled(self._tokenizer, grammar), self._vocabulary)
+
+
+def _compiled(tokenizer: llguidance.LLTokenizer, grammar: ArgumentGrammar) -> llguidance.LLMatcher:
+    text = llguidance.LLMatcher.grammar_from_lark(to_lark(grammar))
+    matcher = llguidance.LLMatcher(tokenizer, text, log_level=0, limits=_LIMITS)
+    if matcher.is_error():
+        reason = matcher.get_error().strip().splitlines()[0][:300]
+        raise SchemaLimit((Problem("$", "", f"the engine cannot hold this schema: {reason}"),))
+    return matcher
+
+
+class LLGuidanceGrammar:
+    """A compiled grammar: a matcher that is never advanced, only copied."""
+
+    def __init__(self, matcher: llguidance.LLMatcher, vocabulary: Vocabulary) -> None:
+        self._matcher = matcher
+        self._vocabulary = vocabulary
+
+    def matcher(self) -> LLGuidanceMatcher:
+        """Start a new text."""
+        return LLGuidanceMatcher(self._matcher.deep_copy(), self._vocabulary)
+
+
+class LLGuidanceMatcher:
+    """The state of one argument text."""
+
+    def __init__(self, matcher: llguidance.LLMatcher, vocabulary: Vocabulary) -> None:
+        self._matcher = matcher
+        self._text_row = vocabulary.text_row
+        self._controls = vocabulary.control_ids
+        self._size = vocabulary.size
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        """Write the mask of the ids that may come next; all zero if nothing may."""
+        if self._matcher.is_stopped():
+            self._raise_error()
+            row[:] = 0
+            return
+        self._matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
+        self._raise_error()
+        # The end of the text is the envelope's business, never a bit in here.
+        np.bitwise_and(row, self._text_row, out=row)
+
+    def accept(self, token_id: int) -> bool:
+        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        if not 0 <= token_id < self._size or token_id in self._controls:
+            return False
+        # A token that is refused while being consumed would leave an error behind.
+        taken = self._matcher.try_consume_tokens([token_id])
+        self._raise_error()
+        return bool(taken == 1)
+
+    def rollback(self, count: int) -> None:
+        """Take back the last `count` accepted ids."""
+        if count:
+            self._matcher.rollback(count)
+            self._raise_error()
+
+    def is_accepting(self) -> bool:
+        """Tell whether the text so far is complete."""
+        accepting = self._matcher.is_accepting()
+        self._raise_error()
+        return bool(accepting)
+
+    def _raise_error(self) -> None:
+        if self._matcher.is_error():
+            raise EngineFailure(
+                f"llguidance gave up within the arguments: {self._matcher.get_error():.300}"
+            )
+
+
+def build(vocabulary: Vocabulary) -> ArgumentEngine:
+    """Build the engine for a vocabulary; reads all of its tokens once."""
+    return LLGuidanceEngine(vocabulary)

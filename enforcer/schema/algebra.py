@@ -1,0 +1,383 @@
+"""Boolean combinations of value grammars, worked out on demand.
+
+Owns: formulas (value, reference, and, or, not) over integers, and their normal form,
+one `Value` each. Children of a normal form stay formulas, so a recursive schema
+unfolds no further than it is asked to. Must not know: keywords, engines.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
+from enforcer.regex import ANY, NOTHING, both, either, finite_members, inverse
+from enforcer.regex import is_empty as regex_is_empty
+from enforcer.regex import size as regex_size
+from enforcer.schema import numbers
+from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
+from enforcer.schema.shapes import Shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from enforcer.regex import Regex
+    from enforcer.schema.limits import Limits
+    from enforcer.schema.nodes import ArrayShape, ObjectShape
+
+
+_T = TypeVar("_T")
+
+
+_DEEPEST_QUESTION = 12  # levels looked into for emptiness before it is left open
+
+
+class _Kind(Enum):
+    VALUE = "value"
+    REFERENCE = "reference"
+    UNKNOWN = "unknown"
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    ONE_OF = "one of"
+
+
+class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is allowed
+    """A normal form is needed to compute itself."""
+
+
+class Algebra:
+    """An arena of formulas; each is an integer, equal formulas are the same integer.
+
+    Args:
+        limits: bounds; `SchemaLimit` is raised above them.
+        resolve: turns the key of a reference into a formula.
+
+    """
+
+    def __init__(self, limits: Limits, resolve: Callable[[Any], int]) -> None:
+        self._limits = limits
+        self._resolve = resolve
+        self._formulas: list[tuple[_Kind, Any]] = []
+        self._ids: dict[tuple[_Kind, Any], int] = {}
+        self._normal: dict[int, Value] = {}
+        self._under_way: set[int] = set()
+        self._empty: dict[int, bool] = {}
+        self._asking: set[int] = set()
+        self._empty_regexes: dict[Regex, bool] = {}
+        self.shapes = Shapes(self, limits)
+        self._opposites: dict[int, int] = {}
+        self._steps = 0
+        self.value(NOTHING_AT_ALL)
+        self.value(ANYTHING)
+
+    # Building formulas.
+
+    def _intern(self, kind: _Kind, content: Any) -> int:
+        key = (kind, content)
+        found = self._ids.get(key)
+        if found is None:
+            found = self._ids[key] = len(self._formulas)
+            self._formulas.append(key)
+        return found
+
+    def value(self, value: Value) -> int:
+        """Return the formula of a value grammar."""
+        return self._intern(_Kind.VALUE, value)
+
+    def reference(self, key: Any) -> int:
+        """Return the formula of a reference, resolved when its normal form is needed."""
+        return self._intern(_Kind.REFERENCE, key)
+
+    def unknown(self, key: Any) -> int:
+        """Return a formula that is treated as always true, negated or not (relax mode)."""
+        return self._intern(_Kind.UNKNOWN, key)
+
+    def conj(self, parts: Iterable[int]) -> int:
+        """Return the formula that all parts hold."""
+        return self._combine(_Kind.AND, parts, neutral=ALWAYS, absorbing=NEVER)
+
+    def disj(self, parts: Iterable[int]) -> int:
+        """Return the formula that some part holds."""
+        return self._combine(_Kind.OR, parts, neutral=NEVER, absorbing=ALWAYS)
+
+    def _combine(self, kind: _Kind, parts: Iterable[int], *, neutral: int, absorbing: int) -> int:
+        flat: dict[int, None] = {}
+        for part in parts:
+            found, content = self._formulas[part]
+            if found is kind:
+                flat.update(dict.fromkeys(content))
+            elif part != neutral:
+                flat[part] = None
+        if absorbing in flat or any(
+            self._formulas[part][0] is _Kind.NOT and self._formulas[part][1] in flat
+            for part in flat
+        ):
+            return absorbing
+        if len(flat) <= 1:
+            return next(iter(flat), neutral)
+        return self._intern(kind, tuple(sorted(flat)))
+
+    def neg(self, part: int) -> int:
+        """Return the formula that the part does not hold."""
+        if part in (NEVER, ALWAYS):
+            return ALWAYS if part == NEVER else NEVER
+        kind, content = self._formulas[part]
+        if kind is _Kind.NOT:
+            return int(content)
+        if part in self._opposites:
+            return self._opposites[part]
+        return part if kind is _Kind.UNKNOWN else self._intern(_Kind.NOT, part)
+
+    def oppose(self, part: int, negation: int) -> None:
+        """Declare what the negation of a formula is, where complement is not exact."""
+        self._opposites[part] = negation
+        self._opposites.setdefault(negation, part)
+
+    def one_of(self, parts: Iterable[int]) -> int:
+        """Return the formula that exactly one part holds."""
+        listed = [part for part in parts if part != NEVER]
+        if len(listed) <= 1:
+            return listed[0] if listed else NEVER
+        return self._intern(_Kind.ONE_OF, tuple(listed))
+
+    # Normal forms.
+
+    def normal(self, formula: int) -> Value:
+        """Return the union per JSON type that a formula stands for.
+
+        Raises:
+            UnsupportedSchema: a reference that leads back to itself without consuming
+                anything, so that it has no meaning.
+            SchemaLimit: over a limit.
+
+        """
+        try:
+            return self._normal_of(formula)
+        except _UnderWay:
+            raise UnsupportedSchema(
+                (
+                    Problem(
+                        "$",
+                        "$ref",
+                        "references lead back to themselves without passing through a "
+                        "property or an element; break the loop",
+                    ),
+                )
+            ) from None
+
+    def _normal_of(self, formula: int) -> Value:
+        known = self._normal.get(formula)
+        if known is not None:
+            return known
+        if formula in self._under_way:
+            raise _UnderWay
+        self._under_way.add(formula)
+        try:
+            result = self._expand(formula)
+        finally:
+            self._under_way.discard(formula)
+        self._normal[formula] = result
+        return result
+
+    def _expand(self, formula: int) -> Value:
+        kind, content = self._formulas[formula]
+        if kind is _Kind.VALUE:
+            return content  # type: ignore[no-any-return]
+        if kind is _Kind.UNKNOWN:
+            return ANYTHING
+        if kind is _Kind.REFERENCE:
+            return self._normal_of(self._resolve(content))
+        if kind is _Kind.AND:
+            return self._meet_all(content)
+        if kind is _Kind.OR:
+            return self._join_all(content)
+        if kind is _Kind.ONE_OF:
+            return self._normal_of(self._exactly_one(content))
+        inner, parts = self._formulas[content]
+        if inner is _Kind.VALUE:
+            return self._complement(parts)
+        if inner is _Kind.REFERENCE:
+            return self._normal_of(self.neg(self._resolve(parts)))
+        if inner is _Kind.ONE_OF:
+            return self._normal_of(self.neg(self._exactly_one(parts)))
+        negated = [self.neg(part) for part in parts]
+        return self._join_all(negated) if inner is _Kind.AND else self._meet_all(negated)
+
+    def _exactly_one(self, parts: Sequence[int]) -> int:
+        """Spell out a one-of; disjoint parts, the usual case, need no negation."""
+        rivals: dict[int, list[int]] = {i: [] for i in range(len(parts))}
+        for i, j in combinations(range(len(parts)), 2):
+            if not self.is_empty(self.conj((parts[i], parts[j]))):
+                rivals[i].append(j)
+                rivals[j].append(i)
+        return self.disj(
+            self.conj((part, *(self.neg(parts[j]) for j in rivals[i])))
+            for i, part in enumerate(parts)
+        )
+
+    def _meet_all(self, parts: Iterable[int]) -> Value:
+        values = [self._normal_of(part) for part in parts]
+        # Few alternatives first: every product then starts from little.
+        values.sort(key=lambda value: len(value.arrays) + len(value.objects))
+        result = values[0]
+        for value in values[1:]:
+            result = self._meet(result, value)
+        return result
+
+    def _meet(self, a: Value, b: Value) -> Value:
+        if a is ANYTHING or b is ANYTHING:
+            return b if a is ANYTHING else a
+        sets = (numbers.meet(x, y) for x, y in product(a.numbers, b.numbers))
+        return Value(
+            a.null and b.null,
+            a.booleans & b.booleans,
+            self._few([each for each in sets if each is not None]),
+            self.meet_strings(a.strings, b.strings),
+            self._meet_arrays(a.arrays, b.arrays),
+            self._meet_objects(a.objects, b.objects),
+        )
+
+    def _meet_arrays(
+        self, a: tuple[ArrayShape, ...], b: tuple[ArrayShape, ...]
+    ) -> tuple[ArrayShape, ...]:
+        self.spend(len(a) * len(b))
+        met = (self.shapes.meet_arrays(x, y) for x, y in product(a, b))
+        return self._few(self.shapes.arrays_without_covered([x for x in met if x is not None]))
+
+    def _meet_objects(
+        self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
+    ) -> tuple[ObjectShape, ...]:
+        self.spend(len(a) * len(b))
+        met = (self.shapes.meet_objects(x, y) for x, y in product(a, b))
+        return self._few(self.shapes.objects_without_covered([x for x in met if x is not None]))
+
+    def _join_all(self, parts: Iterable[int]) -> Value:
+        values = [self._normal_of(part) for part in parts]
+        strings = [value.strings for value in values if value.strings is not None]
+        booleans: frozenset[bool] = frozenset()
+        return Value(
+            any(value.null for value in values),
+            booleans.union(*(value.booleans for value in values)),
+            self._few([each for value in values for each in value.numbers]),
+            self._checked(either(*strings)) if strings else None,
+            self._few(self.shapes.arrays_without_covered([x for v in values for x in v.arrays])),
+            self._few(self.shapes.objects_without_covered([x for v in values for x in v.objects])),
+        )
+
+    def _complement(self, value: Value) -> Value:
+        left: tuple[numbers.NumberSet, ...] = (numbers.REALS,)
+        for each in value.numbers:
+            sets = (numbers.meet(x, y) for x, y in product(left, numbers.complement(each)))
+            left = self._few([x for x in sets if x is not None])
+        arrays = ANYTHING.arrays
+        for array in value.arrays:
+            arrays = self._meet_arrays(arrays, self.shapes.complement_array(array))
+        objects = ANYTHING.objects
+        for shape in value.objects:
+            objects = self._meet_objects(objects, self.shapes.complement_object(shape))
+        return Value(
+            not value.null,
+            frozenset({False, True}) - value.booleans,
+            left,
+            ANY if value.strings is None else self.meet_strings(inverse(value.strings), ANY),
+            arrays,
+            objects,
+        )
+
+    # Strings.
+
+    def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
+        """Intersect string languages; None if nothing is left."""
+        if a is None or b is None:
+            return None
+        result = a if a == b or b == ANY else b if a == ANY else self._checked(both(a, b))
+        return None if self.is_empty_regex(result) else result
+
+    def is_empty_regex(self, regex: Regex) -> bool:
+        """Tell whether a string language is certainly empty (within the budget)."""
+        known = self._empty_regexes.get(regex)
+        if known is None:
+            known = self._empty_regexes[regex] = self._probably_empty(regex)
+        return known
+
+    def _probably_empty(self, regex: Regex) -> bool:
+        from enforcer.regex import RegexBudget
+
+        if regex == NOTHING:
+            return True
+        try:
+            return regex_is_empty(regex, budget=self._limits.regex_states)
+        except RegexBudget:
+            # Undecided is treated as inhabited: that keeps every string that fits.
+            return False
+
+    def _checked(self, regex: Regex) -> Regex:
+        if regex_size(regex) > self._limits.regex_size:
+            raise SchemaLimit(
+                (Problem("$", "pattern", "string patterns combine to one that is too large"),)
+            )
+        return regex
+
+    def members(self, regex: Regex, limit: int) -> tuple[str, ...] | None:
+        """List a string language that has at most `limit` members."""
+        return finite_members(regex, limit)
+
+    # Emptiness.
+
+    def is_empty(self, formula: int) -> bool:
+        """Tell whether surely nothing fits; False where recursion leaves it open."""
+        if formula in (NEVER, ALWAYS):
+            return formula == NEVER
+        known = self._empty.get(formula)
+        if known is not None:
+            return known
+        if (
+            formula in self._asking
+            or formula in self._under_way
+            or len(self._asking) > _DEEPEST_QUESTION
+        ):
+            return False
+        self._asking.add(formula)
+        try:
+            value = self._normal_of(formula)
+        except _UnderWay:
+            return False
+        finally:
+            self._asking.discard(formula)
+        result = value == NOTHING_AT_ALL
+        self._empty[formula] = result
+        return result
+
+    # Limits.
+
+    def spend(self, steps: int) -> None:
+        """Count work; raises `SchemaLimit` when there was too much of it."""
+        self._steps += steps
+        if self._steps > self._limits.steps:
+            raise SchemaLimit(
+                (
+                    Problem(
+                        "$",
+                        "",
+                        "the schema's alternatives multiply beyond the limit on steps "
+                        f"({self._limits.steps}); use fewer overlapping branches",
+                    ),
+                )
+            )
+
+    def _few(self, parts: list[_T]) -> tuple[_T, ...]:
+        out = tuple(dict.fromkeys(parts))
+        if len(out) > self._limits.branches:
+            raise SchemaLimit(
+                (
+                    Problem(
+                        "$",
+                        "",
+                        f"one value has more than {self._limits.branches} alternatives; "
+                        "use fewer overlapping branches",
+                    ),
+                )
+            )
+        return out

@@ -1,0 +1,363 @@
+"""The keywords that restrict one JSON type each, and listed constants.
+
+Owns: `type`, and the keywords for numbers, strings, arrays and objects, read into one
+`Value`. Must not know: combinations, references, engines.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.regex import (
+    ANY,
+    RegexError,
+    both,
+    either,
+    format_regex,
+    inverse,
+    length,
+    literal,
+    not_matching,
+    parse,
+)
+from enforcer.schema.nodes import (
+    ALWAYS,
+    ANYTHING,
+    NEVER,
+    ArrayShape,
+    Contains,
+    ObjectShape,
+    Value,
+)
+from enforcer.schema.numbers import INTEGERS, REALS, NumberSet, meet, single
+from enforcer.schema.read import Draft, step
+
+if TYPE_CHECKING:
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra import Algebra
+    from enforcer.schema.parse import Parser
+    from enforcer.schema.read import Place
+
+_TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+
+
+class Malformed(Exception):  # noqa: N818 - carries one problem to the parser, never leaves it
+    """A keyword's value is not what the standard asks for."""
+
+    def __init__(self, keyword: str, reason: str) -> None:
+        super().__init__(keyword, reason)
+        self.keyword = keyword
+        self.reason = reason
+
+
+def exact(number: float) -> Fraction:
+    """Return the value of a JSON number as it is written, not as it is rounded."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+def constant(algebra: Algebra, values: list[Any]) -> int:
+    """Return the formula that a value equals one of those listed."""
+    strings = [literal(each) for each in values if isinstance(each, str)]
+    arrays, objects = [], []
+    for each in values:
+        if isinstance(each, list):
+            items = tuple(constant(algebra, [item]) for item in each)
+            arrays.append(
+                ArrayShape(prefix=items, rest=NEVER, minimum=len(items), maximum=len(items))
+            )
+        elif isinstance(each, dict):
+            names = tuple((name, constant(algebra, [item])) for name, item in each.items())
+            objects.append(
+                ObjectShape(names=names, classes=((ANY, NEVER),), required=frozenset(each))
+            )
+    return algebra.value(
+        Value(
+            any(each is None for each in values),
+            frozenset(each for each in values if isinstance(each, bool)),
+            tuple(
+                dict.fromkeys(
+                    single(exact(each))
+                    for each in values
+                    if isinstance(each, (int, float)) and not isinstance(each, bool)
+                )
+            ),
+            either(*strings) if strings else None,
+            tuple(dict.fromkeys(arrays)),
+            tuple(dict.fromkeys(objects)),
+        )
+    )
+
+
+class Assertions:
+    """Reads the keywords of one subschema that need no other instance location."""
+
+    def __init__(self, parser: Parser, place: Place, schema: dict[str, Any]) -> None:
+        self._parser = parser
+        self._place = place
+        self._schema = schema
+        self._extra: list[int] = []
+
+    def value(self) -> list[int]:
+        """Return the formulas of all these keywords; raises `Malformed`."""
+        types = self._types()
+        null, booleans, numbers = "null" in types, frozenset[bool](), self._numbers(types)
+        if "boolean" in types:
+            booleans = ANYTHING.booleans
+        strings = self._strings() if "string" in types else None
+        arrays = self._arrays() if "array" in types else ()
+        objects = self._objects() if "object" in types else ()
+        return [
+            self._parser.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
+            *self._extra,
+        ]
+
+    def _has(self, keyword: str) -> bool:
+        return self._parser.has(self._schema, keyword, self._place.draft)
+
+    def _types(self) -> frozenset[str]:
+        named = self._schema.get("type", list(_TYPES))
+        listed = named if isinstance(named, list) else [named]
+        for each in listed:
+            if each not in _TYPES:
+                raise Malformed("type", f"{each!r:.40} is no type; use {', '.join(_TYPES)}")
+        return frozenset(listed)
+
+    def _count(self, keyword: str) -> int | None:
+        """Read a keyword whose value is a whole number, 2.0 included."""
+        if not self._has(keyword):
+            return None
+        value = self._schema[keyword]
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise Malformed(keyword, "must be a whole number, zero or more")
+        return value
+
+    def _number(self, keyword: str) -> Fraction | None:
+        value = self._schema.get(keyword)
+        if value is None and keyword not in self._schema:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise Malformed(keyword, "must be a number")
+        return exact(value)
+
+    # Numbers.
+
+    def _numbers(self, types: frozenset[str]) -> tuple[NumberSet, ...]:
+        if "number" not in types and "integer" not in types:
+            return ()
+        found = REALS
+        if "number" not in types:
+            found = INTEGERS
+            if self._place.draft is Draft.DRAFT4:
+                found = NumberSet(multiple=Fraction(1), plain=True)
+        for restriction in self._number_sets():
+            narrowed = meet(found, restriction)
+            if narrowed is None:
+                return ()
+            found = narrowed
+        return (found,)
+
+    def _number_sets(self) -> list[NumberSet]:
+        schema, found = self._schema, []
+        for keyword, exclusive in (
+            ("minimum", "exclusiveMinimum"),
+            ("maximum", "exclusiveMaximum"),
+        ):
+            below = keyword == "minimum"
+            # Draft 4 writes a boolean beside the bound; schemas without `$schema` may too.
+            flag = schema.get(exclusive)
+            bound = self._number(keyword)
+            if bound is not None:
+                is_open = flag is True
+                found.append(
+                    NumberSet(low=bound, low_open=is_open)
+                    if below
+                    else NumberSet(high=bound, high_open=is_open)
+                )
+            if flag is not None and not isinstance(flag, bool):
+                bound = self._number(exclusive)
+                found.append(
+                    NumberSet(low=bound, low_open=True)
+                    if below
+                    else NumberSet(high=bound, high_open=True)
+                )
+        divisor = self._number("multipleOf")
+        if divisor is not None:
+            if divisor <= 0:
+                raise Malformed("multipleOf", "must be above zero")
+            found.append(NumberSet(multiple=divisor))
+        return found
+
+    # Strings.
+
+    def _strings(self) -> Regex | None:
+        low, high = self._count("minLength") or 0, self._count("maxLength")
+        if high is not None and low > high:
+            return None
+        found = length(low, high)
+        if "format" in self._schema and self._asserts_format():
+            name = self._schema["format"]
+            known = format_regex(name) if isinstance(name, str) else None
+            if known is not None:
+                found = both(found, known)
+        if "pattern" in self._schema:
+            self._pattern(self._schema["pattern"])
+        return self._parser.algebra.meet_strings(found, ANY)
+
+    def _asserts_format(self) -> bool:
+        # From 2019-09 on, `format` asserts nothing in the standard's own dialect. A schema
+        # that names no dialect mostly expects the older reading.
+        return "$schema" not in self._root() or self._place.draft <= Draft.DRAFT7
+
+    def _root(self) -> dict[str, Any]:
+        root = self._parser.document.root.schema
+        return root if isinstance(root, dict) else {}
+
+    def _pattern(self, pattern: Any) -> None:
+        """Add a pattern as a formula with its own negation: readings of patterns differ."""
+        if not isinstance(pattern, str):
+            raise Malformed("pattern", "must be a string")
+        algebra = self._parser.algebra
+        try:
+            matching, failing = parse(pattern), not_matching(pattern)
+        except RegexError as error:
+            self._extra.append(self._parser.refuse(self._place, "pattern", str(error)))
+            return
+        others = (ANYTHING.null, ANYTHING.booleans, ANYTHING.numbers)
+        holds = algebra.value(
+            Value(
+                *others,
+                algebra.meet_strings(matching, ANY),
+                ANYTHING.arrays,
+                ANYTHING.objects,
+            )
+        )
+        fails = algebra.value(Value(strings=algebra.meet_strings(failing, ANY)))
+        algebra.oppose(holds, fails)
+        self._extra.append(holds)
+
+    # Arrays.
+
+    def _arrays(self) -> tuple[ArrayShape, ...]:
+        place, schema, parser = self._place, self._schema, self._parser
+        prefix: tuple[int, ...] = ()
+        rest = ALWAYS
+        items = schema.get("items", True)
+        if self._has("prefixItems"):
+            prefix = tuple(parser.parse(each) for each in parser.branches(place, "prefixItems"))
+        if isinstance(items, list):
+            # The form before 2020-12, which schemas without `$schema` still use.
+            prefix = tuple(parser.parse(place.child("items", i)) for i in range(len(items)))
+            if "additionalItems" in schema:
+                rest = parser.parse(place.child("additionalItems"))
+        elif "items" in schema:
+            rest = parser.parse(place.child("items"))
+        contains: tuple[Contains, ...] = ()
+        if self._has("contains"):
+            least = self._count("minContains")
+            contains = (
+                Contains(
+                    parser.parse(place.child("contains")),
+                    0,
+                    1 if least is None else least,
+                    self._count("maxContains"),
+                    step(place.path, "contains"),
+                ),
+            )
+        unique = schema.get("uniqueItems", False)
+        if not isinstance(unique, bool):
+            raise Malformed("uniqueItems", "must be a boolean")
+        shape = parser.algebra.shapes.tidy_array(
+            ArrayShape(
+                prefix,
+                rest,
+                self._count("minItems") or 0,
+                self._count("maxItems"),
+                contains,
+                unique,
+                path=place.path,
+            )
+        )
+        return () if shape is None else (shape,)
+
+    # Objects.
+
+    def _objects(self) -> tuple[ObjectShape, ...]:
+        place, schema, parser = self._place, self._schema, self._parser
+        declared = schema.get("properties", {})
+        if not isinstance(declared, dict):
+            raise Malformed("properties", "must be an object")
+        required = schema.get("required", [])
+        if not isinstance(required, list) or not all(isinstance(x, str) for x in required):
+            raise Malformed("required", "must be a list of property names")
+        if len(declared) > parser.limits.properties or len(required) > parser.limits.properties:
+            raise SchemaLimit(
+                (
+                    Problem(
+                        step(place.path, "properties"),
+                        "properties",
+                        f"more than {parser.limits.properties} properties",
+                    ),
+                )
+            )
+        own = ObjectShape(
+            names=tuple((name, parser.parse(place.child("properties", name))) for name in declared),
+            required=frozenset(required),
+            minimum=self._count("minProperties") or 0,
+            maximum=self._count("maxProperties"),
+            path=place.path,
+        )
+        shape: ObjectShape | None = own
+        for each in (*self._additional(declared), *self._property_names()):
+            if shape is not None:
+                shape = parser.algebra.shapes.meet_objects(shape, each)
+        shape = None if shape is None else parser.algebra.shapes.tidy(shape)
+        return () if shape is None else (shape,)
+
+    def _additional(self, declared: dict[str, Any]) -> list[ObjectShape]:
+        """Read `patternProperties` and `additionalProperties`, a shape for each."""
+        place, schema, parser = self._place, self._schema, self._parser
+        patterns = schema.get("patternProperties", {})
+        if not isinstance(patterns, dict):
+            raise Malformed("patternProperties", "must be an object")
+        shapes, outside, inside = [], [], []
+        for pattern in patterns:
+            value = parser.parse(place.child("patternProperties", pattern))
+            try:
+                matching, failing = parse(pattern), not_matching(pattern)
+            except RegexError as error:
+                self._extra.append(parser.refuse(place, "patternProperties", str(error)))
+                return []
+            # A name that matches by one reading of patterns only has to fit both sides.
+            shapes.append(self._by_name(inverse(failing), value))
+            outside.append(matching)
+            inside.append(failing)
+        if "additionalProperties" in schema:
+            value = parser.parse(place.child("additionalProperties"))
+            if value != ALWAYS:
+                shape = self._by_name(inverse(either(*outside)) if outside else ANY, value)
+                names = tuple((name, ALWAYS) for name in declared)
+                shapes.append(ObjectShape(names=names, classes=shape.classes, path=place.path))
+        return shapes
+
+    def _by_name(self, names: Regex, value: int) -> ObjectShape:
+        """Return objects whose properties with such a name fit a value grammar."""
+        algebra = self._parser.algebra
+        if value == ALWAYS or algebra.is_empty_regex(names):
+            return ObjectShape(path=self._place.path)
+        others = inverse(names)
+        if names == ANY or algebra.is_empty_regex(others):
+            return ObjectShape(classes=((ANY, value),), path=self._place.path)
+        return ObjectShape(classes=((names, value), (others, ALWAYS)), path=self._place.path)
+
+    def _property_names(self) -> list[ObjectShape]:
+        if not self._has("propertyNames"):
+            return []
+        parser = self._parser
+        allowed = parser.algebra.normal(parser.parse(self._place.child("propertyNames"))).strings
+        if allowed is None:
+            return [ObjectShape(classes=((ANY, NEVER),), path=self._place.path)]
+        return [self._by_name(inverse(allowed), NEVER)]

@@ -1,0 +1,233 @@
+"""From the root formula to a finished grammar.
+
+Owns: unfolding every value that can be reached, dropping what can never be completed,
+and settling which constraints on counts and repetition can be kept exactly. Must not
+know: keywords, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema
+from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from enforcer.schema.algebra import Algebra
+    from enforcer.schema.limits import Limits
+
+
+def children(value: Value) -> Iterator[int]:
+    """Yield every value grammar that a value's shapes mention."""
+    for array in value.arrays:
+        yield from array.prefix
+        yield array.rest
+        for choices in array.choices:
+            for choice in choices:
+                yield choice.value
+    for shape in value.objects:
+        for _, child in shape.names:
+            yield child
+        for _, child in shape.classes:
+            yield child
+        for mark in shape.marks:
+            yield mark.value
+
+
+def unfold(
+    algebra: Algebra, root: int, limits: Limits, settle: Callable[[Value], Value]
+) -> tuple[dict[int, Value], int]:
+    """Expand the root and all that it reaches; equal values become one definition.
+
+    Args:
+        algebra: the arena of the formulas.
+        root: the formula of the whole value.
+        limits: bounds.
+        settle: replaces constraints that cannot be kept, noting them.
+
+    Returns:
+        Definitions by formula, and the root among them.
+
+    Raises:
+        SchemaLimit: more definitions than the limit.
+
+    """
+    canonical: dict[Value, int] = {}
+    alias: dict[int, int] = {}
+    definitions: dict[int, Value] = {}
+    queue = [root]
+    for formula in queue:
+        if formula in alias:
+            continue
+        value = settle(algebra.normal(formula))
+        found = canonical.setdefault(value, formula)
+        alias[formula] = found
+        if found == formula:
+            definitions[formula] = value
+            queue.extend(children(value))
+        if len(definitions) > limits.definitions:
+            raise SchemaLimit(
+                (
+                    Problem(
+                        "$",
+                        "",
+                        f"the schema unfolds to more than {limits.definitions} distinct values; "
+                        "combine fewer recursive references",
+                    ),
+                )
+            )
+    renamed = {formula: _renamed(value, alias) for formula, value in definitions.items()}
+    return renamed, alias[root]
+
+
+def _renamed(value: Value, alias: dict[int, int]) -> Value:
+    return replace(
+        value,
+        arrays=tuple(
+            replace(
+                array,
+                prefix=tuple(alias[x] for x in array.prefix),
+                rest=alias[array.rest],
+                choices=tuple(
+                    tuple(replace(x, value=alias[x.value]) for x in choices)
+                    for choices in array.choices
+                ),
+            )
+            for array in value.arrays
+        ),
+        objects=tuple(
+            replace(
+                shape,
+                names=tuple((name, alias[x]) for name, x in shape.names),
+                classes=tuple((names, alias[x]) for names, x in shape.classes),
+                marks=tuple(replace(x, value=alias[x.value]) for x in shape.marks),
+            )
+            for shape in value.objects
+        ),
+    )
+
+
+def prune(definitions: dict[int, Value], root: int) -> dict[int, Value]:
+    """Drop what can never be completed, so that no generated prefix is a dead end.
+
+    Raises:
+        UnsatisfiableSchema: the root itself can never be completed.
+
+    """
+    productive = _productive(definitions)
+    if root not in productive:
+        raise UnsatisfiableSchema(
+            (
+                Problem(
+                    "$",
+                    "",
+                    "no JSON value fits this schema, so a call could never be completed; look "
+                    "for constraints that exclude one another, or recursion without an end",
+                ),
+            )
+        )
+    pruned = {NEVER: NOTHING_AT_ALL}
+    queue = [root]
+    for formula in queue:
+        if formula not in pruned:
+            pruned[formula] = _without(definitions[formula], productive)
+            queue.extend(children(pruned[formula]))
+    return pruned
+
+
+def _productive(definitions: dict[int, Value]) -> set[int]:
+    """Find the least set of values that have a finite member."""
+    found: set[int] = set()
+    parents: dict[int, set[int]] = {}
+    for formula, value in definitions.items():
+        for child in children(value):
+            parents.setdefault(child, set()).add(formula)
+    queue = list(definitions)
+    for formula in queue:
+        if formula not in found and _has_member(definitions[formula], found):
+            found.add(formula)
+            queue.extend(parents.get(formula, ()))
+    return found
+
+
+def _has_member(value: Value, productive: set[int]) -> bool:
+    return bool(
+        value.null
+        or value.booleans
+        or value.numbers
+        or value.strings is not None
+        or any(_array_has_member(array, productive) for array in value.arrays)
+        or any(_object_has_member(shape, productive) for shape in value.objects)
+    )
+
+
+def _array_has_member(array: ArrayShape, productive: set[int]) -> bool:
+    needed = array.minimum
+    for i, each in enumerate(array.contains):
+        if each.minimum:
+            if not any(
+                i in choice.counted and choice.value in productive
+                for choices in array.choices
+                for choice in choices
+            ):
+                return False
+            needed = max(needed, each.start + each.minimum)
+    return all(child in productive for child in array.prefix[:needed]) and (
+        needed <= len(array.prefix) or array.rest in productive
+    )
+
+
+def _object_has_member(shape: ObjectShape, productive: set[int]) -> bool:
+    names = dict(shape.names)
+    if not all(names[name] in productive for name in shape.required):
+        return False
+    reachable = {i for mark in shape.marks if mark.value in productive for i in mark.hits}
+    if len(reachable) < len(shape.witnesses):
+        return False
+    if shape.minimum and not any(child in productive for _, child in shape.classes):
+        return sum(child in productive for child in names.values()) >= shape.minimum
+    return True
+
+
+def _without(value: Value, productive: set[int]) -> Value:
+    return replace(
+        value,
+        arrays=tuple(
+            _trimmed(array, productive)
+            for array in value.arrays
+            if _array_has_member(array, productive)
+        ),
+        objects=tuple(
+            replace(
+                shape,
+                names=tuple((n, x if x in productive else NEVER) for n, x in shape.names),
+                classes=tuple((n, x if x in productive else NEVER) for n, x in shape.classes),
+                marks=tuple(mark for mark in shape.marks if mark.value in productive),
+            )
+            for shape in value.objects
+            if _object_has_member(shape, productive)
+        ),
+    )
+
+
+def _trimmed(array: ArrayShape, productive: set[int]) -> ArrayShape:
+    """End the array before the first element that cannot be completed."""
+    array = replace(
+        array,
+        choices=tuple(
+            tuple(choice for choice in choices if choice.value in productive)
+            for choices in array.choices
+        ),
+    )
+    end = next(
+        (i for i, child in enumerate(array.prefix) if child not in productive),
+        None if array.rest in productive else len(array.prefix),
+    )
+    if end is None:
+        return array
+    maximum = end if array.maximum is None else min(end, array.maximum)
+    choices = (*array.choices[:end], ()) if array.choices else ()
+    return replace(array, prefix=array.prefix[:end], rest=NEVER, maximum=maximum, choices=choices)

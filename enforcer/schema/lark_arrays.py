@@ -1,0 +1,166 @@
+"""Arrays as rules for llguidance.
+
+Owns: prefix, rest and length as repetition; counted elements as a small automaton;
+unique elements as a set of bits. Must not know: values other than by their symbol.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.schema.nodes import NEVER
+
+if TYPE_CHECKING:
+    from enforcer.schema.lark import Writer
+    from enforcer.schema.nodes import ArrayShape, Choice
+
+_MOST_STATES = 2_000
+_State = tuple[int, tuple[int, ...]]
+
+
+class Arrays:
+    """Writes the rules of array shapes."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def rule(self, array: ArrayShape) -> str:
+        """Return the rule of a shape."""
+        if array.unique and array.choices:
+            return self._unique(array)
+        if array.choices:
+            return self._counted(array)
+        return self._writer.rule(f"OPEN_ARRAY {self._elements(array)} CLOSE_ARRAY", "a")
+
+    def _elements(self, array: ArrayShape) -> str:
+        maximum = array.maximum
+        prefix = array.prefix if maximum is None else array.prefix[:maximum]
+        symbols = [self._writer.value(child) for child in prefix]
+        least = max(array.minimum - len(prefix), 0)
+        most = None if maximum is None else maximum - len(prefix)
+        body = ""
+        if array.rest != NEVER and most != 0:
+            rest = self._writer.value(array.rest)
+            if prefix:
+                body = self._repeat(f"COMMA {rest}", least, most)
+            else:
+                body = self._list(rest, least, most)
+        # From the last one on outwards: each optional element brings what follows it.
+        for i in range(len(symbols) - 1, -1, -1):
+            body = f"{'COMMA ' if i else ''}{symbols[i]} {body}"
+            if array.minimum <= i:
+                body = f"({body})?"
+        return body
+
+    def _list(self, symbol: str, least: int, most: int | None) -> str:
+        more = self._repeat(
+            f"COMMA {symbol}", max(least - 1, 0), None if most is None else most - 1
+        )
+        body = f"{symbol} {more}"
+        return f"({body})?" if least == 0 else body
+
+    def _repeat(self, body: str, least: int, most: int | None) -> str:
+        if most is None and least == 0:
+            return f"({body})*"
+        if most == 0:
+            return ""
+        return f"({body}){{{least},{'' if most is None else most}}}"
+
+    # Elements that are counted.
+
+    def _counted(self, array: ArrayShape) -> str:
+        """Write an automaton over the number of elements and of each kind of them."""
+        last = len(array.choices) - 1
+        caps = tuple(
+            each.minimum if each.maximum is None else each.maximum for each in array.contains
+        )
+        top = max(last, array.minimum, array.maximum or 0)
+        if (top + 1) * prod(cap + 1 for cap in caps) > _MOST_STATES:
+            raise UnsupportedSchema(
+                (
+                    Problem(
+                        f"{array.path}.contains",
+                        "contains",
+                        "the numbers of elements to count are too large together; lower "
+                        "`minItems`, `maxItems` or `minContains`",
+                    ),
+                )
+            )
+
+        def following(state: _State, choice: Choice) -> _State | None:
+            index, counts = state
+            if array.maximum is not None and index >= array.maximum:
+                return None
+            after = list(counts)
+            for i in choice.counted:
+                if after[i] == caps[i]:
+                    if array.contains[i].maximum is not None:
+                        return None
+                else:
+                    after[i] += 1
+            return min(index + 1, top) if array.maximum is None else index + 1, tuple(after)
+
+        def complete(state: _State) -> bool:
+            index, counts = state
+            return index >= array.minimum and all(
+                count >= each.minimum for count, each in zip(counts, array.contains, strict=True)
+            )
+
+        start: _State = (0, tuple(0 for _ in caps))
+        edges: dict[_State, list[tuple[int, _State]]] = {}
+        queue = [start]
+        for state in queue:
+            if state in edges:
+                continue
+            edges[state] = []
+            for choice in array.choices[min(state[0], last)]:
+                after = following(state, choice)
+                if after is not None:
+                    edges[state].append((choice.value, after))
+                    queue.append(after)
+        alive = {state for state in edges if complete(state)}
+        before = -1
+        while before != len(alive):
+            before = len(alive)
+            alive |= {s for s, out in edges.items() if any(after in alive for _, after in out)}
+        return self._automaton(start, edges, alive, {s for s in alive if complete(s)})
+
+    def _automaton(
+        self,
+        start: _State,
+        edges: dict[_State, list[tuple[int, _State]]],
+        alive: set[_State],
+        final: set[_State],
+    ) -> str:
+        writer = self._writer
+        names = {state: writer.fresh("a") for state in edges if state in alive}
+        for state, name in names.items():
+            comma = "" if state == start else "COMMA "
+            options = [
+                f"{comma}{writer.value(value)} {names[after]}"
+                for value, after in edges[state]
+                if after in alive
+            ]
+            if state in final:
+                options.append("CLOSE_ARRAY")
+            writer.line(f"{name}: {' | '.join(dict.fromkeys(options))}")
+        return writer.rule(f"OPEN_ARRAY {names[start]}", "a")
+
+    # Elements that are unique.
+
+    def _unique(self, array: ArrayShape) -> str:
+        writer = self._writer
+        choices = array.choices[-1]
+        size = len(choices)
+        first, more = writer.fresh("a"), writer.fresh("a")
+        for name, comma in ((first, ""), (more, "COMMA ")):
+            options = [f"CLOSE_ARRAY %if bit_count_ge([0:{size}], {array.minimum})"]
+            options.extend(
+                f"{comma}{writer.value(choice.value)} {more}::set_bit({i}) "
+                f"%if and(bit_clear({i}), bit_count_lt([0:{size}], {array.maximum}))"
+                for i, choice in enumerate(choices)
+            )
+            writer.line(f"{name}::_ : {' | '.join(options)}")
+        return writer.rule(f"OPEN_ARRAY {first}::0", "a")

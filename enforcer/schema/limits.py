@@ -1,0 +1,56 @@
+"""Bounds on schemas and the choices a caller makes about them.
+
+Owns: the settings of the compiler. Must not know: how any of them is applied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class OnUnsupported(Enum):
+    """What to do with a schema that cannot be enforced exactly."""
+
+    REFUSE = "refuse"
+    RELAX = "relax"
+
+
+class Root(Enum):
+    """What the whole value must be, besides fitting the schema."""
+
+    ANY = "any"
+    OBJECT = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds above which a schema is refused with `SchemaLimit`.
+
+    Attributes:
+        depth: nesting of objects and arrays inside the schema.
+        nodes: JSON values in the schema.
+        size: characters of all strings and names in the schema.
+        properties: names declared by one object.
+        enum: values of one `enum`.
+        branches: alternatives that one value may have, after `oneOf`, `not` and the
+            like have been worked out.
+        definitions: distinct value grammars after references have been expanded.
+        regex_size: size of one string language (characters and operators).
+        regex_states: states explored to find out whether a string language is empty.
+        steps: shapes combined over the whole compilation; bounds its time.
+        name_bits: names of one object that are tracked for repetition and presence.
+
+    """
+
+    depth: int = 128
+    nodes: int = 200_000
+    size: int = 2_000_000
+    properties: int = 5_000
+    enum: int = 20_000
+    branches: int = 2_000
+    definitions: int = 20_000
+    regex_size: int = 200_000
+    regex_states: int = 2_000
+    steps: int = 400_000
+    name_bits: int = 60

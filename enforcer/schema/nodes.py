@@ -1,0 +1,186 @@
+"""The normal form of a schema: for each JSON type, the values that are allowed.
+
+Owns: the immutable nodes that the compiler produces and the engines read. A child
+value is named by an integer; what the integer stands for is in
+`ArgumentGrammar.definitions`, so recursion needs no cycle of objects. Must not
+know: schemas and their keywords, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from enforcer.regex import ANY
+from enforcer.schema.numbers import REALS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from enforcer.errors import Problem
+    from enforcer.regex import Regex
+    from enforcer.schema.numbers import NumberSet
+
+NEVER = 0  # the value grammar that nothing fits
+ALWAYS = 1  # the value grammar that everything fits
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """At least `minimum` and at most `maximum` elements from index `start` fit `value`."""
+
+    value: int
+    start: int
+    minimum: int
+    maximum: int | None
+    path: str = field(default="$", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to fill an element, and what it counts for.
+
+    Attributes:
+        value: value grammar of the element.
+        counted: indices into `ArrayShape.contains`.
+        distinct: which value of a finite domain this is, where elements are unique.
+
+    """
+
+    value: int
+    counted: tuple[int, ...] = ()
+    distinct: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayShape:
+    """Arrays: element `i` fits `prefix[i]`, those behind it fit `rest`.
+
+    Attributes:
+        prefix: value grammars of the first elements.
+        rest: value grammar of all further elements.
+        minimum: least number of elements.
+        maximum: greatest number of elements; None where there is none.
+        contains: elements that must or must not occur.
+        unique: whether no two elements are equal.
+        repeated: whether some two elements are equal.
+        choices: for each element of the prefix and for the rest, the ways to fill it;
+            empty where nothing has to be counted. A finished grammar has choices
+            wherever `contains` or `unique` constrain it, and is never `repeated`.
+        path: where in the schema this comes from.
+
+    """
+
+    prefix: tuple[int, ...] = ()
+    rest: int = ALWAYS
+    minimum: int = 0
+    maximum: int | None = None
+    contains: tuple[Contains, ...] = ()
+    unique: bool = False
+    repeated: bool = False
+    choices: tuple[tuple[Choice, ...], ...] = ()
+    path: str = field(default="$", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """At least one property has a name in `names` and a value that fits `value`."""
+
+    names: Regex
+    value: int
+    path: str = field(default="$", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Undeclared properties that count as the witnesses in `hits`.
+
+    Attributes:
+        names: the language of their names.
+        value: value grammar of the property when it counts.
+        hits: indices into `ObjectShape.witnesses`.
+
+    """
+
+    names: Regex
+    value: int
+    hits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectShape:
+    """Objects: the property `n` fits `names[n]`, any other the class that its name is in.
+
+    Attributes:
+        names: declared names and their value grammars; `NEVER` forbids a name.
+        classes: disjoint string languages that together hold every name, and the value
+            grammar of undeclared names in each.
+        required: declared names that must be present.
+        minimum: least number of properties.
+        maximum: greatest number of properties; None where there is none.
+        witnesses: properties that must occur.
+        marks: the properties that count as witnesses; filled in a finished grammar.
+        path: where in the schema this comes from.
+
+    """
+
+    names: tuple[tuple[str, int], ...] = ()
+    classes: tuple[tuple[Regex, int], ...] = ((ANY, ALWAYS),)
+    required: frozenset[str] = frozenset()
+    minimum: int = 0
+    maximum: int | None = None
+    witnesses: tuple[Witness, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    path: str = field(default="$", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The union of the values allowed of each JSON type.
+
+    Attributes:
+        null: whether `null` is allowed.
+        booleans: the booleans allowed.
+        numbers: sets of numbers, their union allowed.
+        strings: the string language allowed; None for no string.
+        arrays: shapes of arrays, their union allowed.
+        objects: shapes of objects, their union allowed.
+
+    """
+
+    null: bool = False
+    booleans: frozenset[bool] = frozenset()
+    numbers: tuple[NumberSet, ...] = ()
+    strings: Regex | None = None
+    arrays: tuple[ArrayShape, ...] = ()
+    objects: tuple[ObjectShape, ...] = ()
+
+
+NOTHING_AT_ALL = Value()
+ANYTHING = Value(
+    null=True,
+    booleans=frozenset({False, True}),
+    numbers=(REALS,),
+    strings=ANY,
+    arrays=(ArrayShape(),),
+    objects=(ObjectShape(),),
+)
+ANY_OBJECT = Value(objects=(ObjectShape(),))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArgumentGrammar:
+    """A compiled schema, ready for any engine.
+
+    Attributes:
+        definitions: what each integer stands for; every child occurs as a key.
+        root: the integer of the whole value.
+        relaxed: what is not enforced, in relax mode; empty if enforcement is exact.
+        key: identity for caches: equal keys mean equal grammars within a process.
+
+    """
+
+    definitions: Mapping[int, Value]
+    root: int
+    relaxed: tuple[Problem, ...]
+    key: str

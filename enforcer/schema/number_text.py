@@ -1,0 +1,336 @@
+"""How numbers are spelled: a terminal for each set of numbers.
+
+Owns: the expressions over regular expressions (of llguidance's Lark dialect) that match
+every usual spelling of the members of a `NumberSet`: plain decimals, with trailing
+zeros, and scientific notation with one digit before the point, which is what programs
+print. All are bounded in length. Must not know: schemas, grammars, other types.
+
+An exclusive bound is moved half-way to the next double: text nearer to it than that
+would be read as the bound itself.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from enforcer.schema.numbers import INTEGERS, REALS, contains
+
+if TYPE_CHECKING:
+    from enforcer.schema.numbers import NumberSet
+
+_DIGITS = 48  # digits before the point, beyond the first
+_PLACES = 40  # digits behind the point
+_EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
+_EXACT = 15  # an integer spelled `123.0` is read as a double, exact up to here
+_MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten
+
+_WHOLE = rf"(0|[1-9][0-9]{{0,{_DIGITS}}})"
+_ZEROS = rf"(\.0{{1,{_PLACES}}})?"
+_EXP = r"[eE](\+?0?[0-9]|\+?[1-9][0-9]|\+?[12][0-9][0-9]|-0?[0-9]|-[1-9][0-9]|-[12][0-9][0-9])"
+_REAL = rf"-?{_WHOLE}(\.[0-9]{{1,{_PLACES}}})?({_EXP})?"
+
+
+class NotSpellableError(Exception):
+    """The set's divisors cannot be written as a regular expression of bearable size."""
+
+
+@lru_cache(maxsize=4096)
+def spelling(numbers: NumberSet) -> str:
+    """Return a terminal expression that matches the members of a set of numbers.
+
+    Raises:
+        NotSpellableError: divisibility by something that does not divide a power of ten.
+
+    """
+    if numbers == REALS:
+        return f"/{_REAL}/"
+    if numbers == INTEGERS:
+        return f"/-?{_WHOLE}{_ZEROS}/ | /-?/ ({_scientific_integers()})"
+    if numbers.low is not None and numbers.low == numbers.high:
+        return _constant(numbers.low, plain=numbers.plain)
+    parts = []
+    low, low_open = _moved(numbers.low, numbers.low_open, up=True)
+    high, high_open = _moved(numbers.high, numbers.high_open, up=False)
+    if high is None or high > 0:
+        start, start_open = (low, low_open) if low is not None and low >= 0 else (Fraction(0), True)
+        parts.append(_magnitudes(numbers, start, start_open, high, high_open))
+    if low is None or low < 0:
+        start, start_open = (
+            (-high, high_open) if high is not None and high <= 0 else (Fraction(0), True)
+        )
+        end = None if low is None else -low
+        parts.append(f"/-/ ({_magnitudes(numbers, start, start_open, end, low_open)})")
+    if contains(numbers, Fraction(0)):
+        parts.append(_constant(Fraction(0), plain=numbers.plain))
+    return " | ".join(f"({part})" for part in parts if part) or "/[^\\s\\S]/"
+
+
+def _moved(bound: Fraction | None, is_open: bool, *, up: bool) -> tuple[Fraction | None, bool]:  # noqa: FBT001 - half of a bound
+    if bound is None or not is_open or bound == 0:
+        return bound, is_open
+    try:
+        double = float(bound)
+    except OverflowError:
+        return bound, is_open
+    nearest = Fraction(math.nextafter(double, math.inf if up else -math.inf))
+    return (Fraction(double) + nearest) / 2, True
+
+
+def _constant(value: Fraction, *, plain: bool) -> str:
+    if value == 0:
+        exponent = "" if plain else "([eE][+-]?0{1,2})?"
+        return f"/-?0{'' if plain else _ZEROS}{exponent}/"
+    sign = "-" if value < 0 else ""
+    digits, point = _decimal(abs(value))
+    whole = digits[:point] if point > 0 else "0"
+    places = digits[max(point, 0) :] if point > 0 else "0" * -point + digits
+    forms = []
+    if places:
+        forms.append(rf"{whole.ljust(max(point, 1), '0')}\.{places}0{{0,{_PLACES}}}")
+    elif plain or point > _EXACT:
+        forms.append(whole.ljust(point, "0"))
+    else:
+        forms.append(whole.ljust(point, "0") + _ZEROS)
+    if not plain:
+        rest = digits[1:]
+        mantissa = digits[0] + (rf"\.{rest}0{{0,{_PLACES}}}" if rest else _ZEROS)
+        forms.append(mantissa + _exponents(point - 1, point - 1))
+    return f"/{sign}({'|'.join(forms)})/"
+
+
+def _decimal(value: Fraction) -> tuple[str, int]:
+    """Return the significant digits of a finite decimal and where its point is."""
+    places = 0
+    while value.denominator != 1:
+        value *= 10
+        places += 1
+    text = str(value.numerator)
+    return text.rstrip("0") or "0", len(text) - places
+
+
+def _magnitudes(
+    numbers: NumberSet,
+    low: Fraction,
+    low_open: bool,
+    high: Fraction | None,
+    high_open: bool,  # noqa: FBT001
+) -> str:
+    """Spell the numbers above zero between two bounds that have the set's divisors."""
+    if high is not None and (low > high or (low == high and (low_open or high_open))):
+        return ""
+    plain = [_at_least(low, is_open=low_open)]
+    if high is not None:
+        plain.append(_at_most(high, is_open=high_open))
+    scientific = [_scientific(low, low_open, high, high_open)]
+    if numbers.multiple is not None:
+        plain.append(_multiples(numbers.multiple, plain=numbers.plain))
+        scientific.append(_scientific_integers() if numbers.multiple == 1 else "")
+    for divisor in numbers.not_multiples:
+        plain.append(f"~({_multiples(divisor, plain=False)})")
+        scientific.append(f"~({_scientific_integers()})" if divisor == 1 else "")
+    expression = " & ".join(f"({part})" for part in plain)
+    if numbers.plain or not all(scientific):
+        return expression
+    return f"({expression}) | ({' & '.join(f'({part})' for part in scientific)})"
+
+
+# Plain decimals, compared digit by digit.
+
+
+def _split(bound: Fraction) -> tuple[int, str]:
+    whole = bound.numerator // bound.denominator
+    rest, places = bound - whole, ""
+    while rest and len(places) <= 1100:  # noqa: PLR2004 - the longest double has 1,074
+        rest *= 10
+        digit = rest.numerator // rest.denominator
+        places += str(digit)
+        rest -= digit
+    return whole, places
+
+
+def _at_least(bound: Fraction, *, is_open: bool) -> str:
+    whole, places = _split(bound)
+    anything = rf"(\.[0-9]{{1,{_PLACES}}})?"
+    if not places and not is_open:
+        return f"/{_whole_from(whole)}{anything}/"
+    if places:
+        tails, prefix = [], ""
+        for digit in places:
+            if digit != "9":
+                tails.append(f"{prefix}[{int(digit) + 1}-9][0-9]{{0,{_PLACES}}}")
+            prefix += digit
+        tails.append(prefix + _above_zeros() if is_open else prefix + f"[0-9]{{0,{_PLACES}}}")
+        behind = rf"\.({'|'.join(tails)})"
+    else:
+        behind = rf"\.{_above_zeros()}"
+    return f"/{whole}{behind}|{_whole_from(whole + 1)}{anything}/"
+
+
+def _above_zeros() -> str:
+    return f"0{{0,{_PLACES}}}[1-9][0-9]{{0,{_PLACES}}}"
+
+
+def _at_most(bound: Fraction, *, is_open: bool) -> str:
+    whole, places = _split(bound)
+    options = []
+    if whole > 0:
+        options.append(rf"{_whole_range(0, whole - 1)}(\.[0-9]{{1,{_PLACES}}})?")
+    tails, prefix = [], ""
+    for digit in places:
+        if digit != "0":
+            tails.append(f"{prefix}[0-{int(digit) - 1}][0-9]{{0,{_PLACES}}}")
+        prefix += digit
+    if places:
+        if not is_open:
+            tails.append(f"{prefix}0{{0,{_PLACES}}}")
+        # Fewer places than the bound has, all equal to its own, are below it.
+        tails.extend(places[:n] for n in range(1, len(places)))
+        options.append(rf"{whole}(\.({'|'.join(tails)}))?")
+    elif not is_open:
+        options.append(f"{whole}{_ZEROS}")
+    return f"/{'|'.join(options)}/"
+
+
+def _whole_from(least: int) -> str:
+    """Match whole numbers from `least` on, up to the greatest length."""
+    if least == 0:
+        return _WHOLE
+    length = len(str(least))
+    longer = f"[1-9][0-9]{{{length},{max(_DIGITS, length)}}}"
+    return f"({_whole_range(least, 10**length - 1)}|{longer})"
+
+
+def _whole_range(low: int, high: int) -> str:
+    """Match whole numbers between two bounds, without leading zeros."""
+    parts: list[str] = []
+    while low <= high:
+        end = min(high, 10 ** len(str(low)) - 1)
+        parts.extend(_same_length(str(low), str(end)))
+        low = end + 1
+    return f"({'|'.join(parts)})"
+
+
+def _same_length(low: str, high: str) -> list[str]:
+    if low == high:
+        return [low]
+    if len(low) == 1:
+        return [f"[{low}-{high}]"]
+    first, last, rest = int(low[0]), int(high[0]), len(low) - 1
+    if first == last:
+        return [low[0] + f"({'|'.join(_same_length(low[1:], high[1:]))})"]
+    parts = []
+    if low[1:] != "0" * rest:
+        parts.append(low[0] + f"({'|'.join(_same_length(low[1:], '9' * rest))})")
+        first += 1
+    tail = ""
+    if high[1:] != "9" * rest:
+        tail = high[0] + f"({'|'.join(_same_length('0' * rest, high[1:]))})"
+        last -= 1
+    if first <= last:
+        parts.append(f"[{first}-{last}][0-9]{{{rest}}}")
+    return [*parts, tail] if tail else parts
+
+
+# Divisors.
+
+
+def _multiples(divisor: Fraction, *, plain: bool) -> str:
+    """Match unsigned plain decimals that are multiples."""
+    if divisor == 1:
+        return f"/{_WHOLE}{'' if plain else _ZEROS}/"
+    places = 0
+    scaled = divisor
+    while scaled.denominator != 1:
+        scaled *= 10
+        places += 1
+    options = []
+    for shown in range(places + 1):
+        # With `shown` places and zeros behind them, the digits as one whole number must be
+        # a multiple of what is left of the divisor.
+        left = scaled / math.gcd(scaled.numerator, 10 ** (places - shown))
+        options.append(_ending(left.numerator, shown, plain=plain))
+    return " | ".join(options)
+
+
+def _ending(divisor: int, places: int, *, plain: bool) -> str:
+    """Match decimals of so many places whose digits are a multiple of the divisor."""
+    length, power = 0, 1
+    while power % divisor:
+        length, power = length + 1, power * 10
+        if power // divisor > _MOST_RESIDUES or length > 40:  # noqa: PLR2004 - no power of ten has it
+            raise NotSpellableError
+    zeros = "" if plain else (f"0{{0,{_PLACES}}}" if places else _ZEROS)
+    if divisor == 1:
+        body = rf"\.[0-9]{{{places}}}" if places else ""
+        return f"/{_WHOLE}{body}{zeros}/"
+    width = max(length, places + 1)
+    endings = [str(x).rjust(length, "0") for x in range(0, 10**length, divisor)]
+    # Digits in one run first, then the point is put in: every ending is cut at one place.
+    forms = []
+    for text in endings:
+        pieces = ["[0-9]"] * (width - length) + list(text)
+        whole, behind = pieces[: width - places], pieces[width - places :]
+        point = r"\." + "".join(behind) if places else ""
+        forms.append(f"[0-9]{{0,{_DIGITS}}}{''.join(whole)}{point}{zeros}")
+    short = []
+    if not places:
+        # Fewer digits than the ending has.
+        short = [f"{x}{zeros}" for x in range(0, 10 ** max(length - 1, 0), divisor)]
+    no_leading_zero = rf"(0|[1-9][0-9]{{0,{_DIGITS + width}}})(\.[0-9]{{1,{3 * _PLACES}}})?"
+    return f"(/{'|'.join([*forms, *short])}/ & /{no_leading_zero}/)"
+
+
+# Scientific notation: one digit that is not zero before the point.
+
+
+def _scientific(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> str:  # noqa: FBT001
+    options = []
+    first = -_EXPONENT if low == 0 else _magnitude(low)
+    last = _EXPONENT if high is None else _magnitude(high)
+    mantissa = rf"[1-9](\.[0-9]{{1,{_PLACES}}})?"
+    for exponent in sorted({first, last}):
+        if not -_EXPONENT <= exponent <= _EXPONENT:
+            continue
+        bounds = [f"/{mantissa}/"]
+        scale = Fraction(10) ** exponent
+        if exponent == first and low:
+            bounds.append(_at_least(low / scale, is_open=low_open))
+        if exponent == last and high is not None:
+            bounds.append(_at_most(high / scale, is_open=high_open))
+        options.append(
+            f"({' & '.join(f'({x})' for x in bounds)}) /{_exponents(exponent, exponent)}/"
+        )
+    start, end = max(first + 1, -_EXPONENT), min(last - 1, _EXPONENT)
+    if start <= end:
+        options.append(f"/{mantissa}{_exponents(start, end)}/")
+    return " | ".join(options)
+
+
+def _magnitude(value: Fraction) -> int:
+    """Return the exponent of a number above zero in scientific notation."""
+    exponent = len(str(value.numerator)) - len(str(value.denominator))
+    return exponent - 1 if Fraction(10) ** exponent > value else exponent
+
+
+def _exponents(low: int, high: int) -> str:
+    """Match `e` and an exponent between two bounds, with sign and a leading zero or not."""
+    options = []
+    if high >= 0:
+        options.append(rf"\+?0{{0,2}}{_whole_range(max(low, 0), high)}")
+    if low < 0:
+        options.append(rf"-0{{0,2}}{_whole_range(max(1, -high), -low)}")
+    if low <= 0 <= high:
+        options.append("-0{1,2}")
+    return f"[eE]({'|'.join(options)})"
+
+
+@lru_cache(maxsize=1)
+def _scientific_integers() -> str:
+    """Match unsigned scientific notation whose exponent makes up for its places."""
+    options = [rf"[1-9](\.[0-9]{{1,{e}}}0{{0,9}})?{_exponents(e, e)}" for e in range(1, _EXACT)]
+    options.append(rf"[1-9](\.0{{1,{_PLACES}}})?{_exponents(0, 0)}")
+    options.append(rf"[1-9](\.[0-9]{{1,{_EXACT}}}0{{0,9}})?{_exponents(_EXACT, _EXPONENT)}")
+    return f"/{'|'.join(options)}/"

@@ -1,0 +1,279 @@
+"""From keywords to formulas.
+
+Owns: what each keyword of each draft means, and naming those that are malformed or
+cannot be enforced. Must not know: how formulas are normalised, engines.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
+from enforcer.schema.algebra import Algebra
+from enforcer.schema.assertions import Assertions, Malformed, constant
+from enforcer.schema.limits import OnUnsupported
+from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
+from enforcer.schema.read import Document, Draft, Place, step
+from enforcer.schema.unevaluated import Unevaluated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.schema.limits import Limits
+
+# Which draft a keyword came with, and the last one that has it; others are always read.
+_SINCE = {
+    "const": Draft.DRAFT6,
+    "contains": Draft.DRAFT6,
+    "propertyNames": Draft.DRAFT6,
+    "if": Draft.DRAFT7,
+    "then": Draft.DRAFT7,
+    "else": Draft.DRAFT7,
+    "dependentRequired": Draft.DRAFT2019,
+    "dependentSchemas": Draft.DRAFT2019,
+    "minContains": Draft.DRAFT2019,
+    "maxContains": Draft.DRAFT2019,
+    "unevaluatedProperties": Draft.DRAFT2019,
+    "unevaluatedItems": Draft.DRAFT2019,
+    "$recursiveRef": Draft.DRAFT2019,
+    "$dynamicRef": Draft.DRAFT2020,
+    "prefixItems": Draft.DRAFT2020,
+}
+_UNTIL = {"$recursiveRef": Draft.DRAFT2019}
+_REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
+
+
+class Parser:
+    """Turns the subschemas of one document into formulas of one algebra.
+
+    Args:
+        document: the schema.
+        limits: bounds.
+        on_unsupported: whether what cannot be enforced is refused or left out.
+
+    """
+
+    def __init__(self, document: Document, limits: Limits, on_unsupported: OnUnsupported) -> None:
+        self.document = document
+        self.limits = limits
+        self.algebra = Algebra(limits, self._resolve)
+        self.relaxing = on_unsupported is OnUnsupported.RELAX
+        self.unsupported: dict[Problem, None] = {}
+        self.invalid: dict[Problem, None] = {}
+        self._targets: dict[tuple[int, Draft], Place] = {}
+        self._parsed: dict[tuple[int, Draft], int] = {}
+        self._anchors: dict[str, int] | None = None
+
+    def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
+        """Tell whether a keyword stands in a schema and means something in its draft."""
+        return (
+            keyword in schema
+            and _SINCE.get(keyword, draft) <= draft
+            and _UNTIL.get(keyword, draft) >= draft
+        )
+
+    def refuse(self, place: Place, keyword: str, reason: str) -> int:
+        """Note what cannot be enforced; returns a formula that stands in for it."""
+        path = step(place.path, keyword) if keyword else place.path
+        problem = Problem(path, keyword, reason)
+        self.unsupported[problem] = None
+        return self.algebra.unknown(problem)
+
+    def _malformed(self, place: Place, keyword: str, reason: str) -> int:
+        path = step(place.path, keyword) if keyword else place.path
+        self.invalid[Problem(path, keyword, reason)] = None
+        return ALWAYS
+
+    def _resolve(self, key: tuple[int, Draft]) -> int:
+        return self.parse(self._targets[key])
+
+    def parse(self, place: Place) -> int:
+        """Return the formula of a subschema; problems are collected, not raised."""
+        schema = place.schema
+        if schema is True or schema is False:
+            return ALWAYS if schema else NEVER
+        if not isinstance(schema, dict):
+            return self._malformed(
+                place, "", f"a schema is an object or a boolean, not {_shown(schema)}"
+            )
+        key = (id(schema), place.draft)
+        if key not in self._parsed:
+            self._parsed[key] = self._parse_object(place, schema)
+        return self._parsed[key]
+
+    def _parse_object(self, place: Place, schema: dict[str, Any]) -> int:
+        draft = place.draft
+        if "$ref" in schema and draft <= Draft.DRAFT7:
+            # Up to draft 7, `$ref` hides everything beside it.
+            return self.reference(place, "$ref")
+        parts: list[int] = []
+        for keyword in _REFERENCES:
+            if self.has(schema, keyword, draft):
+                parts.append(self.reference(place, keyword))
+        for read in (Assertions(self, place, schema).value, *self._readers(place, schema)):
+            try:
+                parts.extend(read())
+            except Malformed as error:
+                parts.append(self._malformed(place, error.keyword, error.reason))
+        formula = self.algebra.conj(parts)
+        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+            if self.has(schema, keyword, draft):
+                formula = Unevaluated(self, keyword).apply(place, formula)
+        return formula
+
+    def _readers(self, place: Place, schema: dict[str, Any]) -> tuple[Callable[[], list[int]], ...]:
+        readers = (self._enum, self._combinators, self._dependencies)
+        return tuple(partial(read, place, schema) for read in readers)
+
+    # References.
+
+    def target(self, place: Place, keyword: str) -> Place | None:
+        """Follow a reference; None, with the problem noted, where that is impossible."""
+        if not isinstance(place.schema[keyword], str):
+            self._malformed(place, keyword, "a reference is a string")
+            return None
+        if keyword == "$dynamicRef" and not self._is_static(place.schema[keyword]):
+            self.refuse(
+                place,
+                keyword,
+                "which anchor this means depends on the path taken; use `$ref` instead",
+            )
+            return None
+        try:
+            return self.document.follow(place, keyword)
+        except InvalidSchema as error:
+            self.invalid.update(dict.fromkeys(error.problems))
+        except UnsupportedSchema as error:
+            self.unsupported.update(dict.fromkeys(error.problems))
+        return None
+
+    def reference(self, place: Place, keyword: str) -> int:
+        """Return the formula of a reference, to be resolved when needed."""
+        target = self.target(place, keyword)
+        if target is None:
+            return self.algebra.unknown((place.path, keyword))
+        if not isinstance(target.schema, dict):
+            return self.parse(target)
+        key = (id(target.schema), target.draft)
+        self._targets.setdefault(key, target)
+        return self.algebra.reference(key)
+
+    def _is_static(self, ref: str) -> bool:
+        """Tell whether at most one anchor in the document can be meant."""
+        if self._anchors is None:
+            self._anchors = {}
+            stack: list[Any] = [self.document.root.schema]
+            while stack:
+                each = stack.pop()
+                if isinstance(each, dict):
+                    name = each.get("$dynamicAnchor")
+                    if isinstance(name, str):
+                        self._anchors[name] = self._anchors.get(name, 0) + 1
+                    stack.extend(each.values())
+                elif isinstance(each, list):
+                    stack.extend(each)
+        base, _, fragment = ref.partition("#")
+        return not base and self._anchors.get(fragment, 0) <= 1
+
+    # Values listed, and combinations.
+
+    def _enum(self, place: Place, schema: dict[str, Any]) -> list[int]:
+        parts = []
+        if "enum" in schema:
+            values = schema["enum"]
+            if not isinstance(values, list):
+                raise Malformed("enum", "must be a list of values")
+            if len(values) > self.limits.enum:
+                raise SchemaLimit(
+                    (
+                        Problem(
+                            step(place.path, "enum"),
+                            "enum",
+                            f"{len(values)} values, more than the limit of {self.limits.enum}",
+                        ),
+                    )
+                )
+            parts.append(constant(self.algebra, values))
+        if self.has(schema, "const", place.draft):
+            parts.append(constant(self.algebra, [schema["const"]]))
+        return parts
+
+    def branches(self, place: Place, keyword: str) -> list[Place]:
+        """List the subschemas of a keyword that holds an array of them."""
+        listed = place.schema[keyword]
+        if not isinstance(listed, list) or not listed:
+            raise Malformed(keyword, "must be a non-empty list of schemas")
+        return [place.child(keyword, i) for i in range(len(listed))]
+
+    def _combinators(self, place: Place, schema: dict[str, Any]) -> list[int]:
+        algebra, parts = self.algebra, []
+        if "allOf" in schema:
+            parts.extend(self.parse(each) for each in self.branches(place, "allOf"))
+        if "anyOf" in schema:
+            parts.append(algebra.disj(self.parse(x) for x in self.branches(place, "anyOf")))
+        if "oneOf" in schema:
+            parts.append(algebra.one_of(self.parse(x) for x in self.branches(place, "oneOf")))
+        if "not" in schema:
+            parts.append(algebra.neg(self.parse(place.child("not"))))
+        if self.has(schema, "if", place.draft):
+            condition = self.parse(place.child("if"))
+            for keyword, holds in (("then", condition), ("else", algebra.neg(condition))):
+                if keyword in schema:
+                    consequence = self.parse(place.child(keyword))
+                    parts.append(algebra.disj((algebra.neg(holds), consequence)))
+        return parts
+
+    def _dependencies(self, place: Place, schema: dict[str, Any]) -> list[int]:
+        parts = []
+        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+            if not self.has(schema, keyword, place.draft):
+                continue
+            if not isinstance(schema[keyword], dict):
+                raise Malformed(keyword, "must be an object")
+            for name, needed in schema[keyword].items():
+                if isinstance(needed, list) and keyword != "dependentSchemas":
+                    if not all(isinstance(each, str) for each in needed):
+                        raise Malformed(keyword, "must list property names")
+                    consequence = self.present(*needed)
+                elif isinstance(needed, str) and keyword == "dependencies":
+                    consequence = self.present(needed)
+                elif keyword == "dependentRequired":
+                    raise Malformed(keyword, "must map names to lists of names")
+                else:
+                    consequence = self.parse(place.child(keyword, name))
+                parts.append(self.algebra.disj((self.absent(name), consequence)))
+        return parts
+
+    def present(self, *names: str) -> int:
+        """Return that a value, if it is an object, has all these properties."""
+        return self.objects(ObjectShape(required=frozenset(names)))
+
+    def absent(self, name: str) -> int:
+        """Return that a value, if it is an object, lacks a property."""
+        return self.objects(ObjectShape(names=((name, NEVER),)))
+
+    def objects(self, *shapes: ObjectShape) -> int:
+        """Return that a value, if it is an object, has one of these shapes."""
+        tidied = (self.algebra.shapes.tidy(shape) for shape in shapes)
+        return self.algebra.value(
+            Value(
+                ANYTHING.null,
+                ANYTHING.booleans,
+                ANYTHING.numbers,
+                ANYTHING.strings,
+                ANYTHING.arrays,
+                tuple(shape for shape in tidied if shape is not None),
+            )
+        )
+
+    def raise_problems(self) -> None:
+        """Raise what was noted; in relax mode only what makes the schema no schema."""
+        if self.invalid:
+            raise InvalidSchema(tuple(self.invalid))
+        if self.unsupported and not self.relaxing:
+            raise UnsupportedSchema(tuple(self.unsupported))
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.60}"

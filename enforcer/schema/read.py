@@ -1,0 +1,252 @@
+"""From any Python object to a JSON document whose references can be followed.
+
+Owns: the check that the input is JSON within the limits, the choice of a dialect by
+`$schema`, and looking up `$ref`, `$anchor`, `$id` and `$dynamicRef`. Must not know:
+what keywords mean.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import referencing
+import referencing.exceptions
+import referencing.jsonschema as dialects
+
+from enforcer.errors import InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
+
+if TYPE_CHECKING:
+    from enforcer.schema.limits import Limits
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
+_MAX_DIGITS = 1_000  # digits of an integer in a schema; far above any bound in use
+_BASE = "urn:enforcer:schema"
+
+
+class Draft(IntEnum):
+    """The drafts of JSON Schema that are read, in order of age."""
+
+    DRAFT4 = 4
+    DRAFT6 = 6
+    DRAFT7 = 7
+    DRAFT2019 = 2019
+    DRAFT2020 = 2020
+
+
+_DRAFTS = {
+    "http://json-schema.org/draft-04/schema": Draft.DRAFT4,
+    "http://json-schema.org/draft-06/schema": Draft.DRAFT6,
+    "http://json-schema.org/draft-07/schema": Draft.DRAFT7,
+    "http://json-schema.org/schema": Draft.DRAFT2020,
+    "https://json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
+    "https://json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
+}
+_SPECIFICATIONS = {
+    Draft.DRAFT4: dialects.DRAFT4,
+    Draft.DRAFT6: dialects.DRAFT6,
+    Draft.DRAFT7: dialects.DRAFT7,
+    Draft.DRAFT2019: dialects.DRAFT201909,
+    Draft.DRAFT2020: dialects.DRAFT202012,
+}
+_SCOPED = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
+
+
+def step(path: str, key: str | int) -> str:
+    """Extend a `$.`-path by one member or element."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    if _PLAIN_NAME.match(key):
+        return f"{path}.{key}"
+    escaped = key[:64].replace("\\", "\\\\").replace('"', '\\"')
+    return f'{path}["{escaped}"]'
+
+
+def check_json(document: object, limits: Limits) -> bool:
+    """Refuse what is not JSON or over the limits; tell whether references need a registry.
+
+    Raises:
+        InvalidSchema: a value that JSON cannot carry.
+        SchemaLimit: too deep, too many values, or too many characters.
+
+    """
+    nodes = size = 0
+    scoped = False
+    stack: list[tuple[Any, str, int]] = [(document, "$", 0)]
+    while stack:
+        value, path, depth = stack.pop()
+        nodes += 1
+        if depth > limits.depth:
+            _limit(path[:200], f"nested deeper than {limits.depth} levels; flatten it with `$defs`")
+        if nodes > limits.nodes:
+            _limit("$", f"more than {limits.nodes} values; split the schema up")
+        if isinstance(value, dict):
+            for key, child in value.items():
+                if not isinstance(key, str):
+                    _invalid(path, f"the name {key!r:.60} is not a string")
+                _check_text(key, path)
+                size += len(key)
+                scoped = scoped or key in _SCOPED
+                stack.append((child, step(path, key), depth + 1))
+        elif isinstance(value, list):
+            stack.extend((child, f"{path}[{i}]", depth + 1) for i, child in enumerate(value))
+        elif isinstance(value, str):
+            _check_text(value, path)
+            size += len(value)
+        else:
+            _check_scalar(value, path)
+        if size > limits.size:
+            _limit("$", f"more than {limits.size} characters; split the schema up")
+        if len(stack) > limits.nodes:
+            _limit("$", f"more than {limits.nodes} values; split the schema up")
+    return scoped
+
+
+def _check_text(text: str, path: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        _invalid(path, "a string holds a lone surrogate, which UTF-8 cannot carry")
+
+
+def _check_scalar(value: Any, path: str) -> None:
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, int):
+        if value.bit_length() > 4 * _MAX_DIGITS:
+            _limit(path, f"an integer of more than {_MAX_DIGITS} digits")
+    elif not isinstance(value, float):
+        _invalid(path, f"a {type(value).__name__} is not a JSON value")
+    elif not math.isfinite(value):
+        _invalid(path, f"{value} is not a JSON number")
+
+
+def _invalid(path: str, reason: str) -> None:
+    raise InvalidSchema((Problem(path, "", reason),))
+
+
+def _limit(path: str, reason: str) -> None:
+    raise SchemaLimit((Problem(path, "", reason),))
+
+
+def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
+    """Read `$schema`; an unknown dialect is read as the default."""
+    if isinstance(schema, dict):
+        named = schema.get("$schema")
+        if isinstance(named, str):
+            return _DRAFTS.get(named.rstrip("#"), default)
+    return default
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A subschema and how it was reached.
+
+    Attributes:
+        schema: the subschema.
+        path: `$.`-path for messages.
+        draft: the dialect in force.
+        resolver: `referencing`'s resolver, where the document has identifiers.
+
+    """
+
+    schema: Any
+    path: str
+    draft: Draft
+    resolver: Any = None
+
+    def child(self, *keys: str | int) -> Place:
+        """Descend by member names and indices."""
+        schema, path = self.schema, self.path
+        for key in keys:
+            schema = schema[key]
+            path = step(path, key)
+        if not isinstance(schema, dict):
+            return Place(schema, path, self.draft, self.resolver)
+        draft, resolver = self.draft, self.resolver
+        if resolver is not None:
+            draft = draft_of(schema, draft)
+            resource = _SPECIFICATIONS[draft].create_resource(schema)
+            if resource.id() is not None:
+                resolver = resolver.in_subresource(resource)
+        return Place(schema, path, draft, resolver)
+
+
+class Document:
+    """A whole schema; follows references inside it, never outside."""
+
+    def __init__(self, schema: object, *, scoped: bool) -> None:
+        draft = draft_of(schema)
+        resolver = None
+        if scoped and isinstance(schema, dict):
+            resource = _SPECIFICATIONS[draft].create_resource(schema)
+            try:
+                base = resource.id() or _BASE
+                registry = dialects.SCHEMAS.with_resource(base, resource).crawl()
+                resolver = registry.resolver_with_root(resource)
+            except Exception as error:
+                # Identifiers are the author's text; `referencing` raises what it meets there.
+                raise InvalidSchema(
+                    (Problem("$", "$id", f"the identifiers cannot be read: {error!r:.200}"),)
+                ) from error
+        self.root = Place(schema, "$", draft, resolver)
+
+    def follow(self, place: Place, keyword: str) -> Place:
+        """Return the subschema that a reference keyword leads to.
+
+        Raises:
+            UnsupportedSchema: a reference out of the document, or to nothing.
+
+        """
+        ref = place.schema[keyword]
+        if place.resolver is None:
+            return self._follow_pointer(place, ref, keyword)
+        try:
+            if keyword == "$recursiveRef":
+                found = dialects.lookup_recursive_ref(place.resolver)
+            else:
+                found = place.resolver.lookup(ref)
+        except (referencing.exceptions.Unresolvable, ValueError) as error:
+            raise self._nowhere(place, ref, keyword) from error
+        resource_draft = draft_of(found.contents, place.draft)
+        return Place(found.contents, self._path_to(place, ref), resource_draft, found.resolver)
+
+    def _follow_pointer(self, place: Place, ref: str, keyword: str) -> Place:
+        if ref not in ("", "#") and not ref.startswith("#/"):
+            raise self._nowhere(place, ref, keyword)
+        found = self.root
+        for part in unquote(ref).split("/")[1:]:
+            key: str | int = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(found.schema, list) and str(key).isascii() and str(key).isdigit():
+                key = int(key)
+            try:
+                found = found.child(key)
+            except (KeyError, IndexError, TypeError):
+                raise self._nowhere(place, ref, keyword) from None
+        return found
+
+    def _path_to(self, place: Place, ref: str) -> str:
+        if ref == "#":
+            return "$"
+        if not ref.startswith("#/"):
+            return f"{place.path} -> {ref}"
+        path = "$"
+        for part in unquote(ref).split("/")[1:]:
+            path = step(path, part.replace("~1", "/").replace("~0", "~"))
+        return path
+
+    @staticmethod
+    def _nowhere(place: Place, ref: str, keyword: str) -> UnsupportedSchema:
+        inside = ref.startswith("#")
+        reason = (
+            f"the reference {ref[:120]!r} leads to nothing in this schema"
+            if inside
+            else f"the reference {ref[:120]!r} leads out of this schema; copy its target "
+            "into `$defs`"
+        )
+        kind = InvalidSchema if inside else UnsupportedSchema
+        return kind((Problem(step(place.path, keyword), keyword, reason),))  # type: ignore[return-value]

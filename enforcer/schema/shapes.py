@@ -1,0 +1,324 @@
+"""Intersection and complement of array and object shapes.
+
+Owns: the set operations on one shape at a time; children are combined as formulas of
+the algebra and not looked into, except to drop what is plainly empty. Must not know:
+keywords, engines, how formulas are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema.nodes import (
+    ALWAYS,
+    NEVER,
+    ArrayShape,
+    Contains,
+    ObjectShape,
+    Witness,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra import Algebra
+    from enforcer.schema.limits import Limits
+
+_COMPARED = 64  # shapes compared with each other to drop those that others cover
+
+
+def child_of(shape: ObjectShape, name: str) -> int:
+    """Return the value grammar of a property of that name."""
+    for declared, value in shape.names:
+        if declared == name:
+            return value
+    return _class_of(shape, name)
+
+
+def _class_of(shape: ObjectShape, name: str) -> int:
+    if len(shape.classes) == 1:
+        return shape.classes[0][1]
+    for regex, value in shape.classes:
+        if fullmatch(regex, name):
+            return value
+    return NEVER
+
+
+def rest_of(shape: ArrayShape, index: int) -> int:
+    """Return the value grammar of the element at an index."""
+    return shape.prefix[index] if index < len(shape.prefix) else shape.rest
+
+
+def _least(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else min(a, b)
+
+
+class Shapes:
+    """Set operations on shapes whose children live in an algebra."""
+
+    def __init__(self, algebra: Algebra, limits: Limits) -> None:
+        self._algebra = algebra
+        self._limits = limits
+
+    # Objects.
+
+    def meet_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
+        """Intersect; None if surely no object is left."""
+        conj = self._algebra.conj
+        of_a, of_b = dict(a.names), dict(b.names)
+        names = {
+            name: conj((value, of_b[name] if name in of_b else _class_of(b, name)))
+            for name, value in a.names
+        }
+        for name, value in b.names:
+            if name not in of_a:
+                names[name] = conj((_class_of(a, name), value))
+        return self.tidy(
+            ObjectShape(
+                tuple(names.items()),
+                self._meet_classes(a.classes, b.classes),
+                a.required | b.required,
+                max(a.minimum, b.minimum),
+                _least(a.maximum, b.maximum),
+                tuple(dict.fromkeys(a.witnesses + b.witnesses)),
+                path=a.path,
+            )
+        )
+
+    def _meet_classes(
+        self, a: tuple[tuple[Regex, int], ...], b: tuple[tuple[Regex, int], ...]
+    ) -> tuple[tuple[Regex, int], ...]:
+        if a == b:
+            return a
+        merged: dict[int, Regex] = {}
+        self._algebra.spend(len(a) * len(b))
+        for (x, f), (y, g) in product(a, b):
+            names = self._algebra.meet_strings(x, y)
+            if names is not None:
+                value = self._algebra.conj((f, g))
+                merged[value] = either(merged[value], names) if value in merged else names
+        if len(merged) == 1:
+            return ((ANY, next(iter(merged))),)
+        if len(merged) > self._limits.branches:
+            raise SchemaLimit(
+                (Problem(a and "$", "patternProperties", "too many overlapping name patterns"),)
+            )
+        return tuple((names, value) for value, names in merged.items())
+
+    def tidy(self, shape: ObjectShape) -> ObjectShape | None:
+        """Declare the required names and drop the shape if a property cannot exist."""
+        names = dict(shape.names)
+        for name in shape.required:
+            if name not in names:
+                names[name] = _class_of(shape, name)
+            if self._algebra.is_empty(names[name]):
+                return None
+        minimum = max(shape.minimum, len(shape.required))
+        if shape.maximum is not None and minimum > shape.maximum:
+            return None
+        if all(value == NEVER for _, value in shape.classes):
+            possible = sum(value != NEVER for value in names.values())
+            if possible < minimum:
+                return None
+            if shape.maximum is not None and shape.maximum >= possible:
+                shape = replace(shape, maximum=None)
+        if any(witness.value == NEVER for witness in shape.witnesses):
+            return None
+        return replace(
+            shape,
+            names=tuple(names.items()),
+            minimum=0 if minimum <= len(shape.required) else minimum,
+        )
+
+    def complement_object(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
+        """Return object shapes whose union is every object that is not in the shape."""
+        neg, path = self._algebra.neg, shape.path
+        out = [ObjectShape(names=((name, NEVER),), path=path) for name in sorted(shape.required)]
+        for name, value in shape.names:
+            if value != ALWAYS:
+                out.append(
+                    ObjectShape(names=((name, neg(value)),), required=frozenset({name}), path=path)
+                )
+        undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
+        if not shape.names:
+            undeclared = ANY
+        for regex, value in shape.classes:
+            if value != ALWAYS:
+                names = both(regex, undeclared)
+                if not self._algebra.is_empty_regex(names):
+                    out.extend(self._witness(names, neg(value), path))
+        if shape.minimum > 0:
+            out.append(ObjectShape(maximum=shape.minimum - 1, path=path))
+        if shape.maximum is not None:
+            out.append(ObjectShape(minimum=shape.maximum + 1, path=path))
+        for witness in shape.witnesses:
+            out.append(
+                ObjectShape(
+                    classes=(
+                        (witness.names, neg(witness.value)),
+                        (inverse(witness.names), ALWAYS),
+                    ),
+                    path=path,
+                )
+            )
+        tidied = (self.tidy(each) for each in out)
+        return tuple(each for each in tidied if each is not None)
+
+    def _witness(self, names: Regex, value: int, path: str) -> list[ObjectShape]:
+        members = self._algebra.members(names, self._limits.name_bits)
+        if members is None:
+            return [ObjectShape(witnesses=(Witness(names, value, path),), path=path)]
+        return [
+            ObjectShape(names=((name, value),), required=frozenset({name}), path=path)
+            for name in members
+        ]
+
+    def objects_without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
+        """Drop shapes that another one plainly contains."""
+        unique = list(dict.fromkeys(shapes))
+        if not 1 < len(unique) <= _COMPARED:
+            return unique
+        kept: list[ObjectShape] = []
+        for shape in sorted(unique, key=_constraints):
+            if not any(_covers(other, shape) for other in kept):
+                kept.append(shape)
+        order = {shape: i for i, shape in enumerate(unique)}
+        return sorted(kept, key=order.__getitem__)
+
+    # Arrays.
+
+    def meet_arrays(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
+        """Intersect; None if surely no array is left."""
+        conj = self._algebra.conj
+        length = max(len(a.prefix), len(b.prefix))
+        return self.tidy_array(
+            ArrayShape(
+                tuple(conj((rest_of(a, i), rest_of(b, i))) for i in range(length)),
+                conj((a.rest, b.rest)),
+                max(a.minimum, b.minimum),
+                _least(a.maximum, b.maximum),
+                tuple(dict.fromkeys(a.contains + b.contains)),
+                a.unique or b.unique,
+                a.repeated or b.repeated,
+                path=a.path,
+            )
+        )
+
+    def tidy_array(self, shape: ArrayShape) -> ArrayShape | None:
+        """Cut the shape off where no element can follow; None if it must follow."""
+        prefix, maximum = list(shape.prefix), shape.maximum
+        for i in range(len(prefix)):
+            if self._algebra.is_empty(prefix[i]):
+                maximum = _least(maximum, i)
+                break
+        else:
+            if self._algebra.is_empty(shape.rest):
+                maximum = _least(maximum, len(prefix))
+        if maximum is not None and shape.minimum > maximum:
+            return None
+        if maximum is not None and maximum <= len(prefix):
+            del prefix[maximum:]
+            shape = replace(shape, rest=NEVER)
+        if shape.repeated and (shape.unique or (maximum is not None and maximum < 2)):  # noqa: PLR2004 - two elements make a repetition
+            return None
+        contains = []
+        for each in shape.contains:
+            if each.maximum is not None and each.minimum > each.maximum:
+                return None
+            if each.minimum and (
+                self._algebra.is_empty(each.value)
+                or (maximum is not None and each.start + each.minimum > maximum)
+            ):
+                return None
+            if each.minimum or each.maximum is not None:
+                contains.append(each)
+        while prefix and prefix[-1] == shape.rest and len(prefix) != maximum:
+            prefix.pop()
+        return replace(shape, prefix=tuple(prefix), maximum=maximum, contains=tuple(contains))
+
+    def complement_array(self, shape: ArrayShape) -> tuple[ArrayShape, ...]:
+        """Return array shapes whose union is every array that is not in the shape."""
+        neg, path = self._algebra.neg, shape.path
+        out = [
+            ArrayShape(prefix=(*(ALWAYS for _ in range(i)), neg(value)), minimum=i + 1, path=path)
+            for i, value in enumerate(shape.prefix)
+            if value != ALWAYS
+        ]
+        if shape.rest != ALWAYS:
+            out.append(
+                ArrayShape(
+                    contains=(Contains(neg(shape.rest), len(shape.prefix), 1, None, path),),
+                    path=path,
+                )
+                if shape.rest != NEVER
+                else ArrayShape(minimum=len(shape.prefix) + 1, path=path)
+            )
+        if shape.minimum > 0:
+            out.append(ArrayShape(maximum=shape.minimum - 1, path=path))
+        if shape.maximum is not None:
+            out.append(ArrayShape(minimum=shape.maximum + 1, path=path))
+        for each in shape.contains:
+            if each.minimum:
+                out.append(
+                    ArrayShape(
+                        contains=(replace(each, minimum=0, maximum=each.minimum - 1),), path=path
+                    )
+                )
+            if each.maximum is not None:
+                out.append(
+                    ArrayShape(
+                        contains=(replace(each, minimum=each.maximum + 1, maximum=None),),
+                        path=path,
+                    )
+                )
+        if shape.unique:
+            out.append(ArrayShape(repeated=True, path=path))
+        if shape.repeated:
+            out.append(ArrayShape(unique=True, path=path))
+        tidied = (self.tidy_array(each) for each in out)
+        return tuple(each for each in tidied if each is not None)
+
+    def arrays_without_covered(self, shapes: Sequence[ArrayShape]) -> list[ArrayShape]:
+        """Drop shapes that another one plainly contains."""
+        unique = list(dict.fromkeys(shapes))
+        if ArrayShape() in unique:
+            return [ArrayShape()]
+        return unique
+
+
+def _constraints(shape: ObjectShape) -> int:
+    return (
+        len(shape.required)
+        + len(shape.witnesses)
+        + sum(value != ALWAYS for _, value in shape.names)
+        + 2 * sum(value != ALWAYS for _, value in shape.classes)
+        + bool(shape.minimum)
+        + (shape.maximum is not None)
+    )
+
+
+def _covers(big: ObjectShape, small: ObjectShape) -> bool:
+    """Tell whether every object of `small` is plainly one of `big` (names compared too)."""
+    if big.classes != small.classes and big.classes != ((ANY, ALWAYS),):
+        return False
+    if (
+        not big.required <= small.required
+        or big.minimum > max(small.minimum, len(small.required))
+        or (big.maximum is not None and big.maximum != small.maximum)
+        or not set(big.witnesses) <= set(small.witnesses)
+    ):
+        return False
+    for name, value in big.names:
+        if value not in (ALWAYS, child := child_of(small, name)) and child != NEVER:
+            return False
+    declared = {name for name, _ in big.names}
+    return big.classes == ((ANY, ALWAYS),) or all(
+        value in (NEVER, _class_of(big, name))
+        for name, value in small.names
+        if name not in declared
+    )
