@@ -131,11 +131,11 @@ class Enforcer:
         toolset = spec.toolset
         for tool in toolset.tools.values():
             try:
-                self._checked(tool.schema)
+                self._checked(tool.schema, spec.on_unsupported)
             except SchemaError as error:
                 raise error.under(tool.path) from error
         if spec.response_format is not None:
-            self._format(spec.response_format)
+            self._format(spec.response_format, spec.on_unsupported)
 
     def start(self, spec: Spec, prompt_ids: Sequence[int] | None) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
@@ -152,11 +152,12 @@ class Enforcer:
             most=self.options.max_calls if toolset.parallel else 1,
             first=spec.first_index,
             preamble=self.options.preamble_ids,
-            text_format=None if text_format is None else self._format(text_format).matcher,
+            text_format=text_format and self._format(text_format, spec.on_unsupported).matcher,
         )
 
         def arguments(name: str) -> ArgumentMatcher:
-            return self._compiled(toolset.tools[name].schema).matcher()
+            schema = toolset.tools[name].schema
+            return self._compiled(schema, spec.on_unsupported).matcher()
 
         return Matcher(envelope, arguments, prompt_ids)
 
@@ -171,24 +172,29 @@ class Enforcer:
         parser.feed(token_ids)
         return parser.turn()
 
-    def _grammar(self, schema: str, root: Root = Root.OBJECT) -> ArgumentGrammar:
+    def _grammar(
+        self, schema: str, on_unsupported: OnUnsupported | None, root: Root = Root.OBJECT
+    ) -> ArgumentGrammar:
         return compile_schema(
             json.loads(schema),
             limits=self.options.limits,
-            on_unsupported=self.options.on_unsupported,
+            on_unsupported=on_unsupported or self.options.on_unsupported,
             root=root,
         )
 
-    def _compile_format(self, wanted: ResponseFormat) -> CompiledGrammar:
+    def _check(self, schema: str, on_unsupported: OnUnsupported | None) -> None:
+        self.engine.check(self._grammar(schema, on_unsupported))
+
+    def _compile(self, schema: str, on_unsupported: OnUnsupported | None) -> CompiledGrammar:
+        return self.engine.compile(self._grammar(schema, on_unsupported))
+
+    def _compile_format(
+        self, wanted: ResponseFormat, on_unsupported: OnUnsupported | None
+    ) -> CompiledGrammar:
         if wanted.kind is not formats.Kind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
-            return self.engine.compile(self._grammar(wanted.source, Root.ANY))
+            grammar = self._grammar(wanted.source, on_unsupported, Root.ANY)
+            return self.engine.compile(grammar)
         except SchemaError as error:
             raise error.under("$.response_format.json_schema.schema") from error
-
-    def _check(self, schema: str) -> None:
-        self.engine.check(self._grammar(schema))
-
-    def _compile(self, schema: str) -> CompiledGrammar:
-        return self.engine.compile(self._grammar(schema))

@@ -20,6 +20,7 @@ from enforcer import history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
 from enforcer.errors import InvalidTools
+from enforcer.schema import OnUnsupported
 
 if TYPE_CHECKING:
     from enforcer.response_format import ResponseFormat
@@ -28,7 +29,7 @@ KEY = "enforcer"
 _VERSION = 1
 _FIELDS = {
     *("version", "tools", "tool_choice", "parallel_tool_calls"),
-    *("first_index", "response_format"),
+    *("first_index", "response_format", "on_unsupported"),
 }
 _IMPOSSIBLE = {"type": "const_string", "value": "\u0000never"}
 
@@ -48,12 +49,14 @@ class Spec:
         toolset: tools, choice and number of calls.
         first_index: number of calls in the dialog so far.
         response_format: what text must fit; None for free text.
+        on_unsupported: overrules the enforcer's own option; None leaves it.
 
     """
 
     toolset: tools_.ToolSet
     first_index: int
-    response_format: ResponseFormat | None
+    response_format: ResponseFormat | None = None
+    on_unsupported: OnUnsupported | None = None
 
 
 def write(
@@ -62,6 +65,8 @@ def write(
     parallel: object,
     first_index: int,
     response_format: object = None,
+    *,
+    on_unsupported: str | None = None,
 ) -> str:
     """Give the spec's text; what it says is checked by `read`.
 
@@ -70,6 +75,7 @@ def write(
             and parameters are kept.
         first_index: number of calls in the dialog so far.
         response_format: as `enforcer.response_format.parse` reads it.
+        on_unsupported: "refuse" or "relax"; None leaves it to the server.
 
     Raises:
         InvalidTools: not JSON.
@@ -82,6 +88,7 @@ def write(
         "parallel_tool_calls": parallel,
         "first_index": first_index,
         "response_format": response_format,
+        "on_unsupported": on_unsupported,
     }
     try:
         return json.dumps(spec, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -114,7 +121,21 @@ def read(text: object) -> Spec:
     if not isinstance(first, int) or isinstance(first, bool) or first < 0:
         raise InvalidTools(f"$.{KEY}.first_index", "it must be a whole number from 0 on")
     toolset = tools_.parse(spec["tools"], spec["tool_choice"], spec["parallel_tool_calls"])
-    return Spec(toolset, first, formats.parse(spec["response_format"]))
+    return Spec(
+        toolset,
+        first,
+        formats.parse(spec["response_format"]),
+        _read_on_unsupported(spec["on_unsupported"]),
+    )
+
+
+def _read_on_unsupported(value: object) -> OnUnsupported | None:
+    if value is None:
+        return None
+    for option in OnUnsupported:
+        if option.value == value:
+            return option
+    raise InvalidTools(f"$.{KEY}.on_unsupported", "it must be 'refuse' or 'relax'")
 
 
 def structural_tag(spec: str) -> str:
@@ -140,6 +161,7 @@ def extra_body(
     parallel_tool_calls: object = True,
     messages: object = None,
     response_format: object = None,
+    on_unsupported: str | None = None,
     via: Route = Route.PLUGIN,
 ) -> dict[str, Any]:
     """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
@@ -147,6 +169,8 @@ def extra_body(
     Args:
         tools, tool_choice, parallel_tool_calls, messages, response_format: as a chat request
             carries them.
+        on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
+            enforced exactly, where the server allows it.
         via: how the server enforces.
 
     Raises:
@@ -156,7 +180,14 @@ def extra_body(
     if tool_choice == "auto" and not tools:
         tool_choice = None
     first = history.count_calls(messages)
-    spec = write(tools, tool_choice, parallel_tool_calls, first, response_format)
+    spec = write(
+        tools,
+        tool_choice,
+        parallel_tool_calls,
+        first,
+        response_format,
+        on_unsupported=on_unsupported,
+    )
     read(spec)
     if via is Route.LOGITS_PROCESSOR:
         return {"vllm_xargs": {KEY: spec}}

@@ -1,22 +1,26 @@
 """What is refused before generation begins, as HTTP 400.
 
-Owns: checking a spec in the API server, on vLLM's worker threads, whatever route it
-came by. Must not know: parsers, the engine process.
+Owns: checking, in the API server and on vLLM's worker threads, a request that
+carries a spec, whatever route it came by: the spec itself, and the sampling options
+that could leave no id legal. Must not know: parsers, the engine process.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import VLLMValidationError
 
 from enforcer import spec as specs
 from enforcer.errors import RequestError
-from enforcer.vllm import runtime
+from enforcer.vllm import runtime, settings
 from enforcer.vllm.requests import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from enforcer.spec import Spec
 
 _BACKENDS = ("auto", "xgrammar")
 
@@ -28,22 +32,70 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
     ) -> None:
         wanted = self.structured_outputs
-        spec = specs.from_structural_tag(wanted.structural_tag) if wanted else None
-        if spec is not None:
-            _refuse(spec, structured_outputs_config)
+        text = specs.from_structural_tag(wanted.structural_tag) if wanted else None
+        if text is not None:
+            _refuse_server(structured_outputs_config)
+            try:
+                runtime.check(text)
+            except RequestError as error:
+                raise refusal(error) from error
+            spec = runtime.read(text)
+            _refuse_override(spec)
+            _refuse_sampling(self, spec)
         original(self, model_config, structured_outputs_config, tokenizer)
 
     return _validate_structured_outputs
 
 
-def _refuse(spec: str, config: Any) -> None:
+def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a request's `to_beam_search_params`, which drops `structured_outputs`."""
+
+    def to_beam_search_params(self: Any, *args: Any, **kwargs: Any) -> Any:
+        own = self.structured_outputs
+        if own is not None and specs.from_structural_tag(own.structural_tag) is not None:
+            raise VLLMValidationError(
+                "beam search cannot be enforced: leave out `use_beam_search`",
+                parameter="use_beam_search",
+            )
+        return original(self, *args, **kwargs)
+
+    return to_beam_search_params
+
+
+def _refuse_server(config: Any) -> None:
     if config is None or config.backend not in _BACKENDS:
         raise VLLMValidationError(
             "the enforcer rides on vLLM's xgrammar backend, and this server was started with "
             f"{getattr(config, 'backend', None)!r}: its operator must remove `backend` from "
             "--structured-outputs-config"
         )
-    try:
-        runtime.check(spec)
-    except RequestError as error:
-        raise refusal(error) from error
+
+
+def _refuse_override(spec: Spec) -> None:
+    wanted = spec.on_unsupported
+    if wanted is not None and wanted.value not in {"refuse", *settings.current().allowed()}:
+        raise VLLMValidationError(
+            "this server does not let a request relax schemas: leave out `on_unsupported`"
+        )
+
+
+def _refuse_sampling(params: Any, spec: Spec) -> None:
+    """Refuse options that take ids away after our mask: none might be left."""
+    for name in ("allowed_token_ids", "bad_words"):
+        if getattr(params, name):
+            raise VLLMValidationError(
+                f"`{name}` could forbid what an enforced reply must have: leave it out",
+                parameter=name,
+            )
+    if any(not math.isfinite(bias) for bias in (params.logit_bias or {}).values()):
+        raise VLLMValidationError(
+            "an infinite `logit_bias` could forbid what an enforced reply must have: use a "
+            "finite one",
+            parameter="logit_bias",
+        )
+    if params.min_tokens and (spec.toolset.allowed or spec.response_format is not None):
+        raise VLLMValidationError(
+            "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "
+            "complete formatted text: leave it out, or send no tools",
+            parameter="min_tokens",
+        )

@@ -44,6 +44,13 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "tool_strict_level",
         "tokenizer",
     ),
+    "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest"
+    ".to_beam_search_params": ("self", "max_tokens", "default_sampling_params"),
+    "vllm.entrypoints.openai.completion.protocol.CompletionRequest.to_beam_search_params": (
+        "self",
+        "max_tokens",
+        "default_sampling_params",
+    ),
     "vllm.renderers.online_renderer.OnlineRenderer.preprocess_chat": (
         "self",
         "request",
@@ -86,6 +93,8 @@ def install() -> None:
 
     check_version(vllm.__version__)
     from vllm import sampling_params
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+    from vllm.entrypoints.openai.completion.protocol import CompletionRequest
     from vllm.parser.parser_manager import ParserManager
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
@@ -101,6 +110,8 @@ def install() -> None:
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    for request in (ChatCompletionRequest, CompletionRequest):
+        _wrap(request, "to_beam_search_params", frontend.beam_search_params)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(
         OnlineRenderer,

@@ -20,7 +20,7 @@ from enforcer import dialect as dialects
 from enforcer import history
 from enforcer import spec as specs
 from enforcer.errors import RequestError
-from enforcer.vllm import runtime
+from enforcer.vllm import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool])
             try:
                 dialog = [_materialised(message) for message in messages]
                 _first_index.set(history.count_calls(dialog))
-                messages = history.normalise(dialog, dialects.load(runtime.dialect_name()))
+                messages = history.normalise(dialog, dialects.load(settings.current().dialect))
             except RequestError as error:
                 raise refusal(error) from error
         return await original(self, request, messages, *args, **kwargs)
@@ -71,8 +71,21 @@ def _materialised(message: Any) -> Any:
     return {**message, "tool_calls": listed}
 
 
-def write_spec(request: Any) -> str:
-    """Write the spec of a request whose dialog has been rendered in this task."""
+def write_spec(request: Any) -> str | None:
+    """Write the spec of a request whose dialog has been rendered in this task.
+
+    Returns:
+        The spec; None where the client switched enforcement off, and may.
+
+    """
+    if getattr(request, "use_beam_search", False):
+        raise VLLMValidationError(
+            "beam search cannot be enforced: leave out `use_beam_search`",
+            parameter="use_beam_search",
+        )
+    switch = _switch(request)
+    if switch == "off":
+        return None
     tools = [_plain(tool) for tool in request.tools or ()]
     choice = _plain(request.tool_choice)
     if isinstance(request, ResponsesRequest):
@@ -82,9 +95,28 @@ def write_spec(request: Any) -> str:
         choice = None
     wanted = _response_format(request)
     try:
-        return specs.write(tools, choice, request.parallel_tool_calls, _first_index.get(), wanted)
+        return specs.write(
+            tools,
+            choice,
+            request.parallel_tool_calls,
+            _first_index.get(),
+            wanted,
+            on_unsupported=switch or None,
+        )
     except RequestError as error:
         raise refusal(error) from error
+
+
+def _switch(request: Any) -> str:
+    """Read `{"vllm_xargs": {"enforcer": "off" | "relax"}}`, where the operator allows it."""
+    word = (request.vllm_xargs or {}).get(specs.KEY, "")
+    if word and word not in settings.current().allowed():
+        raise VLLMValidationError(
+            f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
+            f"{repr(word)[:80]}: leave it out",
+            parameter="vllm_xargs",
+        )
+    return str(word)
 
 
 def _response_format(request: Any) -> dict[str, Any] | None:

@@ -1,12 +1,11 @@
 """The `Enforcer` of a process: one for each tokenizer, and one that only checks.
 
-Owns: reading the operator's settings from the environment, and building enforcers
-from them. Must not know: requests, vLLM's classes.
+Owns: building enforcers from the operator's settings, and keeping what they have read
+and checked. Must not know: requests, vLLM's classes.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.api import Enforcer
+from enforcer.vllm import settings
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -26,23 +26,13 @@ _PARSED_SPECS = 1024  # kept per process; clients repeat their tools from turn t
 _building = threading.Lock()
 
 
-def dialect_name() -> str:
-    """Name of the served model's format."""
-    return os.environ.get("ENFORCER_DIALECT", "kimi_k2")
-
-
-def engine_name() -> str:
-    """Name of the argument engine."""
-    return os.environ.get("ENFORCER_ENGINE", "llguidance")
-
-
 def enforcer_for(tokenizer: Any) -> Enforcer:
     """Give the process's enforcer for a tokenizer of transformers; built on first use."""
     key = id(tokenizer)
     with _building:
         if key not in _enforcers:
             vocabulary = Vocabulary.from_transformers(tokenizer)
-            built = Enforcer(vocabulary, dialect_name(), engine_name())
+            built = _build(vocabulary)
             _enforcers[key] = (tokenizer, built)  # the tokenizer is kept: its id is the key
         return _enforcers[key][1]
 
@@ -50,17 +40,22 @@ def enforcer_for(tokenizer: Any) -> Enforcer:
 _enforcers: dict[int, tuple[Any, Enforcer]] = {}
 
 
+def _build(vocabulary: Vocabulary) -> Enforcer:
+    chosen = settings.current()
+    return Enforcer(vocabulary, chosen.dialect, chosen.engine, chosen.options())
+
+
 @cache
 def checker() -> Enforcer:
     """Give an enforcer over single bytes, which checks schemas without a tokenizer."""
-    dialect = dialects.load(dialect_name())
+    dialect = dialects.load(settings.current().dialect)
     markers = dict.fromkeys(
         [dialect.turn_begin, dialect.turn_end]
         + [name for names in dialect.markers.values() for name in names]
     )
     tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in markers]
     controls = {name: 256 + n for n, name in enumerate(markers)}
-    return Enforcer(Vocabulary(tokens, controls), dialect.name, engine_name())
+    return _build(Vocabulary(tokens, controls))
 
 
 @lru_cache(_PARSED_SPECS)

@@ -63,13 +63,16 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         """Put the spec into the request, in place: vLLM drops what this returns."""
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"
-        tag = specs.structural_tag(requests.write_spec(request))
+        request.skip_special_tokens = False
+        spec = requests.write_spec(request)
+        if spec is None:
+            return request
+        tag = specs.structural_tag(spec)
         request.structured_outputs = StructuredOutputsParams(structural_tag=tag)
         if isinstance(request, ResponsesRequest):
             request.text = None
         else:
             request.response_format = None
-        request.skip_special_tokens = False
         return request
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
