@@ -1,0 +1,257 @@
+"""`enforcer check`: tells which schemas can be enforced, before any server runs.
+
+Owns: the command's options, what it prints and its exit status. Must not know: how files
+declare schemas (that is `declarations`), or how schemas are compiled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from enforcer import documents, engines
+from enforcer.cli import declarations
+from enforcer.errors import ConfigurationError, InvalidTools, Problem, SchemaError
+from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.tools import read_name
+from enforcer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.cli.declarations import Declaration
+    from enforcer.engines import ArgumentEngine
+
+_DESCRIPTION = """\
+Tells for every schema whether it is enforced exactly, and if not, why and what to write
+instead. FILE is JSON or JSON Lines (- is the standard input): a JSON Schema, a tool or
+list of tools (OpenAI Chat Completions or Responses, Anthropic), a chat request, or an
+MCP server's answer to tools/list.
+
+Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, 2 if a
+file cannot be read or is none of these."""
+_MILLI = 1000
+
+
+class Status(Enum):
+    """How a schema is enforced."""
+
+    EXACT = "exact"
+    RELAXED = "relaxed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found out about one declaration.
+
+    Attributes:
+        problems: why it is refused, or what is not enforced where it is relaxed; paths
+            from the document's root.
+        error: name of the error's class where it is refused.
+        relaxable: refused, and `--relax` would enforce a superset.
+        milliseconds: time to compile, with a vocabulary of single bytes.
+        rules: number of distinct values that the compiled grammar defines; 0 if refused.
+
+    """
+
+    declaration: Declaration
+    status: Status
+    problems: tuple[Problem, ...] = ()
+    error: str = ""
+    relaxable: bool = False
+    milliseconds: float = 0.0
+    rules: int = 0
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's commands."""
+    parser = commands.add_parser(
+        "check",
+        help="tell which schemas can be enforced",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="JSON or JSON Lines; - is stdin")
+    parser.add_argument(
+        "--relax", action="store_true",
+        help="enforce the nearest superset of what cannot be exact, as on_unsupported='relax' does",
+    )  # fmt: skip
+    parser.add_argument(
+        "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        UnknownEngine: the engine's package is not installed.
+
+    """
+    engine = engines.load(options.engine, _bytes())
+    on_unsupported = OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE
+    checked: list[Checked] = []
+    unreadable: list[str] = []
+    for file in options.files:
+        try:
+            for document in documents.read(file):
+                found = declarations.find(document)
+                checked += check(found, engine, on_unsupported)
+        except ConfigurationError as error:
+            unreadable.append(str(error))
+    (_print_json if options.json else _print_text)(checked, unreadable)
+    if unreadable:
+        return 2
+    return int(any(one.status is Status.REFUSED for one in checked))
+
+
+def _bytes() -> Vocabulary:
+    """Give the vocabulary of the 256 bytes: a schema compiles the same with any other."""
+    end = "<|im_end|>"
+    tokens = [bytes([byte]) for byte in range(256)]
+    return Vocabulary([*tokens, end.encode()], {end: len(tokens)})
+
+
+def check(
+    declared: Sequence[Declaration], engine: ArgumentEngine, on_unsupported: OnUnsupported
+) -> list[Checked]:
+    """Check what one document declares."""
+    seen: set[object] = set()
+    checked = []
+    for declaration in declared:
+        one = _check(declaration, engine, on_unsupported)
+        if declaration.root is Root.OBJECT:
+            if isinstance(declaration.name, str) and declaration.name in seen:
+                problem = Problem(declaration.name_path, "", "the name is declared twice")
+                one = _refused_too(one, problem)
+            else:
+                try:
+                    seen.add(read_name(declaration.name, declaration.name_path))
+                except InvalidTools as error:
+                    one = _refused_too(one, Problem(error.path, "", error.reason))
+        checked.append(one)
+    return checked
+
+
+def _refused_too(one: Checked, problem: Problem) -> Checked:
+    """Refuse the tool for its name, whatever its schema is."""
+    earlier = one.problems if one.status is Status.REFUSED else ()
+    return replace(
+        one,
+        status=Status.REFUSED,
+        problems=(problem, *earlier),
+        error=one.error or InvalidTools.__name__,
+        relaxable=False,
+    )
+
+
+def _check(
+    declaration: Declaration, engine: ArgumentEngine, on_unsupported: OnUnsupported
+) -> Checked:
+    schema = declaration.schema
+    if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
+        reason = f"a tool's schema must be an object, not {type(schema).__name__}"
+        problem = Problem(declaration.path, "", reason)
+        return Checked(declaration, Status.REFUSED, (problem,), InvalidTools.__name__)
+    started = time.perf_counter()
+    try:
+        grammar = compile_schema(
+            {} if schema is None else schema,
+            root=declaration.root,
+            on_unsupported=on_unsupported,
+        )
+        engine.compile(grammar)
+    except SchemaError as error:
+        return Checked(
+            declaration,
+            Status.REFUSED,
+            error.under(declaration.path).problems,
+            type(error).__name__,
+            relaxable=on_unsupported is OnUnsupported.REFUSE and _relaxable(declaration, error),
+            milliseconds=(time.perf_counter() - started) * _MILLI,
+        )
+    relaxed = SchemaError(grammar.relaxed).under(declaration.path) if grammar.relaxed else None
+    return Checked(
+        declaration,
+        Status.RELAXED if relaxed else Status.EXACT,
+        relaxed.problems if relaxed else (),
+        milliseconds=(time.perf_counter() - started) * _MILLI,
+        rules=len(grammar.definitions),
+    )
+
+
+def _relaxable(declaration: Declaration, error: SchemaError) -> bool:
+    """Tell whether the refused schema has a superset that can be enforced."""
+    if not isinstance(error, UnsupportedSchema) or isinstance(
+        error, UnsatisfiableSchema | SchemaLimit
+    ):
+        return False
+    schema = {} if declaration.schema is None else declaration.schema
+    try:
+        compile_schema(schema, root=declaration.root, on_unsupported=OnUnsupported.RELAX)
+    except SchemaError:
+        return False
+    return True
+
+
+def _print_text(checked: Sequence[Checked], unreadable: Sequence[str]) -> None:
+    titles = [_title(one) for one in checked]
+    width = max(map(len, titles), default=0)
+    for one, title in zip(checked, titles, strict=True):
+        cost = f"{one.milliseconds:8.1f} ms"
+        rules = f"  {one.rules:5} rules" if one.rules else ""
+        print(f"{one.status.value:<8} {title:<{width}} {cost}{rules}".rstrip())
+        for problem in one.problems:
+            print(f"         {problem}")
+        if one.relaxable:
+            print("         --relax would enforce the nearest superset")
+    for message in unreadable:
+        print(f"enforcer: {message}", file=sys.stderr)
+    counts = Counter(one.status for one in checked)
+    said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
+    print(f"{len(checked)} checked" + (f": {said}" if said else ""))
+
+
+def _title(one: Checked) -> str:
+    declaration = one.declaration
+    if declaration.root is Root.OBJECT:
+        return f"{declaration.name}  {declaration.where}"
+    inside = "" if declaration.path == "$" else f" {declaration.path}"
+    return declaration.where + inside
+
+
+def _print_json(checked: Sequence[Checked], unreadable: Sequence[str]) -> None:
+    counts = Counter(one.status for one in checked)
+    value = {
+        "checked": [_values(one) for one in checked],
+        "counts": {status.value: counts[status] for status in Status},
+        "unreadable": list(unreadable),
+    }
+    print(json.dumps(value, indent=1, ensure_ascii=False))
+
+
+def _values(one: Checked) -> dict[str, Any]:
+    return {
+        "name": one.declaration.name,
+        "where": one.declaration.where,
+        "path": one.declaration.path,
+        "status": one.status.value,
+        "error": one.error or None,
+        "problems": [
+            {"path": p.path, "keyword": p.keyword, "reason": p.reason} for p in one.problems
+        ],
+        "relaxable": one.relaxable,
+        "milliseconds": round(one.milliseconds, 3),
+        "rules": one.rules,
+    }

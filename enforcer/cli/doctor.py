@@ -1,0 +1,101 @@
+"""`enforcer doctor`: checks an installation, a model folder and a running server.
+
+Owns: the command's options, what it prints and its exit status. Must not know: what is
+checked (that is `enforcer.doctor`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enforcer.doctor import Check, Status, installation
+from enforcer.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DESCRIPTION = """\
+Checks this installation and, where they are named, a model's folder and a running
+server, and says what to mend.
+
+Exit status: 0 if all is well, 1 if something must be mended, 2 on wrong usage."""
+_SIGNS = {Status.OK: "ok  ", Status.NOTE: "note", Status.BAD: "BAD "}
+_INDENT = " " * 6
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's commands."""
+    parser = commands.add_parser(
+        "doctor",
+        help="check an installation, a model, a running server",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--model", type=Path, metavar="PATH", help="folder of the model")
+    parser.add_argument(
+        "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
+    )
+    parser.add_argument(
+        "--chat-template", type=Path, metavar="FILE", help="template that the server is given"
+    )
+    parser.add_argument("--url", help="base URL of a running server")
+    parser.add_argument("--served-model", metavar="NAME", help="its model, if it has several")
+    parser.add_argument("--key", help="API key ($OPENAI_API_KEY by default)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        ConfigurationError: a URL that is none, or a package that `--url` needs is missing.
+
+    """
+    checks = []
+    for check in _checks(options):
+        checks.append(check)
+        if not options.json:
+            _print(check)
+    bad = sum(check.status is Status.BAD for check in checks)
+    if options.json:
+        values = [
+            {"name": c.name, "status": c.status.value, "found": c.found, "mend": c.mend or None}
+            for c in checks
+        ]
+        print(json.dumps({"checks": values, "bad": bad}, indent=1, ensure_ascii=False))
+    else:
+        print(f"{len(checks)} checks, {bad} to mend" if bad else f"{len(checks)} checks, all well")
+    return int(bad > 0)
+
+
+def _checks(options: argparse.Namespace) -> Iterator[Check]:
+    yield from installation.checks()
+    if options.model:
+        from enforcer.doctor import model
+
+        yield from model.checks(
+            options.model,
+            template=options.chat_template,
+            trust_remote_code=options.trust_remote_code,
+        )
+    if options.url:
+        try:
+            from enforcer.doctor import server
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"`enforcer doctor --url` needs the package {error.name!r}: "
+                "pip install 'kimi-enforcer[cli]'"
+            ) from error
+        key = options.key or os.environ.get("OPENAI_API_KEY")
+        yield from server.checks(options.url, key=key, model=options.served_model)
+
+
+def _print(check: Check) -> None:
+    print(f"{_SIGNS[check.status]}  {check.name}: {check.found}", flush=True)
+    if check.mend:
+        print(f"{_INDENT}{check.mend}", flush=True)

@@ -1,0 +1,316 @@
+"""`enforcer verify`: measures a running server.
+
+Owns: the command's options, its progress bar, what it prints and its exit status. Must
+not know: how requests are made, sent, judged or counted (that is `enforcer.verify`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import ConfigurationError
+from enforcer.verify import measure, report, suites
+from enforcer.verify.measure import Fault, IdRule
+from enforcer.verify.report import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from enforcer.verify.client import Endpoint
+    from enforcer.verify.replies import Reply
+    from enforcer.verify.suites import Case
+
+_DESCRIPTION = """\
+Sends requests to an OpenAI-compatible server and counts what is wrong with the replies:
+undeclared calls, arguments that fail their schema, ids, finish reasons, markers in the
+text. A suite of schemas, each of which must be called with (--schemas), recorded
+requests (--requests), or both.
+
+Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be measured.
+A reply that max_tokens cut off is counted as such; it is no violation unless it
+reports a call."""
+_KEY_VARIABLE = "OPENAI_API_KEY"
+_SHOWN = 10
+
+
+class Stream(Enum):
+    """Whether the requests are streamed."""
+
+    YES = "yes"
+    NO = "no"
+    BOTH = "both"
+    RECORDED = "recorded"
+
+
+_SUFFIX = {Stream.NO: ", whole", Stream.YES: ", streamed", Stream.RECORDED: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Requests that are counted together, in one column."""
+
+    name: str
+    stream: Stream  # any but BOTH
+    cases: Sequence[Case]
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's commands."""
+    parser = commands.add_parser(
+        "verify",
+        help="measure a running server, as the vendor verifiers do",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    server = parser.add_argument_group("the server")
+    server.add_argument("--url", required=True, help="base URL, http://localhost:8000/v1 say")
+    server.add_argument("--model", help="its name; where one is served, that one")
+    server.add_argument("--key", help=f"API key (${_KEY_VARIABLE} by default)")
+    server.add_argument(
+        "--timeout", type=_positive(float), default=300, metavar="S",
+        help="seconds that the server may stay silent (%(default)s)",
+    )  # fmt: skip
+    server.add_argument(
+        "--concurrency", type=_positive(int), default=16, metavar="N",
+        help="requests in flight (%(default)s)",
+    )  # fmt: skip
+    what = parser.add_argument_group("what is sent")
+    what.add_argument("--schemas", type=Path, metavar="PATH", help="folder or file of schemas")
+    what.add_argument("--requests", type=Path, metavar="FILE", help="recorded chat requests")
+    what.add_argument(
+        "--reference", type=Path, metavar="FILE",
+        help="finish reasons that another server gave to --requests, for the similarity",
+    )  # fmt: skip
+    what.add_argument(
+        "--stream", type=Stream, default=None, metavar="|".join(s.value for s in Stream),
+        help="whether to stream (schemas: both, requests: as recorded)",
+    )  # fmt: skip
+    what.add_argument("--max-tokens", type=_positive(int), metavar="N", help="of every reply")
+    what.add_argument("--temperature", type=float, metavar="T", help="of every request")
+    what.add_argument(
+        "--extra-body", type=_object, default={}, metavar="JSON", help="more fields of every body"
+    )
+    what.add_argument("--limit", type=_positive(int), metavar="N", help="send the first N alone")
+    judging = parser.add_argument_group("what is judged")
+    judging.add_argument(
+        "--ids", type=IdRule, default=IdRule.KIMI, metavar="|".join(r.value for r in IdRule),
+        help="functions.NAME:IDX (kimi, the default), anything:IDX, or anything not repeated",
+    )  # fmt: skip
+    judging.add_argument(
+        "--allow-refused", action="store_true", help="a refused request (HTTP 400) is no violation"
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+        return value
+
+    return read
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("not a JSON object")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        ConfigurationError: nothing can be measured.
+
+    """
+    try:
+        from enforcer.verify import client
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"`enforcer verify` needs the package {error.name!r}: "
+            "pip install 'kimi-enforcer[cli]'"
+        ) from error
+    if not (options.schemas or options.requests):
+        raise ConfigurationError("nothing to send: give --schemas, --requests or both")
+    if options.reference and not options.requests:
+        raise ConfigurationError("--reference has the finish reasons of --requests; give both")
+    endpoint = client.Endpoint.at(
+        options.url,
+        key=options.key or os.environ.get(_KEY_VARIABLE),
+        timeout=options.timeout,
+        concurrency=options.concurrency,
+    )
+    runs = _runs(options)
+    model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
+    with _progress(sum(len(one.cases) for one in runs), quiet=options.quiet) as advance:
+        results = {one.name: _measure(endpoint, model, one, options, advance) for one in runs}
+    return _tell(results, options)
+
+
+def _only_model(served: list[str], endpoint: Endpoint) -> str:
+    if len(served) == 1:
+        return served[0]
+    known = f"one of {', '.join(served)}" if served else "it does not say which it serves"
+    raise ConfigurationError(f"name the model of {endpoint.url} with --model: {known}")
+
+
+def _runs(options: argparse.Namespace) -> list[_Run]:
+    runs = []
+    if options.schemas:
+        cases = suites.schema_cases(options.schemas)[: options.limit]
+        runs += [
+            _Run("schemas" + _SUFFIX[stream], stream, cases)
+            for stream in _ways(options.stream or Stream.BOTH)
+        ]
+    if options.requests:
+        cases = suites.recorded_cases(options.requests)[: options.limit]
+        runs += [
+            _Run("requests" + _SUFFIX[stream], stream, cases)
+            for stream in _ways(options.stream or Stream.RECORDED)
+        ]
+    return runs
+
+
+def _ways(stream: Stream) -> tuple[Stream, ...]:
+    return (Stream.NO, Stream.YES) if stream is Stream.BOTH else (stream,)
+
+
+def _measure(
+    endpoint: Endpoint,
+    model: str,
+    one: _Run,
+    options: argparse.Namespace,
+    advance: Callable[[Reply], None],
+) -> list[Result]:
+    from enforcer.verify import client
+
+    bodies = [_body(case, model, one.stream, options) for case in one.cases]
+    replies = asyncio.run(client.send_all(endpoint, bodies, advance))
+    return [
+        Result(case, bool(body.get("stream")), reply, measure.judge(body, reply, options.ids))
+        for case, body, reply in zip(one.cases, bodies, replies, strict=True)
+    ]
+
+
+def _body(
+    case: Case, model: str, stream: Stream, options: argparse.Namespace
+) -> Mapping[str, Any]:
+    body = {**case.body, "model": model, **options.extra_body}
+    if stream is not Stream.RECORDED:
+        body["stream"] = stream is Stream.YES
+    if options.max_tokens is not None:
+        body.pop("max_completion_tokens", None)
+        body["max_tokens"] = options.max_tokens
+    if options.temperature is not None:
+        body["temperature"] = options.temperature
+    return body
+
+
+def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) -> int:
+    every = [result for run in results.values() for result in run]
+    if not any(result.reply.answered or result.reply.status for result in every):
+        raise ConfigurationError(f"no request was answered: {every[0].reply.error}")
+    rows = {name: measure.count([r.verdict for r in run]) for name, run in results.items()}
+    if len(rows) > 1:
+        rows["all"] = measure.count([result.verdict for result in every])
+    similarity = _similarity(results, options.reference) if options.reference else None
+    print(report.table(rows, similarity))
+    _print_findings(every)
+    if options.report:
+        _write(options.report, report.as_json(rows, every, similarity))
+    if not any(result.verdict.complete for result in every):
+        print("no reply was complete, so nothing was shown: raise --max-tokens", file=sys.stderr)
+        return 1 if _violations(every, options) else 2
+    return 1 if _violations(every, options) else 0
+
+
+def _similarity(
+    results: Mapping[str, Sequence[Result]], path: Path
+) -> measure.Similarity:
+    """Compare each run of the recorded requests with the reference."""
+    pairs: list[tuple[str | None, str | None]] = []
+    for name, run in results.items():
+        if name.startswith("requests"):
+            theirs = suites.reference(path, len(run))
+            pairs += zip((r.reply.finish_reason for r in run), theirs, strict=True)
+    return measure.similarity(pairs)
+
+
+def _violations(results: Sequence[Result], options: argparse.Namespace) -> bool:
+    allowed = {Fault.REFUSED} if options.allow_refused else set()
+    return any(result.verdict.faults - allowed for result in results)
+
+
+def _print_findings(results: Sequence[Result]) -> None:
+    """Print some of what is wrong, of every kind."""
+    shown: Counter[Fault] = Counter()
+    for result in results:
+        for finding in result.verdict.findings:
+            shown[finding.fault] += 1
+            if shown[finding.fault] == 1:
+                print()
+            if shown[finding.fault] <= _SHOWN:
+                print(f"{finding.fault.name.lower()}: {result.case.name}: {finding.message}")
+    for fault, number in shown.items():
+        if number > _SHOWN:
+            print(f"{fault.name.lower()}: {number - _SHOWN} more; --report has them all")
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    try:
+        path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot write {path}: {error}") from error
+
+
+@contextmanager
+def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Reply], None]]:
+    """Show how far it is, on standard error: a bar where there is a terminal and `rich`."""
+    if quiet:
+        yield lambda _: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
+    except ModuleNotFoundError:
+        yield _Lines(total).advance
+        return
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(total).advance
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda _: bar.advance(task)
+
+
+@dataclass(slots=True)
+class _Lines:
+    """Progress as a line every tenth of the way, for logs and where `rich` is missing."""
+
+    total: int
+    done: int = 0
+
+    def advance(self, _: Reply) -> None:
+        before, self.done = self.done, self.done + 1
+        if self.done * 10 // self.total > before * 10 // self.total:
+            print(f"{self.done} of {self.total} answered", file=sys.stderr, flush=True)

@@ -1,0 +1,175 @@
+"""Checks of the packages in this environment.
+
+Owns: which versions were tested, and whether vLLM will load the plugin. Must not know:
+models, servers. vLLM is imported only by the last check.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from enforcer import dialect, engines
+from enforcer.doctor import Check, bad, note, ok
+from enforcer.errors import EnforcerError
+from enforcer.schema import compile_schema
+from enforcer.vllm.names import TESTED_VERSIONS
+from enforcer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_DISTRIBUTION = "kimi-enforcer"
+_OLDEST_PYTHON = (3, 11)
+_GROUP = "vllm.general_plugins"
+_PLUGIN = "enforcer"
+_ENTRY = "enforcer.vllm:register"
+# The engines' packages: the oldest version that works, and the first that is untested.
+TESTED_ENGINES: Mapping[str, tuple[str, str]] = {
+    "llguidance": ("1.7.6", "2"),
+    "xgrammar": ("0.2.8", "0.3"),
+    "outlines-core": ("0.2.14", "0.3"),
+}
+
+
+def checks() -> Iterator[Check]:
+    """Check the installation, the cheap things first."""
+    yield python()
+    yield distribution()
+    for name in TESTED_ENGINES:
+        yield engine(name, default=name == engines.ENGINES[0])
+    yield settings(os.environ)
+    if find_spec("vllm") is None:
+        yield note("vLLM", "not installed here", "pip install 'kimi-enforcer[vllm]' to serve")
+        return
+    yield entry_point()
+    yield plugin_filter(os.environ)
+    yield vllm_version()
+    yield vllm_signatures()
+
+
+def python() -> Check:
+    """Check the interpreter."""
+    found = platform.python_version()
+    if sys.version_info < _OLDEST_PYTHON:
+        return bad("Python", found, "install Python 3.11 or newer")
+    return ok("Python", found)
+
+
+def distribution() -> Check:
+    """Check that this package is installed, and not just on the path."""
+    try:
+        return ok(_DISTRIBUTION, metadata.version(_DISTRIBUTION))
+    except metadata.PackageNotFoundError:
+        return bad(
+            _DISTRIBUTION,
+            "imported from a folder, not installed",
+            f"pip install {_DISTRIBUTION}: vLLM finds plugins by what is installed",
+        )
+
+
+def engine(name: str, *, default: bool) -> Check:
+    """Check an argument engine's version, and that it compiles a schema."""
+    title = f"engine {name}"
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        extra = name.removesuffix("-core")
+        if default:
+            return bad(title, "not installed", f"pip install {name}")
+        return note(title, f"not installed (pip install '{_DISTRIBUTION}[{extra}]')")
+    oldest, untested = TESTED_ENGINES[name]
+    if not _parts(oldest) <= _parts(version) < _parts(untested):
+        mend = f"pip install '{name}>={oldest},<{untested}'"
+        return bad(title, f"{version} is untested", mend)
+    end = "<|im_end|>"
+    vocabulary = Vocabulary([*(bytes([n]) for n in range(256)), end.encode()], {end: 256})
+    try:
+        engines.load(name, vocabulary).compile(compile_schema({"type": "object"}))
+    except EnforcerError as error:
+        return bad(title, f"{version}, which does not work: {error}", f"reinstall {name}")
+    return ok(title, version)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    """Give the numbers of a release; a pre-release or local suffix does not count."""
+    numbers = []
+    for part in version.split("+")[0].split("."):
+        digits = "".join(c for c in part if c.isdecimal()) if part[:1].isdecimal() else ""
+        if not digits:
+            break
+        numbers.append(int(digits))
+    return tuple(numbers)
+
+
+def settings(environment: Mapping[str, str]) -> Check:
+    """Check the operator's settings in the environment."""
+    name = environment.get("ENFORCER_DIALECT", "kimi_k2")
+    chosen = environment.get("ENFORCER_ENGINE", engines.ENGINES[0])
+    try:
+        dialect.load(name)
+    except EnforcerError as error:
+        return bad("settings", str(error), "mend or unset ENFORCER_DIALECT")
+    if chosen not in engines.ENGINES:
+        known = ", ".join(engines.ENGINES)
+        mend = f"set ENFORCER_ENGINE to one of {known}, or unset it"
+        return bad("settings", f"unknown engine {chosen!r}", mend)
+    return ok("settings", f"dialect {name}, engine {chosen}")
+
+
+def entry_point() -> Check:
+    """Check that vLLM finds the plugin."""
+    title = "plugin entry point"
+    found = [e.value for e in metadata.entry_points(group=_GROUP) if e.name == _PLUGIN]
+    if found == [_ENTRY]:
+        return ok(title, f"{_GROUP}: {_PLUGIN} = {_ENTRY}")
+    if found:
+        mend = f"pip uninstall what claims the name besides {_DISTRIBUTION}"
+        return bad(title, f"registered as {', '.join(found)}", mend)
+    mend = f"pip install {_DISTRIBUTION} into the environment that vLLM runs in"
+    return bad(title, f"{_GROUP} has no {_PLUGIN!r}", mend)
+
+
+def plugin_filter(environment: Mapping[str, str]) -> Check:
+    """Check that VLLM_PLUGINS lets the plugin load."""
+    wanted = environment.get("VLLM_PLUGINS")
+    if wanted is None:
+        return ok("VLLM_PLUGINS", "not set: every plugin is loaded")
+    if _PLUGIN in wanted.split(","):
+        return ok("VLLM_PLUGINS", wanted)
+    mend = f"unset it, or add {_PLUGIN!r}: without it nothing is enforced"
+    return bad("VLLM_PLUGINS", f"{wanted!r} leaves the plugin out", mend)
+
+
+def vllm_version() -> Check:
+    """Check that vLLM can be imported, and was tested."""
+    try:
+        import vllm
+    except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
+        return bad("vLLM", f"it cannot be imported: {error!r}", "reinstall vLLM and torch")
+    from enforcer.vllm.plugin import check_version
+
+    try:
+        check_version(vllm.__version__)
+    except EnforcerError:
+        mend = f"install vLLM {' or '.join(TESTED_VERSIONS)}, or a newer {_DISTRIBUTION}"
+        return bad("vLLM", f"{vllm.__version__} is untested: the server refuses to start", mend)
+    return ok("vLLM", vllm.__version__)
+
+
+def vllm_signatures() -> Check:
+    """Check that everything in vLLM that the plugin replaces is what it was."""
+    from enforcer.vllm.plugin import SIGNATURES, check_signatures
+
+    title = "patched names of vLLM"
+    try:
+        check_signatures()
+    except EnforcerError as error:
+        return bad(title, str(error), f"install vLLM {' or '.join(TESTED_VERSIONS)}, unmodified")
+    except ImportError as error:
+        return bad(title, f"vLLM cannot be imported: {error!r}", "reinstall vLLM and torch")
+    return ok(title, f"{len(SIGNATURES)} names with the signatures that were tested")

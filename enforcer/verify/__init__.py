@@ -1,0 +1,6 @@
+"""Measuring a server from outside, as the vendor verifiers do.
+
+`suites` makes requests of files, `client` sends them, `replies` reads what comes
+back, `measure` judges and counts it, `report` writes it down. None of it shares code
+with what it judges: the judge has `jsonschema` and the format's own description.
+"""

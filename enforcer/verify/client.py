@@ -1,0 +1,139 @@
+"""Sending chat requests to any OpenAI-compatible server, many at a time.
+
+Owns: HTTP, server-sent events, time-outs; the only importer of `httpx`. Must not know:
+what is in the requests, or what makes a reply right. Nothing is sent twice: a retry
+would hide what is measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from enforcer.errors import ConfigurationError
+from enforcer.verify import replies
+from enforcer.verify.replies import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_QUOTED = 2000  # characters of a server's error that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible server.
+
+    Attributes:
+        url: base of its routes, as OpenAI's clients take it (it ends in `/v1`, mostly).
+        key: API key; None sends none.
+        timeout: seconds that a server may stay silent.
+        concurrency: requests in flight.
+
+    """
+
+    url: str
+    key: str | None = None
+    timeout: float = 300
+    concurrency: int = 16
+
+    @classmethod
+    def at(cls, url: str, **more: Any) -> Endpoint:
+        """Read a base URL as people type it: without `/v1`, with a slash at the end.
+
+        Raises:
+            ConfigurationError: not an http or https URL.
+
+        """
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise ConfigurationError(f"{url!r} is not a URL: {error}") from error
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigurationError(f"{url!r} is not an http or https URL")
+        base = url.rstrip("/")
+        return cls(base if parts.path.strip("/") else f"{base}/v1", **more)
+
+    def client(self) -> httpx.AsyncClient:
+        """Open a client; close it after use."""
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        limits = httpx.Limits(max_connections=self.concurrency)
+        return httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=self.timeout, limits=limits
+        )
+
+
+async def models(endpoint: Endpoint) -> list[str]:
+    """Ask which models are served; empty where the server has no such list.
+
+    Raises:
+        ConfigurationError: no server answers there, or it refuses the key.
+
+    """
+    async with endpoint.client() as client:
+        try:
+            response = await client.get("/models")
+            data = response.json() if response.is_success else {}
+        except httpx.HTTPError as error:
+            raise ConfigurationError(f"no server answers at {endpoint.url}: {error!r}") from error
+        except ValueError:
+            return []
+    if response.status_code in (401, 403):
+        raise ConfigurationError(
+            f"{endpoint.url} refuses the key (HTTP {response.status_code}); give another one"
+        )
+    listed = data.get("data") if isinstance(data, dict) else None
+    return [str(m["id"]) for m in listed or () if isinstance(m, dict) and "id" in m]
+
+
+async def send_all(
+    endpoint: Endpoint,
+    bodies: Sequence[Mapping[str, Any]],
+    done: Callable[[Reply], None] = lambda _: None,
+) -> list[Reply]:
+    """Send every body to `/chat/completions`.
+
+    Args:
+        endpoint: where to.
+        bodies: chat completion requests; one with `"stream": true` is read as a stream.
+        done: called after each reply, in the order of arrival.
+
+    Returns:
+        Replies in the order of the bodies. An error is a reply too.
+
+    """
+    gate = asyncio.Semaphore(endpoint.concurrency)
+    async with endpoint.client() as client:
+
+        async def send(body: Mapping[str, Any]) -> Reply:
+            async with gate:
+                reply = await _send(client, body)
+            done(reply)
+            return reply
+
+        return await asyncio.gather(*map(send, bodies))
+
+
+async def _send(client: httpx.AsyncClient, body: Mapping[str, Any]) -> Reply:
+    try:
+        async with client.stream("POST", "/chat/completions", json=body) as response:
+            if not response.is_success:
+                text = (await response.aread()).decode(errors="replace")
+                return Reply(response.status_code, text[:_QUOTED] or response.reason_phrase)
+            if not body.get("stream"):
+                return replies.whole(json.loads(await response.aread()))
+            deltas = replies.Deltas()
+            async for line in response.aiter_lines():
+                data = line.removeprefix("data:").strip()
+                if line.startswith("data:") and data != "[DONE]":
+                    deltas.add(json.loads(data))
+            return deltas.reply()
+    except httpx.HTTPError as error:
+        return Reply(0, repr(error))
+    except ValueError as error:
+        return Reply(replies.OK, f"the server sent what is not JSON: {error}")

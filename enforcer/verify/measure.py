@@ -1,0 +1,299 @@
+"""Judging replies by what the request declared, and counting.
+
+Owns: what can be wrong with a reply, in K2-Vendor-Verifier's terms and a few more, and
+the counts of a run. Must not know: the library. The judge shares no code with what it
+judges: it has `jsonschema` and the format's own description, no more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+from jsonschema.exceptions import best_match
+from referencing.exceptions import Unresolvable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from enforcer.verify.replies import Call, Reply
+
+MARKERS = (
+    "<|tool_calls_section_begin|>",
+    "<|tool_call_begin|>",
+    "<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|tool_calls_section_end|>",
+    "<|im_end|>",
+    "<think>",
+    "</think>",
+)
+_CUT_OFF = "length"
+_REFUSED = (400, 422)
+_QUOTED = 300
+
+
+class Fault(Enum):
+    """What can be wrong with a reply."""
+
+    FAILED = "no answer, or a server's error"
+    REFUSED = "the server refused the request (HTTP 400 or 422)"
+    UNDECLARED = "a call to a function that the request does not declare or allow"
+    SCHEMA = "arguments that fail the function's schema"
+    ID = "a call id that is repeated, or without the dialog's next index"
+    LEAK = "a marker in the content"
+    CHOICE = "a tool_choice or parallel_tool_calls that was not obeyed"
+    FINISH = "a finish_reason that the calls belie"
+
+
+class IdRule(Enum):
+    """What a call's id has to be."""
+
+    KIMI = "kimi"  # functions.NAME:IDX, as the model writes it
+    INDEX = "index"  # anything:IDX, as Moonshot's own API answers
+    UNIQUE = "unique"  # anything that no other call of the reply has
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of one reply, and what it is about."""
+
+    fault: Fault
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A reply, judged.
+
+    Attributes:
+        finish: `stop`, `tool_calls`, or `others` as K2-Vendor-Verifier groups them.
+        complete: the reply was made, and was not cut off by `max_tokens`.
+        has_calls: it is complete and has calls.
+        findings: what is wrong with it.
+
+    """
+
+    finish: str
+    complete: bool
+    has_calls: bool
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def faults(self) -> frozenset[Fault]:
+        """Kinds of what is wrong."""
+        return frozenset(finding.fault for finding in self.findings)
+
+
+def judge(body: Mapping[str, Any], reply: Reply, ids: IdRule = IdRule.KIMI) -> Verdict:
+    """Judge one reply to a chat request.
+
+    A reply that was cut off (`finish_reason` is `length`) has no calls: not streamed, it
+    must not report any; streamed, the last one is a prefix and is judged only if its
+    arguments are a whole JSON value.
+    """
+    if not reply.answered:
+        fault = Fault.REFUSED if reply.status in _REFUSED else Fault.FAILED
+        status = f"HTTP {reply.status}: " if reply.status not in (0, 200) else ""
+        finding = Finding(fault, (status + reply.error)[:_QUOTED])
+        return Verdict("others", complete=False, has_calls=False, findings=(finding,))
+    finish = reply.finish_reason if reply.finish_reason in ("stop", "tool_calls") else "others"
+    complete = reply.finish_reason != _CUT_OFF
+    return Verdict(
+        finish,
+        complete=complete,
+        has_calls=complete and bool(reply.calls),
+        findings=tuple(_findings(body, reply, ids)),
+    )
+
+
+def _findings(body: Mapping[str, Any], reply: Reply, ids: IdRule) -> Iterable[Finding]:
+    for marker in MARKERS:
+        if marker in reply.content:
+            yield Finding(Fault.LEAK, f"{marker} in the content")
+    calls = reply.calls
+    if reply.finish_reason == _CUT_OFF:
+        if calls and not body.get("stream"):
+            yield Finding(Fault.FINISH, "a reply that was cut off reports calls")
+        if calls and not _is_json(calls[-1].arguments):
+            calls = calls[:-1]
+    else:
+        if reply.finish_reason == "tool_calls" and not calls:
+            yield Finding(Fault.FINISH, "finish_reason is tool_calls, and there is no call")
+        if broken := _disobeyed(body, calls):
+            yield Finding(Fault.CHOICE, broken)
+    schemas = _allowed(body)
+    for call in calls:
+        if call.name not in schemas:
+            yield Finding(Fault.UNDECLARED, f"{call.name!r} is not declared or not allowed")
+        elif problem := _mismatch(call.arguments, schemas[call.name]):
+            yield Finding(Fault.SCHEMA, f"{call.name}: {problem}"[:_QUOTED])
+    yield from _wrong_ids(body, calls, ids)
+
+
+def _wrong_ids(
+    body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule
+) -> Iterable[Finding]:
+    earlier = sum(len(message.get("tool_calls") or ()) for message in body["messages"])
+    seen: set[str] = set()
+    for index, call in enumerate(calls, earlier):
+        if call.id in seen:
+            yield Finding(Fault.ID, f"{call.id!r} is repeated")
+        elif rule is IdRule.KIMI and call.id != f"functions.{call.name}:{index}":
+            yield Finding(Fault.ID, f"{call.id!r} is not functions.{call.name}:{index}")
+        elif rule is IdRule.INDEX and not re.fullmatch(rf".+:{index}", call.id, re.DOTALL):
+            yield Finding(Fault.ID, f"{call.id!r} does not end in :{index}")
+        seen.add(call.id)
+
+
+def _allowed(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters' schema of each function that may be called."""
+    choice = _choice(body)
+    if choice == "none":
+        return {}
+    functions = [tool["function"] for tool in _tools(body)]
+    schemas = {f["name"]: f.get("parameters") or {"type": "object"} for f in functions}
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        listed = {tool["function"]["name"] for tool in choice["allowed_tools"]["tools"]}
+        return {name: schema for name, schema in schemas.items() if name in listed}
+    return schemas
+
+
+def _tools(body: Mapping[str, Any]) -> list[Any]:
+    """List the request's tools and those that Kimi's system messages declare."""
+    dynamic = [tool for message in body["messages"] for tool in message.get("tools") or ()]
+    return [*(body.get("tools") or ()), *dynamic]
+
+
+def _choice(body: Mapping[str, Any]) -> Any:
+    return body.get("tool_choice") or ("auto" if _tools(body) else "none")
+
+
+def _disobeyed(body: Mapping[str, Any], calls: Sequence[Call]) -> str:
+    """Say which option a complete reply goes against; empty if none."""
+    choice = _choice(body)
+    if body.get("parallel_tool_calls") is False and len(calls) > 1:
+        return f"{len(calls)} calls, though parallel_tool_calls is false"
+    if isinstance(choice, dict) and choice.get("type") == "function":
+        named = choice["function"]["name"]
+        called = sorted({call.name for call in calls})
+        return "" if called == [named] else f"{named!r} was demanded, called was {called}"
+    if isinstance(choice, dict):
+        choice = choice["allowed_tools"].get("mode", "auto")
+    if choice == "required" and not calls:
+        return "a call was required, and none was made"
+    return ""  # calls despite "none" are undeclared ones
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _mismatch(arguments: str, schema: Any) -> str:
+    """Say how the arguments fail the schema; empty if they fit.
+
+    The draft is the one that `$schema` names, 2020-12 by default; formats are not
+    asserted. A schema that cannot be evaluated fits nothing.
+    """
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        return f"the arguments are not JSON: {error}"
+    validator = jsonschema.validators.validator_for(
+        schema, default=jsonschema.Draft202012Validator
+    )
+    try:
+        error = best_match(validator(schema).iter_errors(value))
+    except (Unresolvable, re.error, TypeError, ValueError, RecursionError) as problem:
+        return f"the schema cannot be evaluated: {problem!r}"
+    return "" if error is None else f"{error.message} (at `{error.json_path}`)"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The counts of one run; all of them count requests, as K2-Vendor-Verifier does."""
+
+    requests: int
+    finish: Mapping[str, int]
+    faults: Mapping[Fault, int]
+    complete: int
+    cut_off: int
+    with_calls: int
+    successful: int
+
+    @property
+    def accuracy(self) -> float:
+        """Return the share of the replies with calls whose calls all are declared and valid."""
+        return self.successful / self.with_calls if self.with_calls else 1.0
+
+    @property
+    def perfect(self) -> bool:
+        """Tell whether no request met any fault, and some were answered with calls."""
+        return self.with_calls > 0 and not any(self.faults.values())
+
+
+def count(verdicts: Sequence[Verdict]) -> Row:
+    """Count the verdicts of one run."""
+    bad_call = {Fault.UNDECLARED, Fault.SCHEMA}
+    unanswered = {Fault.FAILED, Fault.REFUSED}
+    with_calls = [verdict for verdict in verdicts if verdict.has_calls]
+    return Row(
+        requests=len(verdicts),
+        finish=Counter(verdict.finish for verdict in verdicts),
+        faults=Counter(fault for verdict in verdicts for fault in verdict.faults),
+        complete=sum(verdict.complete for verdict in verdicts),
+        cut_off=sum(not v.complete and not v.faults & unanswered for v in verdicts),
+        with_calls=len(with_calls),
+        successful=sum(not verdict.faults & bad_call for verdict in with_calls),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """How alike two servers are in when they call, by finish reasons.
+
+    Attributes:
+        both, ours, theirs, neither: requests that ended in `tool_calls` at both servers, at
+            the measured one alone, at the reference alone, at neither.
+
+    """
+
+    both: int
+    ours: int
+    theirs: int
+    neither: int
+
+    @property
+    def compared(self) -> int:
+        """Number of requests that both answered."""
+        return self.both + self.ours + self.theirs + self.neither
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 1.0 if neither ever called."""
+        mixed = 2 * self.both + self.ours + self.theirs
+        return 2 * self.both / mixed if mixed else 1.0
+
+
+def similarity(pairs: Iterable[tuple[str | None, str | None]]) -> Similarity:
+    """Compare finish reasons, ours first; a pair with None (no answer) is left out."""
+    counts = Counter(
+        (ours == "tool_calls", theirs == "tool_calls")
+        for ours, theirs in pairs
+        if ours is not None and theirs is not None
+    )
+    return Similarity(
+        both=counts[True, True],
+        ours=counts[True, False],
+        theirs=counts[False, True],
+        neither=counts[False, False],
+    )

@@ -1,0 +1,134 @@
+"""What a server answers to a chat request, whole or streamed, as one value.
+
+Owns: reading Chat Completions responses and putting the deltas of a stream together.
+Must not know: HTTP, or what makes a reply right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call as the client sees it; `arguments` is the text, not yet parsed."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back for one request.
+
+    Attributes:
+        status: HTTP status; 0 if there was no answer.
+        error: what went wrong; empty for a reply that can be judged.
+        content, reasoning: texts, empty where there are none.
+        token_ids: the ids that the model generated, where the server tells them.
+
+    """
+
+    status: int
+    error: str = ""
+    finish_reason: str | None = None
+    content: str = ""
+    calls: tuple[Call, ...] = ()
+    token_ids: tuple[int, ...] = ()
+    reasoning: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether there is a reply to judge."""
+        return self.status == OK and not self.error
+
+
+def whole(response: Any) -> Reply:
+    """Read a response that was not streamed; its first choice, if it has several.
+
+    A response of another form gives a reply with an `error`.
+    """
+    try:
+        choice = response["choices"][0]
+        message = choice["message"]
+        return Reply(
+            OK,
+            finish_reason=choice["finish_reason"],
+            content=message.get("content") or "",
+            calls=tuple(
+                Call(call["id"], call["function"]["name"], call["function"]["arguments"])
+                for call in message.get("tool_calls") or ()
+            ),
+            token_ids=tuple(choice.get("token_ids") or ()),
+            reasoning=_reasoning(message),
+        )
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        return Reply(OK, f"not a chat completion: {error!r}")
+
+
+def _reasoning(part: Mapping[str, Any]) -> str:
+    return part.get("reasoning") or part.get("reasoning_content") or ""
+
+
+@dataclass(slots=True)
+class Deltas:
+    """The parts of a streamed turn as they arrive."""
+
+    _error: str = ""
+    _status: int = OK
+    _finish_reason: str | None = None
+    _content: list[str] = field(default_factory=list)
+    _reasoning: list[str] = field(default_factory=list)
+    _token_ids: list[int] = field(default_factory=list)
+    _calls: dict[int, list[str]] = field(default_factory=dict)
+
+    def add(self, event: Any) -> None:
+        """Take the next event of the stream; what is no chunk of a completion is an error."""
+        try:
+            if "error" in event:
+                self._fail(event["error"])
+            for choice in event.get("choices") or ():
+                if not choice.get("index"):  # the first choice, as in `whole`
+                    self._add_choice(choice)
+        except (AttributeError, KeyError, TypeError) as error:
+            self._error = f"not a chunk of a chat completion: {error!r}"
+
+    def _fail(self, error: Any) -> None:
+        code = error.get("code") if isinstance(error, dict) else None
+        self._status = code if isinstance(code, int) and code > OK else 500
+        self._error = str(error)
+
+    def _add_choice(self, choice: Mapping[str, Any]) -> None:
+        delta = choice.get("delta") or {}
+        self._finish_reason = choice.get("finish_reason") or self._finish_reason
+        self._content.append(delta.get("content") or "")
+        self._reasoning.append(_reasoning(delta))
+        self._token_ids.extend(choice.get("token_ids") or ())
+        for part in delta.get("tool_calls") or ():
+            call = self._calls.setdefault(part["index"], ["", "", ""])
+            function = part.get("function") or {}
+            call[0] += part.get("id") or ""
+            call[1] += function.get("name") or ""
+            call[2] += function.get("arguments") or ""
+
+    def reply(self) -> Reply:
+        """Give the turn as far as it has come."""
+        error = self._error
+        if not error and self._finish_reason is None:
+            error = "the stream ended without a finish_reason"
+        return Reply(
+            self._status,
+            error,
+            finish_reason=self._finish_reason,
+            content="".join(self._content),
+            calls=tuple(Call(*self._calls[index]) for index in sorted(self._calls)),
+            token_ids=tuple(self._token_ids),
+            reasoning="".join(self._reasoning),
+        )

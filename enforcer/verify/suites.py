@@ -1,0 +1,240 @@
+"""The requests of a measurement, made of files.
+
+Owns: the schema suite (one request a schema, as Kimi-Vendor-Verifier wraps it), the
+replay of recorded requests, and the finish reasons of a reference. Must not know: how
+requests are sent or replies judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from enforcer import documents
+from enforcer.errors import ConfigurationError
+
+TOOL_NAME = "submit"
+_PROMPT = "Call the tool `submit` once, with any arguments that its schema allows."
+_HOISTED = ("$schema", "$id", "id", "$defs", "definitions")
+_SHARED_PREFIXES = ("#/$defs/", "#/definitions/")
+_VALUE_POINTER = "#/properties/value"
+# Values that are data, whatever keys they have, and values whose keys are names.
+_DATA = ("const", "enum", "default", "examples")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One request.
+
+    Attributes:
+        name: the file and line that it comes from.
+        body: what is sent, apart from the model and `stream`.
+
+    """
+
+    name: str
+    body: Mapping[str, Any]
+
+
+def schema_cases(path: Path) -> list[Case]:
+    """Make a request of each schema: a tool that must be called with a value that fits it.
+
+    Args:
+        path: a JSON or JSON Lines file, or a folder, of whose files those named `invalid…`
+            are left out. A line is a schema, or an object that has one under `schema`.
+
+    Raises:
+        ConfigurationError: a file cannot be read, or there is no schema.
+
+    """
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*.json*") if p.suffix in (".json", ".jsonl"))
+        files = [p for p in found if not p.name.startswith("invalid")]
+    else:
+        files = [path]
+    cases = [
+        Case(document.where, _schema_body(schema))
+        for file in files
+        for document in documents.read(file)
+        for schema in _schemas(document)
+    ]
+    if not cases:
+        raise ConfigurationError(f"no schemas in {path}: it has no .json or .jsonl file")
+    return cases
+
+
+def _schemas(document: documents.Document) -> list[Any]:
+    schemas = [
+        value["schema"] if isinstance(value, dict) and "schema" in value else value
+        for value in _values(document)
+    ]
+    for schema in schemas:
+        if not isinstance(schema, dict | bool):
+            raise ConfigurationError(f"{document.where}: a schema is an object, true or false")
+    return schemas
+
+
+def _values(document: documents.Document) -> list[Any]:
+    return document.value if isinstance(document.value, list) else [document.value]
+
+
+def _schema_body(schema: Any) -> dict[str, Any]:
+    function = {
+        "name": TOOL_NAME,
+        "description": "Takes one value.",
+        "parameters": wrap(schema),
+    }
+    return {
+        "messages": [{"role": "user", "content": _PROMPT}],
+        "tools": [{"type": "function", "function": function}],
+        "tool_choice": "required",
+    }
+
+
+def wrap(schema: Any) -> dict[str, Any]:
+    """Make a schema the one required property `value` of an object.
+
+    What belongs to a document's root (`$id`, `$defs` and their like) moves to the new
+    root, so that references into it still resolve; local references to anything else
+    follow the schema to its new place.
+    """
+    wrapped: dict[str, Any] = {
+        "type": "object",
+        "properties": {"value": schema},
+        "required": ["value"],
+        "additionalProperties": False,
+    }
+    if not isinstance(schema, dict):
+        return wrapped
+    moved = _moved(schema, root=True)
+    hoisted = {key: moved.pop(key) for key in _HOISTED if key in moved}
+    wrapped["properties"] = {"value": moved}
+    return {**wrapped, **hoisted}
+
+
+def _moved(node: Any, *, root: bool = False) -> Any:
+    """Copy a schema, its local references changed to where it is going."""
+    if isinstance(node, list):
+        return [_moved(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if not root and isinstance(node.get("$id"), str):
+        return node  # a document of its own: its references are to itself
+    copy = {}
+    for key, value in node.items():
+        if key in ("$ref", "$dynamicRef", "$recursiveRef") and isinstance(value, str):
+            local = value == "#" or value.startswith("#/")
+            stays = not local or value.startswith(_SHARED_PREFIXES)
+            copy[key] = value if stays else _VALUE_POINTER + value[1:]
+        elif key in _NAMED and isinstance(value, dict):
+            copy[key] = {name: _moved(schema) for name, schema in value.items()}
+        else:
+            copy[key] = value if key in _DATA else _moved(value)
+    return copy
+
+
+def recorded_cases(path: Path) -> list[Case]:
+    """Read recorded chat requests, one a line: a body, or an object with one as `request`.
+
+    The role `_input` of K2-Vendor-Verifier's files is sent as `system`, as it does.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a line is no chat request.
+
+    """
+    return [
+        Case(document.where, _recorded(value, document.where))
+        for document in documents.read(path)
+        for value in _values(document)
+    ]
+
+
+def _recorded(value: Any, where: str) -> dict[str, Any]:
+    if isinstance(value, dict) and isinstance(value.get("request"), dict):
+        value = value["request"]
+    problem = _malformed(value)
+    if problem:
+        raise ConfigurationError(f"{where} is no chat request: {problem}")
+    body = dict(value)
+    body["messages"] = [
+        {**message, "role": "system"} if message.get("role") == "_input" else message
+        for message in body["messages"]
+    ]
+    body.pop("n", None)  # one choice is judged
+    body.pop("stream_options", None)  # not allowed where the request is sent unstreamed
+    return body
+
+
+def _malformed(value: Any) -> str:
+    """Say what keeps a request from being judged; empty if nothing does."""
+    if not isinstance(value, dict):
+        return "it is not an object"
+    messages = value.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
+        return "`messages` is not a list of objects"
+    lists = [value.get("tools"), *(message.get("tools") for message in messages)]
+    choice = value.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        allowed = choice.get("allowed_tools")
+        lists.append(allowed.get("tools") if isinstance(allowed, dict) else "absent")
+    elif isinstance(choice, dict):
+        lists.append([choice])
+    for tools in lists:
+        if tools is not None and not (isinstance(tools, list) and all(map(_is_named, tools))):
+            return "a tool or tool choice is not an object with `function.name`"
+    if not all(isinstance(m.get("tool_calls") or [], list) for m in messages):
+        return "`tool_calls` is not a list"
+    return ""
+
+
+def _is_named(tool: Any) -> bool:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    return isinstance(function, dict) and isinstance(function.get("name"), str)
+
+
+def reference(path: Path, number: int) -> list[str | None]:
+    """Read a reference's finish reasons, in the order of the recorded requests.
+
+    Understood: our own reports, and JSON Lines whose lines are finish reasons or objects
+    that have one: as `finish_reason`, or in a recorded `response`. Where lines have
+    K2-Vendor-Verifier's `data_index` (from 1), that tells their request; otherwise their
+    order does.
+
+    Args:
+        path: the file.
+        number: how many requests there are; a request without a line has None.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a line has no finish reason.
+
+    """
+    found: list[str | None] = [None] * number
+    read = documents.read(path)
+    if len(read) == 1 and isinstance(read[0].value, dict) and "results" in read[0].value:
+        entries = [(entry, read[0].where) for entry in read[0].value["results"]]
+    else:
+        entries = [(value, document.where) for document in read for value in _values(document)]
+    for at, (entry, where) in enumerate(entries):
+        index = entry.get("data_index", at + 1) if isinstance(entry, dict) else at + 1
+        if not isinstance(index, int) or index < 1:
+            raise ConfigurationError(f"{where}: {index!r} is no data_index (1, 2, …)")
+        if index <= number:
+            found[index - 1] = _finish_reason(entry, where)
+    return found
+
+
+def _finish_reason(entry: Any, where: str) -> str | None:
+    """Find the finish reason of one line; None where the reference had no answer."""
+    if isinstance(entry, Mapping) and "finish_reason" not in entry:
+        if "response" not in entry:
+            raise ConfigurationError(f"{where} has no finish_reason")
+        response = entry["response"]
+        choices = response.get("choices") if isinstance(response, dict) else None
+        entry = choices[0] if isinstance(choices, list) and choices else None
+    reason = entry.get("finish_reason", entry) if isinstance(entry, Mapping) else entry
+    if reason is None or isinstance(reason, str):
+        return reason
+    raise ConfigurationError(f"{where} has no finish_reason")
