@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
-from enforcer.dialect import FREE_TEXT, Guard
+from enforcer.dialect import Guard, Segment
 from enforcer.header import HeaderTrie
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.dialect import Dialect, Segment
+    from enforcer.dialect import Dialect
     from enforcer.engines import ArgumentMatcher
     from enforcer.vocabulary import Vocabulary
 
@@ -35,7 +35,7 @@ class Opening:
     Attributes:
         call: another call may begin.
         finish: the turn may end.
-        text: text may go on (a demanded call cannot be put off for ever).
+        text: text outside a think may go on (a demanded call cannot be put off for ever).
 
     """
 
@@ -123,7 +123,9 @@ class Table:
             if role not in closed
             for token in self._ids[role]
         }
-        free = state.segment in FREE_TEXT and opening.text
+        free = state.segment is Segment.REASONING or (
+            state.segment is Segment.CONTENT and opening.text
+        )
         mask = self.vocabulary.row(markers)
         if free:
             mask |= self.vocabulary.text_row

@@ -82,9 +82,11 @@ class Matcher:
         self._table = envelope.table
         self._arguments = arguments
         self._words = self._table.vocabulary.words
-        self._history: list[_Position] = []
+        # Each position left, and the failure at that time.
+        self._history: list[tuple[_Position, EnforcerError | None]] = []
         self.failure: EnforcerError | None = None
-        state, begun = self._table.dialect.start, ()
+        state = self._table.dialect.start
+        begun: Sequence[int] = ()
         if prompt_ids is not None:
             state, begun = self._table.opened(prompt_ids)
         self._now = self._enter(state, calls=0, text=0)
@@ -122,12 +124,14 @@ class Matcher:
             row: the row to write.
 
         Raises:
-            ConfigurationError: the mask is narrower than the vocabulary.
+            ConfigurationError: the mask is narrower than the vocabulary, or not of int32.
 
         """
         target = bitmask[row]
         if not isinstance(target, np.ndarray):
             target = target.numpy()
+        if target.dtype != np.int32:
+            raise ConfigurationError(f"the mask must have 32-bit integers, not {target.dtype}")
         if len(target) < self._words:
             raise ConfigurationError(
                 f"the mask has {len(target)} words, the vocabulary needs {self._words}: the "
@@ -146,12 +150,10 @@ class Matcher:
             try:
                 now.grammar.fill(target)
                 target |= (now.row if now.complete() else now.before).mask
+                if not target.any():
+                    raise EnforcerError(f"no id can go on with the text of {self!r}")  # noqa: TRY301
             except EnforcerError as error:
                 self.fail(error)
-            else:
-                if not target.any():
-                    self.fail(EnforcerError(f"no id can go on with the text of {self!r}"))
-            if self.failure is not None:
                 self._fill_end(target)
         elif now.header is not None:
             now.header.fill(target)
@@ -178,15 +180,18 @@ class Matcher:
             False if the id is illegal here; the state is unchanged then.
 
         """
+        before = (self._now, self.failure)
         step = self._step(token_id)
         if step is None:
             return False
-        self._history.append(self._now)
+        self._history.append(before)
         self._now = step
         return True
 
     def _step(self, token_id: int) -> _Position | None:
         now = self._now
+        if not 0 <= token_id < self._table.vocabulary.size:
+            return None
         if self.failure is not None:
             end = self._table.dialect.final
             return self._enter(end, now.calls, 0) if token_id in self._table.turn_end_ids else None
@@ -206,9 +211,7 @@ class Matcher:
 
     def _free_text(self, token_id: int) -> _Position | None:
         now = self._now
-        vocabulary = self._table.vocabulary
-        known = 0 <= token_id < vocabulary.size and vocabulary.token_bytes(token_id)
-        if now.row.text_to is None or not known:
+        if now.row.text_to is None or not self._table.vocabulary.token_bytes(token_id):
             return None
         owed = self._envelope.demanded and not now.calls
         counts = owed and self._table.segment(now.state) is Segment.CONTENT
@@ -277,12 +280,10 @@ class Matcher:
                 f"cannot take back {count} ids: {len(self._history)} were accepted"
             )
         for _ in range(count):
-            before = self._history.pop()
+            before, self.failure = self._history.pop()
             if before.grammar is not None and before.grammar is self._now.grammar:
                 before.grammar.rollback(1)
             self._now = before
-        if count:
-            self.failure = None
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count how many leading ids are legal; the state is unchanged."""

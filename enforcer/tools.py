@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from reprlib import repr as brief
-from typing import Any
+from typing import Any, TypeGuard
 
 from enforcer.errors import InvalidTools
 
@@ -189,7 +189,7 @@ def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> s
     return name
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
