@@ -144,7 +144,10 @@ class Enforcer:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
 
         """
-        toolset, text_format = spec.toolset, spec.response_format
+        toolset = spec.toolset
+        text_format = None
+        if spec.response_format is not None:
+            text_format = self._format(spec.response_format, spec.on_unsupported).matcher
         envelope = Envelope(
             self.table,
             toolset.allowed,
@@ -152,7 +155,7 @@ class Enforcer:
             most=self.options.max_calls if toolset.parallel else 1,
             first=spec.first_index,
             preamble=self.options.preamble_ids,
-            text_format=text_format and self._format(text_format, spec.on_unsupported).matcher,
+            text_format=text_format,
         )
 
         def arguments(name: str) -> ArgumentMatcher:

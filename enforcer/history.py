@@ -73,7 +73,7 @@ def _match(old: object, pending: list[tuple[object, str]]) -> tuple[object, str]
 
 
 def _assistant_calls(messages: object) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:
-    found = []
+    found: list[tuple[int, Sequence[Mapping[str, Any]]]] = []
     for at, message in enumerate(_messages(messages)):
         calls = message.get("tool_calls") if message.get("role") == "assistant" else None
         if not calls:
