@@ -82,6 +82,7 @@ class Table:
         }
         self._turn_begin = vocabulary.control(dialect.turn_begin)
         self._turn_end = vocabulary.control(dialect.turn_end)
+        _ = vocabulary.sorted_text  # computed here, so that no request waits for it
         self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, dialect, vocabulary))
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
