@@ -21,12 +21,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench.demo import measuring, sending, servers, table, workload
+from bench.demo.servers import ENFORCED, FREE, STRICT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "bench" / "models" / "tiny-kimi"
+SETTINGS = (FREE, STRICT, ENFORCED)
 WIDTH = 120  # what the table needs; a narrower terminal folds it, but nothing is left out
 
 
@@ -65,9 +67,9 @@ def _serve_all(
     replies = {}
     columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TextColumn("{task.fields[state]:9}"), TimeElapsedColumn()) as progress:
-        for number, setting in enumerate(servers.SETTINGS):
+        for number, setting in enumerate(SETTINGS):
             task = progress.add_task(setting.name, total=len(bodies), state="starting")
-            with servers.Server(model, setting.flags, logs / f"server-{number}.log") as server:
+            with servers.Server(model, setting, logs / f"server-{number}.log") as server:
                 server.wait_until_ready()
                 progress.update(task, state="answering")
                 replies[setting] = asyncio.run(
@@ -92,18 +94,20 @@ def _report(
     console.print(table.render({setting.name: row for setting, row in rows.items()}))
     for setting in rows:
         console.print(f"{setting.name + ':':14}{' '.join(setting.flags)}")
-    free, enforced = (
-        next(setting for setting in replies if setting.role is role)
-        for role in (servers.Role.FREE, servers.Role.ENFORCED)
+    markers = measuring.Markers.of_model(model)
+    strict, enforced = (
+        measuring.compare(bodies, replies[FREE], replies[other], markers)
+        for other in (STRICT, ENFORCED)
     )
-    same = measuring.compare(
-        bodies, replies[free], replies[enforced], measuring.Markers.of_model(model)
+    console.print(
+        f"identical: {enforced.identical} of {enforced.valid} valid turns "
+        f"({STRICT.name}: {strict.identical} of {strict.valid})"
     )
-    console.print(f"identical: {same.identical} of {same.valid} valid turns")
-    for body, reply, verdict in zip(bodies, replies[enforced], verdicts[enforced], strict=True):
-        for fault in verdict.faults:
-            print(f"{fault.value}: {reply} for {json.dumps(body)}", file=sys.stderr)
-    return 0 if rows[enforced].perfect else 1
+    for body, reply, verdict in zip(bodies, replies[ENFORCED], verdicts[ENFORCED], strict=True):
+        if not verdict.right:
+            faults = "; ".join(fault.value for fault in verdict.faults)
+            print(f"{faults}: {reply} for {json.dumps(body)}", file=sys.stderr)
+    return 0 if rows[ENFORCED].perfect else 1
 
 
 if __name__ == "__main__":

@@ -46,6 +46,11 @@ class Fault(Enum):
     ID = "an id that is not functions.NAME:IDX with the dialogue's next index"
     LEAK = "a marker in the content"
     CHOICE = "a tool_choice or parallel_tool_calls that was not obeyed"
+    EMPTY = "neither text nor calls"
+
+
+# An empty reply is no good to anyone, but a model may choose to say nothing.
+_FORGIVEN = frozenset({Fault.EMPTY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +59,19 @@ class Verdict:
 
     Attributes:
         finish: `stop`, `tool_calls`, or `others` as K2-Vendor-Verifier groups them.
-        has_calls: the reply has calls and was not cut off.
+        has_calls: the reply has calls and was not cut off. By the API's rule a call to a
+            function that `tool_choice` names finishes with `stop`; it counts all the same.
 
     """
 
     finish: str
     has_calls: bool
     faults: frozenset[Fault]
+
+    @property
+    def right(self) -> bool:
+        """Tell whether nothing is wrong with it."""
+        return self.faults <= _FORGIVEN
 
 
 def judge(body: Mapping[str, Any], reply: Reply) -> Verdict:
@@ -78,6 +89,8 @@ def judge(body: Mapping[str, Any], reply: Reply) -> Verdict:
     complete = reply.finish_reason != "length"
     if complete:
         faults |= _call_faults(body, reply.calls)
+        if not reply.content and not reply.calls:
+            faults.add(Fault.EMPTY)
     return Verdict(finish, has_calls=complete and bool(reply.calls), faults=frozenset(faults))
 
 
@@ -161,6 +174,7 @@ class Row:
     faults: Mapping[Fault, int]
     with_calls: int
     successful: int
+    right: int
 
     @property
     def accuracy(self) -> float:
@@ -169,8 +183,8 @@ class Row:
 
     @property
     def perfect(self) -> bool:
-        """Tell whether no request met any fault, and some were answered with calls."""
-        return self.with_calls > 0 and not any(self.faults.values())
+        """Tell whether nothing was wrong with any reply, and some had calls."""
+        return self.with_calls > 0 and self.right == self.requests
 
 
 def count(verdicts: Sequence[Verdict]) -> Row:
@@ -183,12 +197,13 @@ def count(verdicts: Sequence[Verdict]) -> Row:
         faults=Counter(fault for verdict in verdicts for fault in verdict.faults),
         with_calls=len(with_calls),
         successful=sum(not verdict.faults & bad_call for verdict in with_calls),
+        right=sum(verdict.right for verdict in verdicts),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Transparency:
-    """Of the turns that were right without the Enforcer, how many are the same with it."""
+    """Of the turns that were right without constraints, how many are the same with them."""
 
     valid: int
     identical: int
@@ -197,7 +212,7 @@ class Transparency:
 def compare(
     bodies: Sequence[Mapping[str, Any]],
     free: Sequence[Reply],
-    enforced: Sequence[Reply],
+    constrained: Sequence[Reply],
     markers: Markers,
 ) -> Transparency:
     """Compare greedy turns, id by id.
@@ -205,13 +220,13 @@ def compare(
     Args:
         bodies: the requests, all of temperature 0.
         free: the replies of a server that constrains nothing, in the order of `bodies`.
-        enforced: the Enforcer's replies, in the same order.
+        constrained: another server's replies, in the same order.
         markers: the markers' ids in the model's vocabulary.
 
     """
     valid = [
         (one, other)
-        for body, one, other in zip(bodies, free, enforced, strict=True)
-        if not judge(body, one).faults and markers.well_formed(one.token_ids, len(one.calls))
+        for body, one, other in zip(bodies, free, constrained, strict=True)
+        if judge(body, one).right and markers.well_formed(one.token_ids, len(one.calls))
     ]
     return Transparency(len(valid), sum(one.token_ids == other.token_ids for one, other in valid))

@@ -14,7 +14,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -29,33 +28,27 @@ _START_SECONDS = 300
 _STOP_SECONDS = 20
 
 
-class Role(Enum):
-    """What a way of serving is in the comparison."""
-
-    FREE = "free"  # nothing constrains the model
-    PEER = "peer"
-    ENFORCED = "enforced"
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One way to serve the model: what the table calls it, and the flags that make it."""
+    """One way to serve the model.
+
+    Attributes:
+        name: what the table calls it.
+        flags: for vLLM's command line.
+        plugins: the general plugins that vLLM may load; the rows to compare with are of
+            vLLM as it is, without the Enforcer's.
+
+    """
 
     name: str
-    role: Role
     flags: tuple[str, ...]
+    plugins: str = ""
 
 
 _CHOICE = "--enable-auto-tool-choice"
-SETTINGS = (
-    Setting("vLLM", Role.FREE, (_CHOICE, "--tool-call-parser", "kimi_k2")),
-    Setting(
-        "vLLM, strict",
-        Role.PEER,
-        (_CHOICE, "--tool-call-parser", "kimi_k2", "--tool-strict-level", "parameter"),
-    ),
-    Setting("Enforcer", Role.ENFORCED, (_CHOICE, "--tool-call-parser", "kimi_k2_enforced")),
-)
+FREE = Setting("vLLM", (_CHOICE, "--tool-call-parser", "kimi_k2"))
+STRICT = Setting("vLLM, strict", (*FREE.flags, "--tool-strict-level", "parameter"))
+ENFORCED = Setting("Enforcer", (_CHOICE, "--tool-call-parser", "kimi_k2_enforced"), "enforcer")
 
 
 class ServerFailedError(Exception):
@@ -65,8 +58,9 @@ class ServerFailedError(Exception):
 class Server:
     """A vLLM server; leaving the `with` block ends it and every process that it started."""
 
-    def __init__(self, model: Path, flags: tuple[str, ...], log: Path) -> None:
+    def __init__(self, model: Path, setting: Setting, log: Path) -> None:
         self._log = log
+        self._plugins = setting.plugins
         self._port = _free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._command = [
@@ -75,7 +69,7 @@ class Server:
             *("--host", "127.0.0.1", "--port", str(self._port)),
             *("--dtype", "float32", "--max-model-len", "4096", "--max-num-seqs", "16"),
             *("--enforce-eager", "--disable-uvicorn-access-log"),
-            *flags,
+            *setting.flags,
         ]
 
     def __enter__(self) -> Self:
@@ -87,7 +81,7 @@ class Server:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, **_environment()},
+                env={**os.environ, **_environment(), "VLLM_PLUGINS": self._plugins},
                 start_new_session=True,
             )
         return self

@@ -30,8 +30,8 @@ COLUMNS = (
     "schema\naccuracy",
     "wrong\nids",
     "leaked\nmarkers",
-    "ignored\nchoice",
-    "HTTP\nerrors",
+    "empty\nreplies",
+    "other\nerrors",
 )
 
 
@@ -53,10 +53,11 @@ def cells(row: Row) -> tuple[str, ...]:
         *(row.faults.get(fault, 0) for fault in (Fault.UNDECLARED, Fault.SCHEMA)),
         row.successful,
     )
-    rest = (Fault.ID, Fault.LEAK, Fault.CHOICE, Fault.HTTP)
+    rest = (Fault.ID, Fault.LEAK, Fault.EMPTY)
     return (
         *map(str, counts),
         # Rounded down, so that only a run without a bad call shows 100 %.
         f"{int(row.accuracy * 10_000) / 100:.2f} %",
         *(str(row.faults.get(fault, 0)) for fault in rest),
+        str(sum(row.faults.get(fault, 0) for fault in (Fault.CHOICE, Fault.HTTP))),
     )

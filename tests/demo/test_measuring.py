@@ -38,6 +38,7 @@ def called(*calls, finish="tool_calls", content=""):
     return Reply(200, finish_reason=finish, content=content, calls=made)
 
 
+SAID = Reply(200, finish_reason="stop", content="Hello.")
 GOOD = ("functions.weather:0", "weather", {"city": "Oslo"})
 
 
@@ -47,7 +48,7 @@ def test_a_valid_call_has_no_fault():
 
 
 def test_text_has_no_fault():
-    verdict = judge(body("weather"), Reply(200, finish_reason="stop", content="Hello."))
+    verdict = judge(body("weather"), SAID)
     assert (verdict.finish, verdict.has_calls, verdict.faults) == ("stop", False, frozenset())
 
 
@@ -73,7 +74,8 @@ def test_text_has_no_fault():
         (body("weather"), called(GOOD, GOOD), Fault.ID),
         (body("weather", messages=EARLIER), called(GOOD), Fault.ID),
         (body("weather"), Reply(200, finish_reason="stop", content="<|im_end|>"), Fault.LEAK),
-        (body("weather", tool_choice="required"), Reply(200, finish_reason="stop"), Fault.CHOICE),
+        (body("weather", tool_choice="required"), SAID, Fault.CHOICE),
+        (body("weather"), Reply(200, finish_reason="stop"), Fault.EMPTY),
         (
             body(
                 "weather",
@@ -131,7 +133,9 @@ def test_counts_add_up(drawn):
     row = measuring.count(verdicts)
     assert row.requests == sum(row.finish.values()) == len(verdicts)
     assert 0 <= row.successful <= row.with_calls <= row.requests
-    assert row.perfect == (row.with_calls > 0 and not any(v.faults for v in verdicts))
+    wrong = [v for v in verdicts if v.faults - {Fault.EMPTY}]
+    assert row.right == len(verdicts) - len(wrong)
+    assert row.perfect == (row.with_calls > 0 and not wrong)
     bad = sum(bool(v.faults & {Fault.UNDECLARED, Fault.SCHEMA}) for v in verdicts if v.has_calls)
     assert row.successful == row.with_calls - bad
     assert not row.perfect or row.accuracy == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.demo.servers import SETTINGS, Role, Server, ServerFailedError
+from bench.demo.servers import ENFORCED, FREE, STRICT, Server, ServerFailedError
 
 # A stand-in for vLLM: it starts a child, as vLLM starts its engine, and neither ends by itself.
 STUBBORN = """
@@ -19,7 +19,7 @@ time.sleep(600)
 
 
 def stand_in(tmp_path, *command):
-    server = Server(Path("model"), (), tmp_path / "server.log")
+    server = Server(Path("model"), FREE, tmp_path / "server.log")
     server._command = [sys.executable, *command]
     return server
 
@@ -59,10 +59,9 @@ def test_a_failed_start_names_the_log_and_quotes_its_end(tmp_path):
 
 
 def test_servers_have_ports_of_their_own(tmp_path):
-    urls = {Server(Path("model"), (), tmp_path / "log").url for _ in range(8)}
+    urls = {Server(Path("model"), FREE, tmp_path / "log").url for _ in range(8)}
     assert len(urls) > 1
 
 
-def test_one_setting_is_free_and_one_enforced():
-    roles = [setting.role for setting in SETTINGS]
-    assert roles == [Role.FREE, Role.PEER, Role.ENFORCED]
+def test_only_the_enforcer_has_a_plugin():
+    assert (FREE.plugins, STRICT.plugins, ENFORCED.plugins) == ("", "", "enforcer")

@@ -11,9 +11,10 @@ from bench.demo.measuring import Fault, Row
 ROW = Row(
     requests=12,
     finish={"stop": 3, "tool_calls": 8, "others": 1},
-    faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.HTTP: 1, Fault.LEAK: 4},
+    faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.HTTP: 1, Fault.CHOICE: 2, Fault.LEAK: 4},
     with_calls=8,
     successful=5,
+    right=4,
 )
 
 
@@ -30,13 +31,13 @@ def test_cells_stand_under_their_columns():
         "schema\naccuracy": "62.50 %",
         "wrong\nids": "0",
         "leaked\nmarkers": "4",
-        "ignored\nchoice": "0",
-        "HTTP\nerrors": "1",
+        "empty\nreplies": "0",
+        "other\nerrors": "3",
     }
 
 
 def test_accuracy_is_rounded_down():
-    row = Row(requests=30_000, finish={}, faults={}, with_calls=30_000, successful=29_999)
+    row = Row(requests=30_000, finish={}, faults={}, with_calls=30_000, successful=29_999, right=0)
     assert "99.99 %" in table.cells(row)
 
 
