@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from reprlib import repr as brief
 from typing import Any
 
 from enforcer.errors import InvalidTools
@@ -78,7 +79,7 @@ def parse(value: object) -> ResponseFormat | None:
             raise InvalidTools(f"{_PATH}.choice", "it must be a list of strings, not empty")
         return ResponseFormat(Kind.CHOICE, _dump(choices, f"{_PATH}.choice"))
     known = "text, json_object, json_schema, regex, choice, grammar"
-    raise InvalidTools(f"{_PATH}.type", f"{repr(kind)[:80]} is not one of {known}")
+    raise InvalidTools(f"{_PATH}.type", f"{brief(kind)} is not one of {known}")
 
 
 def _is_strings(value: object) -> bool:
