@@ -229,7 +229,10 @@ class _Compiler:
         for kind, verdict in zip(kinds, verdicts, strict=True):
             if decide(verdict):
                 allowed |= kind
-        at_end = EPSILON if after.nullable and decide(verdicts[outside]) else NOTHING
+        ends = verdicts[outside]
+        if context == _START:
+            ends = [ends[0], False]  # Python before 3.14 finds no `\B` in an empty string
+        at_end = EPSILON if after.nullable and decide(ends) else NOTHING
         return either(at_end, starting(after, allowed))
 
 

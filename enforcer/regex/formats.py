@@ -155,6 +155,8 @@ _PATTERNS = {
     "relative-json-pointer": f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})",
 }
 
+FORMATS = frozenset(_PATTERNS)
+
 
 @lru_cache(maxsize=64)
 def format_regex(name: str) -> Regex | None:

@@ -1,0 +1,101 @@
+import re
+
+import pytest
+from hypothesis import assume, example, given
+from strategies import SHARP, asserting_patterns, plain_patterns, texts
+
+from enforcer.regex import ANY, NOTHING, both, fullmatch, is_empty, literal, not_matching, parse
+
+_AGREED = "abAB01_- .,"  # no reading of any construct differs on these
+
+
+@given(plain_patterns, texts())
+def test_plain_patterns_match_as_in_python(pattern, text):
+    assert fullmatch(parse(pattern), text) == (re.search(pattern, text) is not None)
+
+
+@given(asserting_patterns, texts(_AGREED))
+@example("(?<=a)b$", "ab")
+def test_assertions_match_as_in_python(pattern, text):
+    assume(text or r"\B" not in pattern)  # Python finds none in an empty string before 3.14
+    found = re.search(pattern, text) is not None
+    assert fullmatch(parse(pattern), text) == found
+    assert fullmatch(not_matching(pattern), text) != found
+
+
+@given(asserting_patterns, texts(SHARP))
+def test_where_readings_differ_both_have_to_agree(pattern, text):
+    found = re.search(pattern, text) is not None
+    if fullmatch(parse(pattern), text):
+        assert found
+    if fullmatch(not_matching(pattern), text):
+        assert not found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "members", "others"),
+    [
+        ("foo", ["foo", "a foo b"], ["fo", ""]),
+        ("^a|b$", ["ax", "xb", "a", "b"], ["xa", "bx"]),
+        ("(^|,)x(,|$)", ["x", "a,x", "x,a", "a,x,b"], ["ax", "xa"]),
+        ("^$", [""], ["a", "\n"]),
+        ("^(?!foo)", ["bar", "", "xfoo"], ["foo", "foobar"]),
+        ("^(?!.*foo).*$", ["bar", "fo"], ["a foo", "a\nb"]),
+        ("^(?!tag|category)$", [""], ["tag", "x"]),
+        ("^(?!.*foo)", ["bar", "a\nfoo"], ["a foo", "foo"]),
+        ("^(?=.*[a-z])(?=.*[0-9]).{4,6}$", ["abc1", "1234z"], ["abcd", "1234", "a1"]),
+        (r"^(?!-)[a-z-]{1,9}(?<!-)$", ["a", "a-b"], ["-a", "a-", ""]),
+        (r"\bfoo\b", ["foo", "a foo,"], ["afoo", "foo1"]),
+        (r"\Bfoo", ["xfoo"], ["foo", "-foo"]),
+        (r"^\Aa\Z$", ["a"], ["a\n"]),
+        ("(?:^a)?b$", ["ab", "b", "xb"], ["ba"]),
+        ("(?=a)(?=ab)a(?!c)", ["ab", "xab"], ["ac", "a"]),
+        ("^(?:(?!ab)[ab]){2}$", ["bb", "ba", "aa"], ["ab", "b"]),
+        ("(?:(?=a)|b)c", ["bc"], ["ac", "c"]),
+    ],
+)
+def test_typical_assertions(pattern, members, others):
+    for text in members:
+        assert fullmatch(parse(pattern), text)
+    for text in others:
+        assert not fullmatch(parse(pattern), text)
+
+
+@pytest.mark.parametrize("pattern", ["a^b", "a$b", "(?!)", r"a\bb", "(?=a)b", r"^[^\s\S]$"])
+def test_branches_that_cannot_match_are_nothing(pattern):
+    assert is_empty(parse(pattern))
+
+
+@pytest.mark.parametrize("pattern", ["", "(?=)", "(?!a)|a", "^", "$", "(?:)*", ".*"])
+def test_patterns_that_match_everything(pattern):
+    assert all(fullmatch(parse(pattern), text) for text in ("", "a", "ab\n", "é"))
+
+
+def test_usual_anchoring_costs_nothing():
+    assert parse("^foo$") == literal("foo")
+    assert parse("^[a-z]*$") == parse("^(?:[a-z]*)$")
+    assert parse("") == ANY
+    assert parse("a^") == NOTHING
+    assert not parse(r"^\bfoo\b$").boolean
+    assert not parse(r"(?:^|/)x(?:/|$)").boolean
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"^\d$", "٣"), (r"^\w$", "é"), (r"^\s$", "\ufeff"), (r"^\s$", "\x1c"), (r"^\D$", "٣"),
+        (r"^\W$", "é"), (r"^\S$", "\ufeff"), (r"^.$", "\u2028"), (r"^a$", "a\n"),
+        (r"\ba", "éa"), (r"\Ba", "éa"), (r"\B", ""), (r"^(?!\d)", "٣"), (r"^[^\d]$", "٣"),
+        ("(?m)^b", "a\rb"),
+    ],
+)  # fmt: skip
+def test_texts_on_which_readings_differ_are_in_neither_language(pattern, text):
+    assert not fullmatch(parse(pattern), text)
+    assert not fullmatch(not_matching(pattern), text)
+
+
+@given(asserting_patterns)
+def test_a_pattern_and_its_negation_are_disjoint(pattern):
+    language = both(parse(pattern), not_matching(pattern))
+    for text in ("", "a", "ab", "é", "٣", "a\n", "\u2028", "_ -"):
+        assert not fullmatch(language, text)
