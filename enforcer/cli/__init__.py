@@ -10,7 +10,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from enforcer.cli import check, doctor, verify
+from enforcer.cli.check import add_parser as add_check
+from enforcer.cli.doctor import add_parser as add_doctor
+from enforcer.cli.verify import add_parser as add_verify
 from enforcer.errors import EnforcerError
 
 if TYPE_CHECKING:
@@ -32,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "nothing off schema.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (check, verify, doctor):
-        command.add_parser(commands)
+    for add in (add_check, add_verify, add_doctor):
+        add(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.run(options)

@@ -18,8 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
 from enforcer.cli import declarations
-from enforcer.errors import ConfigurationError, InvalidTools, Problem, SchemaError
-from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.errors import (
+    ConfigurationError,
+    InvalidTools,
+    Problem,
+    SchemaError,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
 from enforcer.schema import OnUnsupported, Root, compile_schema
 from enforcer.tools import read_name
 from enforcer.vocabulary import Vocabulary

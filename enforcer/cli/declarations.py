@@ -20,17 +20,16 @@ if TYPE_CHECKING:
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
 # Any of these makes an object a schema; an object without them would be one by the letter of
 # the standard, and fit everything.
-_KEYWORDS = frozenset(
-    """
-    $anchor $comment $defs $dynamicRef $id $recursiveRef $ref $schema additionalItems
-    additionalProperties allOf anyOf const contains default definitions dependencies
-    dependentRequired dependentSchemas deprecated description else enum examples
-    exclusiveMaximum exclusiveMinimum format id if items maxItems maxLength maxProperties
-    maximum minItems minLength minProperties minimum multipleOf not oneOf pattern
-    patternProperties prefixItems properties propertyNames readOnly required then title type
-    unevaluatedItems unevaluatedProperties uniqueItems writeOnly
-    """.split()
-)
+_WORDS = """
+$anchor $comment $defs $dynamicRef $id $recursiveRef $ref $schema additionalItems
+additionalProperties allOf anyOf const contains default definitions dependencies
+dependentRequired dependentSchemas deprecated description else enum examples
+exclusiveMaximum exclusiveMinimum format id if items maxItems maxLength maxProperties
+maximum minItems minLength minProperties minimum multipleOf not oneOf pattern
+patternProperties prefixItems properties propertyNames readOnly required then title type
+unevaluatedItems unevaluatedProperties uniqueItems writeOnly
+"""
+_KEYWORDS = frozenset(_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)

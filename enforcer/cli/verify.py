@@ -114,7 +114,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
-def _positive(kind: type[int] | type[float]) -> Callable[[str], float]:
+def _positive(kind: type[int | float]) -> Callable[[str], float]:
     def read(text: str) -> float:
         value = kind(text)
         if not 0 < value < float("inf"):
@@ -145,8 +145,7 @@ def run(options: argparse.Namespace) -> int:
         from enforcer.verify import client
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"`enforcer verify` needs the package {error.name!r}: "
-            "pip install 'kimi-enforcer[cli]'"
+            f"`enforcer verify` needs the package {error.name!r}: pip install 'kimi-enforcer[cli]'"
         ) from error
     if not (options.schemas or options.requests):
         raise ConfigurationError("nothing to send: give --schemas, --requests or both")
@@ -210,9 +209,7 @@ def _measure(
     ]
 
 
-def _body(
-    case: Case, model: str, stream: Stream, options: argparse.Namespace
-) -> Mapping[str, Any]:
+def _body(case: Case, model: str, stream: Stream, options: argparse.Namespace) -> Mapping[str, Any]:
     body = {**case.body, "model": model, **options.extra_body}
     if stream is not Stream.RECORDED:
         body["stream"] = stream is Stream.YES
@@ -242,9 +239,7 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
     return 1 if _violations(every, options) else 0
 
 
-def _similarity(
-    results: Mapping[str, Sequence[Result]], path: Path
-) -> measure.Similarity:
+def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.Similarity:
     """Compare each run of the recorded requests with the reference."""
     pairs: list[tuple[str | None, str | None]] = []
     for name, run in results.items():

@@ -17,6 +17,7 @@ from enforcer import dialect, engines
 from enforcer.doctor import Check, bad, note, ok
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
+from enforcer.vllm import settings as server_settings
 from enforcer.vllm.names import TESTED_VERSIONS
 from enforcer.vocabulary import Vocabulary
 
@@ -98,7 +99,7 @@ def engine(name: str, *, default: bool) -> Check:
 def _parts(version: str) -> tuple[int, ...]:
     """Give the numbers of a release; a pre-release or local suffix does not count."""
     numbers = []
-    for part in version.split("+")[0].split("."):
+    for part in version.partition("+")[0].split("."):
         digits = "".join(c for c in part if c.isdecimal()) if part[:1].isdecimal() else ""
         if not digits:
             break
@@ -108,17 +109,16 @@ def _parts(version: str) -> tuple[int, ...]:
 
 def settings(environment: Mapping[str, str]) -> Check:
     """Check the operator's settings in the environment."""
-    name = environment.get("ENFORCER_DIALECT", "kimi_k2")
-    chosen = environment.get("ENFORCER_ENGINE", engines.ENGINES[0])
     try:
-        dialect.load(name)
+        found = server_settings.read(environment)
+        dialect.load(found.dialect)
     except EnforcerError as error:
-        return bad("settings", str(error), "mend or unset ENFORCER_DIALECT")
-    if chosen not in engines.ENGINES:
+        return bad("settings", str(error), "mend or unset the variable; docs/vllm.md lists them")
+    if found.engine not in engines.ENGINES:
         known = ", ".join(engines.ENGINES)
         mend = f"set ENFORCER_ENGINE to one of {known}, or unset it"
-        return bad("settings", f"unknown engine {chosen!r}", mend)
-    return ok("settings", f"dialect {name}, engine {chosen}")
+        return bad("settings", f"unknown engine {found.engine!r}", mend)
+    return ok("settings", f"dialect {found.dialect}, engine {found.engine}")
 
 
 def entry_point() -> Check:

@@ -90,6 +90,11 @@ class Verdict:
         return frozenset(finding.fault for finding in self.findings)
 
 
+def is_refusal(reply: Reply) -> bool:
+    """Tell whether the server refused the request as one that the client must mend."""
+    return reply.status in _REFUSED
+
+
 def judge(body: Mapping[str, Any], reply: Reply, ids: IdRule = IdRule.KIMI) -> Verdict:
     """Judge one reply to a chat request.
 
@@ -98,7 +103,7 @@ def judge(body: Mapping[str, Any], reply: Reply, ids: IdRule = IdRule.KIMI) -> V
     arguments are a whole JSON value.
     """
     if not reply.answered:
-        fault = Fault.REFUSED if reply.status in _REFUSED else Fault.FAILED
+        fault = Fault.REFUSED if is_refusal(reply) else Fault.FAILED
         status = f"HTTP {reply.status}: " if reply.status not in (0, 200) else ""
         finding = Finding(fault, (status + reply.error)[:_QUOTED])
         return Verdict("others", complete=False, has_calls=False, findings=(finding,))
@@ -136,9 +141,7 @@ def _findings(body: Mapping[str, Any], reply: Reply, ids: IdRule) -> Iterable[Fi
     yield from _wrong_ids(body, calls, ids)
 
 
-def _wrong_ids(
-    body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule
-) -> Iterable[Finding]:
+def _wrong_ids(body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule) -> Iterable[Finding]:
     earlier = sum(len(message.get("tool_calls") or ()) for message in body["messages"])
     seen: set[str] = set()
     for index, call in enumerate(calls, earlier):
@@ -208,14 +211,12 @@ def _mismatch(arguments: str, schema: Any) -> str:
         value = json.loads(arguments)
     except (ValueError, RecursionError) as error:
         return f"the arguments are not JSON: {error}"
-    validator = jsonschema.validators.validator_for(
-        schema, default=jsonschema.Draft202012Validator
-    )
+    validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
-        error = best_match(validator(schema).iter_errors(value))
+        worst = best_match(validator(schema).iter_errors(value))
     except (Unresolvable, re.error, TypeError, ValueError, RecursionError) as problem:
         return f"the schema cannot be evaluated: {problem!r}"
-    return "" if error is None else f"{error.message} (at `{error.json_path}`)"
+    return "" if worst is None else f"{worst.message} (at `{worst.json_path}`)"
 
 
 @dataclass(frozen=True, slots=True)

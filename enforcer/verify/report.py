@@ -124,8 +124,7 @@ def _result(result: Result) -> dict[str, Any]:
         "status": reply.status,
         "finish_reason": reply.finish_reason,
         "calls": [
-            {"id": call.id, "name": call.name, "arguments": call.arguments}
-            for call in reply.calls
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.calls
         ],
         "findings": [
             {"fault": finding.fault.name.lower(), "message": finding.message}

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOOL_NAME = "submit"
 _PROMPT = "Call the tool `submit` once, with any arguments that its schema allows."
@@ -123,7 +125,7 @@ def _moved(node: Any, *, root: bool = False) -> Any:
         return node
     if not root and isinstance(node.get("$id"), str):
         return node  # a document of its own: its references are to itself
-    copy = {}
+    copy: dict[str, Any] = {}
     for key, value in node.items():
         if key in ("$ref", "$dynamicRef", "$recursiveRef") and isinstance(value, str):
             local = value == "#" or value.startswith("#/")

@@ -1,0 +1,122 @@
+"""Checks of a model's folder: its tokenizer, its size, its chat template.
+
+Owns: reading the folder with `transformers`, and what is checked. Must not know: what a
+template must do (that is `template`), servers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from enforcer import dialect as dialects
+from enforcer.doctor import Check, bad, note, ok, template
+from enforcer.envelope import Table
+from enforcer.errors import EnforcerError
+from enforcer.vllm import settings
+from enforcer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from enforcer.dialect import Dialect
+
+
+def checks(
+    folder: Path, *, template: Path | None = None, trust_remote_code: bool = False
+) -> Iterator[Check]:
+    """Check a model's folder.
+
+    Args:
+        folder: as vLLM's `--model` takes it.
+        template: a file that the server is given as `--chat-template`; None for the
+            folder's own.
+        trust_remote_code: run tokenizer code that lies in the folder.
+
+    """
+    if not folder.is_dir():
+        yield bad("model", f"{folder} is no folder", "name the folder that has config.json")
+        return
+    try:
+        dialect = dialects.load(settings.read(os.environ).dialect)
+    except EnforcerError:
+        return  # the installation's checks have said so
+    try:
+        from transformers import AutoTokenizer
+    except ModuleNotFoundError:
+        mend = "pip install 'kimi-enforcer[transformers]' to check models"
+        yield note("tokenizer", "transformers is not installed", mend)
+        return
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            str(folder), trust_remote_code=trust_remote_code, local_files_only=True
+        )
+    except Exception as error:  # noqa: BLE001 - whatever a tokenizer's own code raises
+        mend = "complete the folder; a tokenizer that is code needs --trust-remote-code"
+        yield bad("tokenizer", f"it cannot be loaded: {error!r}", mend)
+        return
+    yield from tokenizer_checks(tokenizer, folder, dialect)
+    yield from template_checks(tokenizer, template, dialect)
+
+
+def tokenizer_checks(tokenizer: Any, folder: Path, dialect: Dialect) -> Iterator[Check]:
+    """Check that the tokenizer can be read exactly, and has the dialect's control tokens."""
+    try:
+        vocabulary = Vocabulary.from_transformers(tokenizer)
+    except EnforcerError as error:
+        yield bad("tokenizer", str(error), "serve the model with its own tokenizer")
+        return
+    yield ok("tokenizer", f"{vocabulary.size} ids, of which {len(vocabulary.controls)} control")
+    try:
+        Table(dialect, vocabulary)
+        for name in (dialect.turn_begin, dialect.turn_end):
+            vocabulary.control(name)
+    except EnforcerError as error:
+        mend = "every marker must be one added token; set ENFORCER_DIALECT for another format"
+        yield bad("control tokens", str(error), mend)
+    else:
+        yield ok("control tokens", f"all that {dialect.name} needs are added tokens")
+    yield _size(folder, vocabulary)
+
+
+def _size(folder: Path, vocabulary: Vocabulary) -> Check:
+    title = "size of the model"
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        size = config.get("text_config", config).get("vocab_size")
+    except (OSError, ValueError, AttributeError) as error:
+        return bad(title, f"config.json cannot be read: {error}", "complete the folder")
+    if not isinstance(size, int):
+        return note(title, "config.json has no vocab_size")
+    if size < vocabulary.size:
+        return bad(
+            title,
+            f"the model has {size} ids, its tokenizer {vocabulary.size}",
+            "the tokenizer is of another model: take the one that belongs to the weights",
+        )
+    return ok(title, f"{size} ids")
+
+
+def template_checks(tokenizer: Any, file: Path | None, dialect: Dialect) -> Iterator[Check]:
+    """Check the chat template: the file's, or the tokenizer's own."""
+    try:
+        source = file.read_text(encoding="utf-8") if file else tokenizer.get_chat_template()
+    except (OSError, ValueError) as error:
+        mend = "serve with --chat-template FILE, the template of the model"
+        yield bad("chat template", f"there is none: {error}", mend)
+        return
+
+    def render(messages: list[dict[str, Any]], *, tools: list[Any] | None, generate: bool) -> str:
+        return str(
+            tokenizer.apply_chat_template(
+                messages,
+                tools=tools,
+                chat_template=source,
+                add_generation_prompt=generate,
+                tokenize=False,
+            )
+        )
+
+    yield from template.checks(render, dialect)

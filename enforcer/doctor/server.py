@@ -1,0 +1,153 @@
+"""Checks of a running server, by requests that only an enforced one answers rightly.
+
+Owns: the probes. Must not know: HTTP (that is `verify.client`), how replies are judged
+(that is `verify.measure`), or whether the server is vLLM.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from enforcer.doctor import Check, Status, bad, note, ok
+from enforcer.errors import ConfigurationError, UnsatisfiableSchema
+from enforcer.verify import client, measure
+from enforcer.verify.client import Endpoint
+from enforcer.vllm.names import PARSER_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from enforcer.verify.replies import Reply
+
+_START = f"start it with --enable-auto-tool-choice --tool-call-parser {PARSER_NAME}"
+_TIMEOUT = 120.0
+_WANTED = "violet"
+
+
+def checks(url: str, *, key: str | None = None, model: str | None = None) -> Iterator[Check]:
+    """Probe a server.
+
+    Args:
+        url: base of its OpenAI-compatible routes.
+        key: API key.
+        model: name of the model; None for the first that is served.
+
+    Raises:
+        ConfigurationError: `url` is not one.
+
+    """
+    endpoint = Endpoint.at(url, key=key, timeout=_TIMEOUT)
+    try:
+        served = asyncio.run(client.models(endpoint))
+    except ConfigurationError as error:
+        yield bad("server", str(error), "start it, or mend --url or --key")
+        return
+    model = model or next(iter(served), None)
+    if model is None:
+        yield bad("server", f"{endpoint.url} lists no model", "name it with --served-model")
+        return
+    if served and model not in served:
+        mend = f"it serves {', '.join(served)}: name one of them with --served-model"
+        yield bad("server", f"{endpoint.url} does not serve {model!r}", mend)
+        return
+    yield ok("server", f"{endpoint.url} serves {model}")
+    refusal = refuses(_ask(endpoint, impossible(model)))
+    yield refusal
+    if refusal.status is Status.BAD:
+        return  # an unenforced server may well answer the others rightly by chance
+    for streamed in (False, True):
+        body = {**required(model), "stream": streamed}
+        yield calls(body, _ask(endpoint, body))
+    body = without_tools(model)
+    yield keeps_quiet(body, _ask(endpoint, body))
+
+
+def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> Reply:
+    return asyncio.run(client.send_all(endpoint, [body]))[0]
+
+
+def _body(model: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"model": model, "messages": [{"role": "user", "content": text}], **more}
+
+
+def _tool(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+def impossible(model: str) -> dict[str, Any]:
+    """Make a request whose tool nothing can call: no string has two characters and one."""
+    tool = _tool("impossible", {"text": {"type": "string", "minLength": 2, "maxLength": 1}})
+    return _body(model, "Say hello.", tools=[tool], tool_choice="auto", max_tokens=1)
+
+
+def required(model: str) -> dict[str, Any]:
+    """Make a request that must be answered with one call, to one of few argument objects."""
+    tool = _tool("pick_colour", {"colour": {"enum": [_WANTED]}, "sure": {"type": "boolean"}})
+    return _body(
+        model,
+        "Pick a colour.",
+        tools=[tool],
+        tool_choice="required",
+        parallel_tool_calls=False,
+        max_tokens=1024,
+    )
+
+
+def without_tools(model: str) -> dict[str, Any]:
+    """Make the request that tempts to an undeclared call: a history of calls, and no tools."""
+    arguments = '{"prompt": "a cat"}'
+    messages = [{"role": "user", "content": "Draw a cat."}]
+    for number in range(2):
+        call_id = f"functions.img_gen:{number}"
+        function = {"name": "img_gen", "arguments": arguments}
+        call = {"id": call_id, "type": "function", "function": function}
+        messages += [
+            {"role": "assistant", "content": "", "tool_calls": [call]},  # type: ignore[dict-item]
+            {"role": "tool", "tool_call_id": call_id, "content": "done"},
+            {"role": "user", "content": "Draw another cat."},
+        ]
+    return {"model": model, "messages": messages, "max_tokens": 64}
+
+
+def refuses(reply: Reply) -> Check:
+    """Judge the answer to `impossible`: our front end refuses it, no other one does."""
+    title = "refuses what cannot be enforced"
+    if measure.is_refusal(reply) and UnsatisfiableSchema.__name__ in reply.error:
+        return ok(title, f"HTTP {reply.status} with path and keyword")
+    if reply.answered:
+        return bad(title, "a tool that nothing can call was accepted: calls are not enforced",
+                   f"{_START}, and run `enforcer doctor` in its environment")  # fmt: skip
+    found = f"HTTP {reply.status}: {reply.error[:300]}"
+    if measure.is_refusal(reply):
+        return bad(title, f"another refusal than ours: {found}", _START)
+    return bad(title, f"no refusal: {found}", "read the server's log")
+
+
+def calls(body: Mapping[str, Any], reply: Reply) -> Check:
+    """Judge the answer to `required`: it shows that the engine process enforces as well."""
+    title = f"makes a demanded call, {'streamed' if body.get('stream') else 'whole'}"
+    verdict = measure.judge(body, reply)
+    if verdict.findings:
+        found = "; ".join(finding.message for finding in verdict.findings)
+        mend = "the engine process may run without the plugin: read its log for `enforcer`"
+        return bad(title, found, mend)
+    if not verdict.complete:
+        mend = "a model that thinks longer shows it with `enforcer verify --max-tokens`"
+        return note(title, f"cut off after {body['max_tokens']} tokens, before the call", mend)
+    return ok(title, f"{reply.calls[0].name} {reply.calls[0].arguments}")
+
+
+def keeps_quiet(body: Mapping[str, Any], reply: Reply) -> Check:
+    """Judge the answer to `without_tools`."""
+    title = "calls nothing where no tool is declared"
+    findings = measure.judge(body, reply).findings
+    if findings:
+        return bad(title, "; ".join(finding.message for finding in findings), _START)
+    return ok(title, "text alone, after a history of calls")
