@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -193,7 +195,7 @@ def test_any_chunking_brings_the_same(ids, cuts):
     expected = merge(whole.feed(ids))
     parser, events = Parser(TABLE), []
     edges = sorted({0, len(ids), *(cut for cut in cuts if cut < len(ids))})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         events += parser.feed(ids[start:end])
     assert merge(events) == expected
     assert parser.turn() == whole.turn()
