@@ -2,7 +2,7 @@ import re
 
 import pytest
 from hypothesis import assume, example, given
-from strategies import SHARP, asserting_patterns, plain_patterns, texts
+from languages import SHARP, asserting_patterns, plain_patterns, texts
 
 from enforcer.regex import ANY, NOTHING, both, fullmatch, is_empty, literal, not_matching, parse
 

@@ -1,6 +1,6 @@
 import pytest
 from hypothesis import given
-from strategies import PLAIN, languages, texts
+from languages import PLAIN, languages, texts
 
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.regex.build import EPSILON, concat, repeat

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 from hypothesis import assume, given
-from strategies import languages
+from languages import languages
 
 from enforcer.regex import (
     ANY,

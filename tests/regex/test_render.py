@@ -2,10 +2,10 @@ import json
 from functools import lru_cache
 
 import pytest
-from engine import Terminal, spellings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import SHARP, asserting_patterns, languages, texts
+from languages import SHARP, asserting_patterns, languages, texts
+from terminals import Terminal, spellings
 
 from enforcer.regex import (
     ANY,

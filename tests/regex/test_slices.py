@@ -1,5 +1,5 @@
 from hypothesis import given
-from strategies import languages, texts
+from languages import languages, texts
 
 from enforcer.regex import fullmatch
 from enforcer.regex.charset import CharSet

@@ -8,8 +8,8 @@ import warnings
 from collections import Counter
 
 import pytest
-from engine import Terminal, spellings
 from shared_data import shared
+from terminals import Terminal, spellings
 
 from enforcer.regex import (
     NOTHING,
