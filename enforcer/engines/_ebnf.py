@@ -1,0 +1,153 @@
+"""Rules in xgrammar's notation.
+
+Owns: xgrammar's EBNF, and writing regular languages in it: plainly, or, where they are
+made of intersections and complements, as one rule for each state of their automaton.
+Must not know: JSON values, matchers, vocabularies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from enforcer.engines import _rules as rules
+from enforcer.engines._automaton import automaton
+from enforcer.engines._spelling import of_chars, spellings
+from enforcer.regex.build import chars
+from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.regex import Regex
+    from enforcer.regex.charset import CharSet
+
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _,:{}.+")
+_FOUR_DIGITS = 0xFFFF
+
+
+def to_ebnf(grammar: rules.Rules, states: int) -> str:
+    """Write a grammar; its start rule is `root`.
+
+    Args:
+        grammar: the rules.
+        states: greatest number of states of one language that has intersections or
+            complements.
+
+    Raises:
+        RegexBudget: a language with more states.
+
+    """
+    writer = _Writer(states)
+    writer.line("root", writer.expression(grammar.start))
+    for name, body in grammar.bodies.items():
+        writer.line(name, writer.expression(body))
+    return "\n".join(writer.lines) + "\n"
+
+
+class _Writer:
+    def __init__(self, states: int) -> None:
+        self.lines: list[str] = []
+        self._states = states
+        self._texts: dict[rules.Text, str] = {}
+        self._machines: dict[tuple[Regex, bool], str] = {}
+
+    def line(self, name: str, body: str) -> None:
+        self.lines.append(f"{name} ::= {body}")
+
+    def expression(self, node: rules.Expression) -> str:
+        if isinstance(node, rules.Name):
+            return node.rule
+        if isinstance(node, rules.Text):
+            return self._text(node)
+        if isinstance(node, rules.Sequence):
+            return _group(" ".join(map(self.expression, node.parts)) or '""')
+        if isinstance(node, rules.Choice):
+            return _group(" | ".join(map(self.expression, node.parts)))
+        return _counted(self.expression(node.part), node.minimum, node.maximum)
+
+    def _text(self, node: rules.Text) -> str:
+        """Give a language a rule of its own, so that equal ones are compiled once."""
+        name = self._texts.get(node)
+        if name is None:
+            name = self._texts[node] = f"t{len(self._texts)}"
+            if node.quoted:
+                self.line(name, f'"\\"" {self._regex(node.regex, quoted=True)} "\\""')
+            else:
+                self.line(name, self._regex(node.regex, quoted=False))
+        return name
+
+    def _regex(self, regex: Regex, *, quoted: bool) -> str:
+        if not regex.boolean:
+            return _plain(spellings(regex) if quoted else regex)
+        write: Callable[[Regex], str] = lambda part: self._regex(part, quoted=quoted)  # noqa: E731
+        if isinstance(regex, Concat):
+            return _group(" ".join(map(write, regex.parts)))
+        if isinstance(regex, Union):
+            return _group(" | ".join(map(write, regex.parts)))
+        if isinstance(regex, Repeat):
+            return _counted(write(regex.part), regex.minimum, regex.maximum)
+        return self._machine(regex, quoted=quoted)
+
+    def _machine(self, regex: Regex, *, quoted: bool) -> str:
+        key = (regex, quoted)
+        prefix = self._machines.get(key)
+        if prefix is not None:
+            return f"{prefix}s0"
+        prefix = self._machines[key] = f"m{len(self._machines)}"
+        spell = _spelled if quoted else _members
+        for number, state in enumerate(automaton(regex, self._states)):
+            # A state's moves to itself are a loop, not a recursion as deep as the text.
+            loops = [spell(members) for members, to in state.moves if to == number]
+            options = [
+                f"{spell(members)} {prefix}s{to}" for members, to in state.moves if to != number
+            ]
+            if state.accepting:
+                options.append('""')
+            loop = f"{_group(' | '.join(loops))}* " if loops else ""
+            self.line(f"{prefix}s{number}", f"{loop}{_group(' | '.join(options))}")
+        return f"{prefix}s0"
+
+
+def _spelled(members: CharSet) -> str:
+    return _plain(of_chars(members))
+
+
+def _members(members: CharSet) -> str:
+    return _plain(chars(members))
+
+
+def _plain(regex: Regex) -> str:
+    """Write a language without intersections and complements; quantifiers may follow."""
+    if isinstance(regex, Literal):
+        return f'"{"".join(map(_char, regex.text))}"'
+    if isinstance(regex, Chars):
+        return f"[{''.join(_span(low, high) for low, high in regex.chars.ranges)}]"
+    if isinstance(regex, Concat):
+        return _group(" ".join(map(_plain, regex.parts)))
+    if isinstance(regex, Union):
+        return _group(" | ".join(map(_plain, regex.parts)))
+    if isinstance(regex, Repeat):
+        return _counted(_plain(regex.part), regex.minimum, regex.maximum)
+    raise TypeError(f"not expressible without operators: {regex!r}")
+
+
+def _group(body: str) -> str:
+    return f"({body})"
+
+
+def _counted(part: str, minimum: int, maximum: int | None) -> str:
+    quantifier = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}.get(
+        (minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}"
+    )
+    return f"({part}){quantifier}"
+
+
+def _span(low: int, high: int) -> str:
+    return _char(chr(low)) + (f"-{_char(chr(high))}" if high > low else "")
+
+
+def _char(char: str) -> str:
+    if char in _SAFE:
+        return char
+    code = ord(char)
+    return f"\\u{code:04x}" if code <= _FOUR_DIGITS else f"\\U{code:08x}"

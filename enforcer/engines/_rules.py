@@ -1,0 +1,360 @@
+"""The normal form as grammar rules without parameters, for engines that have none.
+
+Owns: production rules over languages of texts, and what such rules cannot say. Any
+property order takes a rule for each set of properties read so far, so objects with many
+declared properties are refused; so is what has to be counted or compared across members.
+Must not know: any engine or its notation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from enforcer.engines._numbers import number_texts
+from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.regex import Regex, both, either, inverse, is_empty, literal, parse
+from enforcer.regex.build import concat, repeat
+from enforcer.schema.nodes import NOTHING_AT_ALL
+from enforcer.schema.number_text import NotSpellableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.nodes import ArrayShape, ObjectShape, Value
+
+OTHER_ENGINE = "use the llguidance engine, which enforces it"
+
+# As in the grammar for llguidance: one space, or a line break and its indentation.
+WHITE_SPACE = parse(r"^(?: |\r?\n[ \t]{0,64})$")
+_GAP = repeat(WHITE_SPACE, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of a regular language.
+
+    Attributes:
+        regex: the language; of strings if `quoted`, else of the text itself.
+        quoted: whether the text is a JSON string that spells a member.
+
+    """
+
+    regex: Regex
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What another rule produces."""
+
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """All parts in order."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Any one of the parts; at least one."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """The part, `minimum` to `maximum` (None: any number of) times."""
+
+    part: Expression
+    minimum: int
+    maximum: int | None
+
+
+Expression = Text | Name | Sequence | Choice | Repetition
+
+_EMPTY = Sequence(())
+_OPEN_OBJECT = Text(concat(literal("{"), _GAP))
+_CLOSE_OBJECT = Text(concat(_GAP, literal("}")))
+_OPEN_ARRAY = Text(concat(literal("["), _GAP))
+_CLOSE_ARRAY = Text(concat(_GAP, literal("]")))
+_COMMA = Text(concat(_GAP, literal(","), _GAP))
+_COLON = Text(concat(_GAP, literal(":"), _GAP))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """A context-free grammar of one argument text.
+
+    Attributes:
+        start: the whole text.
+        bodies: what each rule produces, in order of first use.
+
+    """
+
+    start: Expression
+    bodies: Mapping[str, Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much an engine bears.
+
+    Attributes:
+        orders: sets of properties told apart in one object; 2 to the power of n for n
+            declared ones.
+        rules: rules in all.
+
+    """
+
+    orders: int
+    rules: int
+
+
+def rules_of(grammar: ArgumentGrammar, bounds: Bounds) -> Rules:
+    """Write a normal form as rules.
+
+    Raises:
+        UnsupportedSchema: what rules without parameters cannot say; lists every offender.
+
+    """
+    return _Writer(grammar, bounds).write()
+
+
+class _Writer:
+    def __init__(self, grammar: ArgumentGrammar, bounds: Bounds) -> None:
+        self._grammar = grammar
+        self._bounds = bounds
+        self._bodies: dict[str, Expression] = {}
+        self._problems: dict[Problem, None] = {}
+
+    def write(self) -> Rules:
+        queue = [self._grammar.root]
+        seen = set(queue)
+        for formula in queue:
+            value = self._grammar.definitions[formula]
+            self._define(formula, value)
+            for child in self._children(value):
+                if child not in seen:
+                    seen.add(child)
+                    queue.append(child)
+            if len(self._bodies) > self._bounds.rules:
+                self._refuse("$", "", "the schema has too many rules for this engine")
+                break
+        if self._problems:
+            raise UnsupportedSchema(tuple(self._problems))
+        start = Sequence((Text(_GAP), _value(self._grammar.root)))
+        return Rules(start, self._bodies)
+
+    def _refuse(self, path: str, keyword: str, reason: str) -> None:
+        self._problems[Problem(path, keyword, f"{reason}; {OTHER_ENGINE}")] = None
+
+    def _children(self, value: Value) -> list[int]:
+        found = [child for array in value.arrays for child in (*array.prefix, array.rest)]
+        for shape in value.objects:
+            found.extend(child for _, child in (*shape.names, *shape.classes))
+        return [child for child in found if not self._is_never(child)]
+
+    def _is_never(self, formula: int) -> bool:
+        return self._grammar.definitions[formula] == NOTHING_AT_ALL
+
+    def _define(self, formula: int, value: Value) -> None:
+        options: list[Expression] = []
+        words = ["null"] if value.null else []
+        words.extend("true" if each else "false" for each in sorted(value.booleans))
+        texts = [literal(word) for word in words]
+        try:
+            texts.extend(map(number_texts, value.numbers))
+        except NotSpellableError:
+            self._problems[
+                Problem(
+                    "$",
+                    "multipleOf",
+                    "only divisors that divide a power of ten, whole or decimal, can be "
+                    "enforced; list the values in an `enum`",
+                )
+            ] = None
+        if texts:
+            options.append(Text(either(*texts)))
+        if value.strings is not None:
+            options.append(Text(value.strings, quoted=True))
+        options.extend(self._object(formula, i, x) for i, x in enumerate(value.objects))
+        options.extend(self._array(x) for x in value.arrays)
+        self._bodies[_value(formula).rule] = choice(options)
+
+    # Arrays.
+
+    def _array(self, array: ArrayShape) -> Expression:
+        if array.choices:
+            keyword = "contains" if array.contains else "uniqueItems"
+            self._refuse(
+                f"{array.path}.{keyword}",
+                keyword,
+                f"this engine cannot count or compare elements, as `{keyword}` demands",
+            )
+        body: Expression = _EMPTY
+        prefix = array.prefix[: array.maximum]
+        most = None if array.maximum is None else array.maximum - len(prefix)
+        if most != 0 and not self._is_never(array.rest):
+            least = max(array.minimum - len(prefix), 0)
+            rest = _value(array.rest)
+            if prefix:
+                body = Repetition(Sequence((_COMMA, rest)), least, most)
+            else:
+                body = _listed(rest, least, most)
+        # From the last one on outwards: each optional element brings what follows it.
+        for i in range(len(prefix) - 1, -1, -1):
+            comma = (_COMMA,) if i else ()
+            body = Sequence((*comma, _value(prefix[i]), body))
+            if array.minimum <= i:
+                body = Repetition(body, 0, 1)
+        return Sequence((_OPEN_ARRAY, body, _CLOSE_ARRAY))
+
+    # Objects.
+
+    def _object(self, formula: int, number: int, shape: ObjectShape) -> Expression:
+        if shape.witnesses:
+            self._refuse(
+                shape.witnesses[0].path,
+                "not",
+                "this engine cannot enforce that some undeclared property has a certain value",
+            )
+            return _EMPTY
+        others = self._others(shape)
+        names = tuple(name for name, value in shape.names if not self._is_never(value))
+        walk = _Walk(shape, names, is_open=bool(others))
+        if (1 << min(len(walk.names), 64)) * (walk.cap + 1) > self._bounds.orders:
+            self._refuse(
+                f"{shape.path}.properties" if shape.names else shape.path,
+                "properties" if shape.names else "maxProperties",
+                f"this engine needs a rule for each set of properties, and there are more than "
+                f"{self._bounds.orders}; declare fewer properties in one object",
+            )
+            return _EMPTY
+        prefix = f"o{formula}n{number}"
+        pairs = [self._pair(f"{prefix}p{i}", *x) for i, x in enumerate(self._named(walk))]
+        extras = [self._pair(f"{prefix}x{i}", *x) for i, x in enumerate(others)]
+        extra = choice(extras) if extras else None
+        queue = [walk.start]
+        seen = set(queue)
+
+        def after(place: _Place | None, pair: Expression, comma: Expression) -> list[Expression]:
+            if place is None:
+                return []
+            if place not in seen:
+                seen.add(place)
+                queue.append(place)
+            return [Sequence((comma, pair, Name(f"{prefix}s{place.read}e{place.others}")))]
+
+        def options(place: _Place, comma: Expression) -> Expression:
+            found: list[Expression] = [_CLOSE_OBJECT] if walk.is_done(place) else []
+            for i, pair in enumerate(pairs):
+                found.extend(after(walk.read(place, i), pair, comma))
+            if extra is not None and (comma is _EMPTY or not walk.is_free(place)):
+                found.extend(after(walk.other(place), extra, comma))
+            return choice(found)
+
+        opened = Sequence((_OPEN_OBJECT, options(walk.start, _EMPTY)))
+        for place in queue:
+            body = options(place, _COMMA)
+            if extra is not None and walk.is_free(place):
+                body = Sequence((Repetition(Sequence((_COMMA, extra)), 0, None), body))
+            self._bodies[f"{prefix}s{place.read}e{place.others}"] = body
+        return opened
+
+    def _named(self, walk: _Walk) -> list[tuple[Regex, int]]:
+        values = dict(walk.shape.names)
+        return [(literal(name), values[name]) for name in walk.names]
+
+    def _others(self, shape: ObjectShape) -> list[tuple[Regex, int]]:
+        """List the languages of undeclared names that a property may have."""
+        undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
+        found = []
+        for names, value in shape.classes:
+            left = both(names, undeclared)
+            if not self._is_never(value) and not _surely_empty(left):
+                found.append((left, value))
+        return found
+
+    def _pair(self, rule: str, names: Regex, value: int) -> Name:
+        self._bodies[rule] = Sequence((Text(names, quoted=True), _COLON, _value(value)))
+        return Name(rule)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How far an object has come: a bit for each declared name, and a count of others."""
+
+    read: int
+    others: int
+
+
+class _Walk:
+    """The places of one object and the ways between them that can be completed."""
+
+    def __init__(self, shape: ObjectShape, names: tuple[str, ...], *, is_open: bool) -> None:
+        self.shape = shape
+        self.names = names
+        self.start = _Place(0, 0)
+        self._required = sum(1 << i for i, name in enumerate(names) if name in shape.required)
+        # Others are counted as far as a bound tells counts apart.
+        self.cap = 0
+        if is_open:
+            self.cap = shape.minimum if shape.maximum is None else shape.maximum
+
+    def _fits(self, place: _Place) -> bool:
+        if self.shape.maximum is None:
+            return True
+        missing = (self._required & ~place.read).bit_count()
+        return place.read.bit_count() + place.others + missing <= self.shape.maximum
+
+    def read(self, place: _Place, name: int) -> _Place | None:
+        """Read a declared name; None if it repeats or leaves no room for a required one."""
+        if place.read >> name & 1:
+            return None
+        following = _Place(place.read | 1 << name, place.others)
+        return following if self._fits(following) else None
+
+    def other(self, place: _Place) -> _Place | None:
+        """Read an undeclared name; None if that leaves no room for a required one."""
+        if self.shape.maximum is None:
+            return _Place(place.read, min(place.others + 1, self.cap))
+        following = _Place(place.read, place.others + 1)
+        return following if self._fits(following) else None
+
+    def is_free(self, place: _Place) -> bool:
+        """Tell whether any number of undeclared names may follow without being counted."""
+        return self.shape.maximum is None and place.others == self.cap
+
+    def is_done(self, place: _Place) -> bool:
+        """Tell whether the object may end."""
+        count = place.read.bit_count() + place.others
+        return not self._required & ~place.read and count >= self.shape.minimum
+
+
+def _surely_empty(regex: Regex) -> bool:
+    try:
+        return is_empty(regex)
+    except RegexBudget:
+        # Too large to tell, and so too large for an engine, which refuses it by itself.
+        return False
+
+
+def _value(formula: int) -> Name:
+    return Name(f"v{formula}")
+
+
+def _listed(part: Expression, least: int, most: int | None) -> Expression:
+    more = Repetition(
+        Sequence((_COMMA, part)), max(least - 1, 0), None if most is None else most - 1
+    )
+    return Repetition(Sequence((part, more)), min(least, 1), 1)
+
+
+def choice(parts: list[Expression]) -> Expression:
+    """Build a choice, or its only part."""
+    return parts[0] if len(parts) == 1 else Choice(tuple(parts))

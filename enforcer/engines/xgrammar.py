@@ -1,0 +1,132 @@
+"""xgrammar as an argument engine.
+
+Owns: the only use of the package `xgrammar`: its tokenizer table, its compiler, its
+matcher. Must not know: schemas, envelopes, hosts.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xgrammar
+
+from enforcer.engines._ebnf import to_ebnf
+from enforcer.engines._rules import OTHER_ENGINE, Bounds, rules_of
+from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
+from enforcer.regex import RegexBudget
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentEngine
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+# What still compiles in a second or so for a vocabulary of Kimi's size.
+_BOUNDS = Bounds(orders=256, rules=4_000)
+_STATES = 2_000
+
+
+class XGrammarEngine:
+    """Compiles argument grammars with xgrammar for one vocabulary."""
+
+    name = "xgrammar"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        controls = vocabulary.control_ids
+        if not controls:
+            raise InvalidVocabulary("xgrammar needs a control token, and the tokenizer has none")
+        self._vocabulary = vocabulary
+        # An id without bytes matches nothing. Some id has to be named the end of the text;
+        # no mask that leaves here has it.
+        tokens = [
+            b"" if i in controls else vocabulary.token_bytes(i) for i in range(vocabulary.size)
+        ]
+        self._compiler = xgrammar.GrammarCompiler(
+            xgrammar.TokenizerInfo(
+                tokens,
+                xgrammar.VocabType.RAW,
+                vocab_size=vocabulary.size,
+                stop_token_ids=[min(controls)],
+            ),
+            max_threads=1,
+            cache_enabled=False,
+        )
+        self._compiling = threading.Lock()
+
+    def check(self, grammar: ArgumentGrammar) -> None:
+        """Write the grammar without compiling it; raises what `compile` would."""
+        _written(grammar)
+
+    def compile(self, grammar: ArgumentGrammar) -> XGrammarGrammar:
+        """Compile a grammar.
+
+        Raises:
+            UnsupportedSchema: what xgrammar cannot express.
+
+        """
+        text = _written(grammar)
+        with self._compiling:
+            compiled = self._compiler.compile_grammar(text)
+        return XGrammarGrammar(compiled, self._vocabulary)
+
+
+def _written(grammar: ArgumentGrammar) -> str:
+    try:
+        return to_ebnf(rules_of(grammar, _BOUNDS), _STATES)
+    except RegexBudget as error:
+        raise UnsupportedSchema(
+            (Problem("$", "pattern", f"{error}; or {OTHER_ENGINE}"),)
+        ) from error
+
+
+class XGrammarGrammar:
+    """A compiled grammar."""
+
+    def __init__(self, compiled: xgrammar.CompiledGrammar, vocabulary: Vocabulary) -> None:
+        self._compiled = compiled
+        self._vocabulary = vocabulary
+
+    def matcher(self) -> XGrammarMatcher:
+        """Start a new text."""
+        return XGrammarMatcher(xgrammar.GrammarMatcher(self._compiled), self._vocabulary)
+
+
+class XGrammarMatcher:
+    """The state of one argument text."""
+
+    def __init__(self, matcher: xgrammar.GrammarMatcher, vocabulary: Vocabulary) -> None:
+        self._matcher = matcher
+        self._vocabulary = vocabulary
+        self._text_row = vocabulary.text_row
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        """Write the mask of the ids that may come next; all zero if nothing may."""
+        self._matcher.fill_next_token_bitmask(row.reshape(1, -1))
+        np.bitwise_and(row, self._text_row, out=row)
+
+    def accept(self, token_id: int) -> bool:
+        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        vocabulary = self._vocabulary
+        if not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids:
+            return False
+        # xgrammar logs a warning about ids that stand for nothing.
+        if not vocabulary.token_bytes(token_id):
+            return False
+        return bool(self._matcher.accept_token(token_id))
+
+    def rollback(self, count: int) -> None:
+        """Take back the last `count` accepted ids."""
+        if count:
+            self._matcher.rollback(count)
+
+    def is_accepting(self) -> bool:
+        """Tell whether the text so far is complete."""
+        return bool(self._matcher.is_completed())
+
+
+def build(vocabulary: Vocabulary) -> ArgumentEngine:
+    """Build the engine for a vocabulary; reads all of its tokens once."""
+    return XGrammarEngine(vocabulary)
