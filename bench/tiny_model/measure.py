@@ -52,7 +52,9 @@ def turns(
         )
         for body in bodies
     ]
-    sampling = {"do_sample": True, "temperature": temperature} if temperature else {}
+    sampling: dict[str, Any] = (
+        {"do_sample": True, "temperature": temperature, "top_k": 0} if temperature else {}
+    )
     for at in range(0, len(prompts), _BATCH):
         batch = tokenizer(
             prompts[at : at + _BATCH], return_tensors="pt", padding=True, add_special_tokens=False
@@ -61,7 +63,6 @@ def turns(
             input_ids=batch["input_ids"],
             attention_mask=batch["attention_mask"],
             max_new_tokens=_NEW_TOKENS,
-            top_k=0,
             **sampling,
         )
         texts = tokenizer.batch_decode(made[:, batch["input_ids"].shape[1] :])
