@@ -126,9 +126,7 @@ class _Compiler:
         if (plain := _plain(node, reading)) is not None:
             return self.consume(plain, context, rest)
         if isinstance(node, Sequence):
-            for item in reversed(node.items):
-                rest = self._before(item, rest, reading)
-            return rest(context)
+            return self._sequence(node.items, rest, reading)(context)
         if isinstance(node, Choice):
             return self._checked(
                 either(*(self.compile(item, context, rest, reading) for item in node.items))
@@ -140,6 +138,22 @@ class _Compiler:
         if isinstance(node, Edge):
             return self._edge(node, context, rest, reading)
         raise TypeError(f"not a node: {node!r}")
+
+    def _sequence(self, items: tuple[Node, ...], rest: _Rest, reading: Reading) -> _Rest:
+        """Put the items before the rest, neighbours without assertions in one step."""
+        plain: list[Regex] = []
+        for item in reversed(items):
+            if (found := _plain(item, reading)) is not None:
+                plain.insert(0, found)
+                continue
+            if plain:
+                rest = self._after(concat(*plain), rest)
+                plain = []
+            rest = self._before(item, rest, reading)
+        return self._after(concat(*plain), rest) if plain else rest
+
+    def _after(self, plain: Regex, rest: _Rest) -> _Rest:
+        return _Rest(lambda context: self.consume(plain, context, rest))
 
     def _before(self, item: Node, rest: _Rest, reading: Reading) -> _Rest:
         return _Rest(lambda context: self.compile(item, context, rest, reading))

@@ -55,18 +55,24 @@ def concat(*parts: Regex) -> Regex:
 
 
 def _join(left: Regex, right: Regex) -> Regex | None:
-    """Fuse two neighbours: text with text, repeats of the same part."""
+    """Fuse two neighbours: text with text, repeats of one part."""
     if isinstance(left, Literal) and isinstance(right, Literal):
         return Literal(left.text + right.text)
     if left == EPSILON:
         return right
     if right == EPSILON:
         return left
-    if isinstance(left, Repeat) and isinstance(right, Repeat) and left.part == right.part:
-        ends = (left.maximum, right.maximum)
-        maximum = None if ends[0] is None or ends[1] is None else ends[0] + ends[1]
-        return repeat(left.part, left.minimum + right.minimum, maximum)
-    return None
+    if not isinstance(left, Repeat | Chars) or not isinstance(right, Repeat | Chars):
+        return None
+    base, low, high = _counts(left)
+    other, least, most = _counts(right)
+    if base != other:
+        return None
+    return repeat(base, low + least, None if high is None or most is None else high + most)
+
+
+def _counts(part: Repeat | Chars) -> tuple[Regex, int, int | None]:
+    return (part, 1, 1) if isinstance(part, Chars) else (part.part, part.minimum, part.maximum)
 
 
 def repeat(part: Regex, minimum: int, maximum: int | None) -> Regex:

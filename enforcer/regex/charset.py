@@ -175,24 +175,25 @@ _ECMA_SPACE = CharSet.span(
 )  # fmt: skip
 
 ANY_BUT_LINE_END = ~LINE_ENDS
+_LETTERS_END = 0x40000  # planes 4 to 16 hold no letter, digit or space in any version of Unicode
 
 
 @lru_cache(maxsize=1)
 def digit() -> Readings:
     r"""`\d`."""
-    return Readings(ASCII_DIGIT, _matching(re.compile(r"\d+")))
+    return Readings(ASCII_DIGIT, _matching(re.compile(r"\d+"), _LETTERS_END))
 
 
 @lru_cache(maxsize=1)
 def word() -> Readings:
     r"""`\w`."""
-    return Readings(ASCII_WORD, _matching(re.compile(r"\w+")))
+    return Readings(ASCII_WORD, _matching(re.compile(r"\w+"), _LETTERS_END))
 
 
 @lru_cache(maxsize=1)
 def space() -> Readings:
     r"""`\s`."""
-    return Readings(_ECMA_SPACE, _matching(re.compile(r"\s+")))
+    return Readings(_ECMA_SPACE, _matching(re.compile(r"\s+"), _LETTERS_END))
 
 
 @lru_cache(maxsize=128)
@@ -212,13 +213,8 @@ def unicode_property(name: str) -> CharSet:
     return _matching(found)
 
 
-def _matching(runs: re.Pattern[str]) -> CharSet:
-    """Collect the characters of all runs that a pattern `[...]+` finds."""
-    every = _every_scalar()
+def _matching(runs: re.Pattern[str], end: int = LAST + 1) -> CharSet:
+    """Collect the characters below `end` of all runs that a pattern `[...]+` finds."""
+    every = "".join(map(chr, chain(range(_SURROGATES[0]), range(_SURROGATES[1] + 1, end))))
     spans = (match.span() for match in runs.finditer(every))
     return CharSet.of((ord(every[a]), ord(every[b - 1])) for a, b in spans)
-
-
-@lru_cache(maxsize=1)
-def _every_scalar() -> str:
-    return "".join(map(chr, chain(range(_SURROGATES[0]), range(_SURROGATES[1] + 1, LAST + 1))))

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from enforcer.regex.charset import (
     ALL,
     ANY_BUT_LINE_END,
-    EMPTY,
     LAST,
     CharSet,
     Readings,
@@ -267,23 +268,27 @@ class _Reader:
     def _class(self) -> Readings:
         start = self._at - 1
         negated = self._skip("^")
-        found = Readings.same(EMPTY)
+        spans: list[tuple[int, int]] = []
+        sets: list[Readings] = []
         while not self._skip("]"):
             low = self._class_atom(start)
             dash = self._at
-            if not self._skip("-"):
-                found |= _readings(low)
-            elif self._text.startswith("]", self._at):
-                found |= _readings(low) | _readings(ord("-"))
-            else:
-                high = self._class_atom(start)
-                if not isinstance(low, int) or not isinstance(high, int):
-                    # Annex B: beside a class such as `\w`, the dash is a character.
-                    found |= _readings(low) | _readings(high) | _readings(ord("-"))
-                elif low <= high:
-                    found |= Readings.same(CharSet.of([(low, high)]))
+            ends = [low]
+            if self._skip("-"):
+                if self._text.startswith("]", self._at):
+                    ends.append(ord("-"))
                 else:
-                    raise self._error("the ends of this range are in the wrong order", dash)
+                    high = self._class_atom(start)
+                    if isinstance(low, int) and isinstance(high, int):
+                        if high < low:
+                            raise self._error("the ends of this range are in the wrong order", dash)
+                        spans.append((low, high))
+                        continue
+                    # Annex B: beside a class such as `\w`, the dash is a character.
+                    ends += [high, ord("-")]
+            spans.extend((end, end) for end in ends if isinstance(end, int))
+            sets.extend(end for end in ends if isinstance(end, Readings))
+        found = reduce(or_, sets, Readings.same(CharSet.of(spans)))
         found = self._cased(found)
         return ~found if negated else found
 
@@ -304,8 +309,8 @@ class _Reader:
             raise self._error("the pattern ends in a lone backslash", start)
         char = self._text[self._at]
         self._at += 1
-        if found := _CLASSES.get(char.lower()):
-            return ~found() if char.isupper() else found()
+        if char.lower() in _CLASSES:
+            return _class_escape(char)
         if char in "pP":
             return self._property(start, negated=char == "P")
         if char in _CONTROLS:
@@ -374,4 +379,15 @@ class _Reader:
 
 
 def _readings(atom: int | Readings) -> Readings:
-    return Readings.same(CharSet.of([(atom, atom)])) if isinstance(atom, int) else atom
+    return _character(atom) if isinstance(atom, int) else atom
+
+
+@lru_cache(maxsize=512)
+def _character(code: int) -> Readings:
+    return Readings.same(CharSet.of([(code, code)]))
+
+
+@lru_cache(maxsize=2 * len(_CLASSES))
+def _class_escape(char: str) -> Readings:
+    found = _CLASSES[char.lower()]()
+    return ~found if char.isupper() else found

@@ -41,8 +41,7 @@ def test_no_set_holds_a_surrogate():
 @pytest.mark.parametrize(("escape", "found"), [(r"\d", digit), (r"\w", word), (r"\s", space)])
 def test_python_readings_are_pythons(escape, found):
     accepts = re.compile(escape)
-    sample = [chr(c) for c in (*range(0x500), *range(0x2000, 0x3100), *range(0x1D000, 0x1D800))]
-    assert [c for c in sample if c in found().python] == [c for c in sample if accepts.match(c)]
+    assert "".join(found().python) == "".join(accepts.findall("".join(ALL)))
 
 
 def test_ecma_readings_are_ecmas():
