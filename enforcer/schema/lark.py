@@ -81,7 +81,7 @@ class Writer:
         scalar = self._scalar(value)
         if scalar is not None:
             options.append(scalar)
-        options.extend(self._objects.rule(shape) for shape in value.objects)
+        options.extend(self._objects.rules(value.objects))
         options.extend(self._arrays.rule(array) for array in value.arrays)
         self.line(f"v{formula}: {' | '.join(options)}")
 

@@ -76,7 +76,7 @@ class Arrays:
         caps = tuple(
             each.minimum if each.maximum is None else each.maximum for each in array.contains
         )
-        top = max(last, array.minimum, array.maximum or 0)
+        top = max(last, array.minimum, array.maximum or 0, 1)
         if (top + 1) * prod(cap + 1 for cap in caps) > _MOST_STATES:
             raise UnsupportedSchema(
                 (

@@ -4,9 +4,9 @@ Owns: which declared names are tracked by a bit of the rule's parameter, so that
 repeats and every required one occurs, and the counter for the rest. Must not know:
 values other than by their symbol.
 
-A parameter has 64 bits. Required names come first, then witnesses, then a counter, then
-as many optional names as there are bits left; an optional name without a bit may repeat,
-which no validator notices, since each value on its own fits.
+A parameter has 64 bits. Names on which completeness depends come first, then
+witnesses, then a counter, then as many optional names as there are bits left. An optional
+name without a bit may repeat, which no validator notices: each value on its own fits.
 """
 
 from __future__ import annotations
@@ -17,33 +17,50 @@ from typing import TYPE_CHECKING
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.regex import ANY, both, either, inverse, literal
 from enforcer.schema.nodes import NEVER
+from enforcer.schema.presence import merge
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from enforcer.regex import Regex
     from enforcer.schema.lark import Writer
     from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.presence import Merged, Term
 
 _BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class _Property:
-    """One way to go on: `pair` is a symbol, the rest is what its name is tracked by."""
+    """One way to go on: symbols, and what the name is tracked by."""
 
-    pair: str
-    bit: int | None = None
+    name: str
+    value: str
+    declared: str | None = None
     marks: tuple[int, ...] = ()
     counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Bits of the parameter: `[0:must)` required and witnesses, then a counter."""
+    """What the bits of the parameter stand for.
 
-    must: int
+    Attributes:
+        bits: bit of each tracked name.
+        must: bits `[bits_of_names, …)` of witnesses, which have to be set at the end.
+        counter: range of bits that counts properties that are not required.
+        least: least count.
+        most: greatest count; None where there is none.
+        terms: names that must or must not be there; one term has to hold.
+
+    """
+
+    bits: dict[str, int]
+    witnesses: tuple[int, ...]
     counter: tuple[int, int] | None
     least: int
     most: int | None
+    terms: tuple[Term, ...]
 
 
 class Objects:
@@ -51,32 +68,41 @@ class Objects:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
+        self._counting: dict[str, str] = {}
         self._others: dict[tuple[Regex, tuple[str, ...]], str] = {}
 
-    def rule(self, shape: ObjectShape) -> str:
-        """Return the rule of a shape."""
-        layout, properties = self._plan(shape)
-        if not any(each.bit is not None or each.marks for each in properties) and (
-            layout.counter is None
-        ):
-            return self._plain(properties)
+    def rules(self, shapes: Sequence[ObjectShape]) -> list[str]:
+        """Return the rules of shapes, fewer than those where some can be merged."""
+        return [self._rule(merged) for merged in merge(shapes)] if shapes else []
+
+    def _rule(self, merged: Merged) -> str:
+        layout = self._plan(merged)
+        properties = self._properties(merged.shape, layout)
+        if not layout.bits and not layout.witnesses and layout.counter is None:
+            return self._plain(properties, at_least_one=layout.least > 0)
         return self._tracked(layout, properties)
 
-    def _plan(self, shape: ObjectShape) -> tuple[_Layout, list[_Property]]:
+    def _plan(self, merged: Merged) -> _Layout:
+        shape, terms = merged.shape, merged.terms
         declared = [name for name, value in shape.names if value != NEVER]
-        required = [name for name in declared if name in shape.required]
-        optional = [name for name in declared if name not in shape.required]
-        must = len(required) + len(shape.witnesses)
-        least = max(shape.minimum - len(required), 0)
-        most = None if shape.maximum is None else shape.maximum - len(required)
+        deciding = {name for term in terms for name in (*term.required, *term.forbidden)}
+        first = [name for name in declared if name in deciding]
+        first.sort(key=lambda name: name not in terms[0].required)
+        bits = {name: i for i, name in enumerate(first)}
+        bit = len(first)
+        witnesses = tuple(range(bit, bit + len(shape.witnesses)))
+        bit += len(witnesses)
+        required = len(terms[0].required)
+        least = max(shape.minimum - required, 0)
+        most = None if shape.maximum is None else shape.maximum - required
         counter = None
-        bit = must
-        if least or most is not None:
+        if (least and (required or least > 1)) or most is not None:
             # The counter saturates when all its bits are set, above what is compared.
             width = max(least, (most or 0) + 1).bit_length()
             counter = (bit, bit + width)
             bit += width
-        if must > _BITS or bit > _BITS or (least and bit + len(optional) > _BITS):
+        optional = [name for name in declared if name not in bits]
+        if bit > _BITS or (least > 1 and bit + len(optional) > _BITS):
             raise UnsupportedSchema(
                 (
                     Problem(
@@ -87,130 +113,158 @@ class Objects:
                     ),
                 )
             )
-        bits = {name: i for i, name in enumerate(required)}
-        for name in optional:
-            if bit < _BITS:
-                bits[name] = bit
-                bit += 1
-        values = dict(shape.names)
+        bits.update(zip(optional, range(bit, _BITS), strict=False))
+        return _Layout(bits, witnesses, counter, least, most, terms)
+
+    def _properties(self, shape: ObjectShape, layout: _Layout) -> list[_Property]:
+        writer, counted = self._writer, layout.counter is not None
         properties = [
             _Property(
-                self._pair(self._writer.string(literal(name)), values[name]),
-                bits.get(name),
-                counted=counter is not None and name not in shape.required,
+                writer.string(literal(name)),
+                writer.value(value),
+                name,
+                counted=counted and name not in layout.terms[0].required,
             )
-            for name in declared
+            for name, value in shape.names
+            if value != NEVER
         ]
         names = tuple(name for name, _ in shape.names)
-        for regex, value in shape.classes:
-            if value != NEVER:
-                terminal = self._undeclared(regex, names)
-                if terminal is not None:
-                    properties.append(
-                        _Property(self._pair(terminal, value), counted=counter is not None)
-                    )
-        for mark in shape.marks:
-            terminal = self._undeclared(mark.names, names)
-            if terminal is not None:
-                bits_of = tuple(len(required) + i for i in mark.hits)
-                properties.append(
-                    _Property(self._pair(terminal, mark.value), None, bits_of, counter is not None)
-                )
-        return _Layout(must, counter, least, most), properties
+        properties.extend(
+            _Property(self._undeclared(regex, names), writer.value(value), counted=counted)
+            for regex, value in shape.classes
+            if value != NEVER
+        )
+        properties.extend(
+            _Property(
+                self._undeclared(mark.names, names),
+                writer.value(mark.value),
+                marks=tuple(layout.witnesses[i] for i in mark.hits),
+                counted=counted,
+            )
+            for mark in shape.marks
+        )
+        return properties
 
-    def _pair(self, name: str, value: int) -> str:
-        return self._writer.rule(f"{name} COLON {self._writer.value(value)}", "p")
+    def _pair(self, each: _Property) -> str:
+        return self._writer.rule(f"{each.name} COLON {each.value}", "p")
 
-    def _undeclared(self, regex: Regex, names: tuple[str, ...]) -> str | None:
+    def _undeclared(self, regex: Regex, names: tuple[str, ...]) -> str:
         """Return the terminal of the names in a class that are not declared."""
         key = (regex, names)
         if key not in self._others:
             if names:
-                known = either(*(literal(name) for name in names))
-                regex = inverse(known) if regex == ANY else both(regex, inverse(known))
+                known = inverse(either(*(literal(name) for name in names)))
+                regex = known if regex == ANY else both(regex, known)
             self._others[key] = self._writer.string(regex)
         return self._others[key]
 
-    def _plain(self, properties: list[_Property]) -> str:
+    def _plain(self, properties: list[_Property], *, at_least_one: bool) -> str:
         if not properties:
             return self._writer.rule("OPEN_OBJECT CLOSE_OBJECT", "o")
-        pairs = " | ".join(dict.fromkeys(each.pair for each in properties))
+        pairs = " | ".join(dict.fromkeys(map(self._pair, properties)))
         pair = pairs if len(properties) == 1 else self._writer.rule(pairs, "q")
-        return self._writer.rule(f"OPEN_OBJECT ({pair} (COMMA {pair})*)? CLOSE_OBJECT", "o")
+        optional = "" if at_least_one else "?"
+        return self._writer.rule(
+            f"OPEN_OBJECT ({pair} (COMMA {pair})*){optional} CLOSE_OBJECT", "o"
+        )
 
     def _tracked(self, layout: _Layout, properties: list[_Property]) -> str:
         writer = self._writer
         first, more = writer.fresh("m"), writer.fresh("m")
-        after = _Chains(writer, more, layout.counter)
-        done = self._done(layout)
-        loose = [each for each in properties if each.bit is None and not each.marks]
+        done = _if(self._done(layout))
+        loose = [x for x in properties if x.declared not in layout.bits and not x.marks]
         # Pairs that change no bit form a left-recursive list, so that a long object does
         # not nest as deep as it is long.
         gap = ""
         if loose and layout.counter is None:
-            pairs = writer.rule(" | ".join(dict.fromkeys(x.pair for x in loose)), "q")
+            pairs = writer.rule(" | ".join(dict.fromkeys(map(self._pair, loose))), "q")
             gap = f"(COMMA {pairs})* "
-        start, rest = [f"CLOSE_OBJECT{done}"], [f"{gap}CLOSE_OBJECT{done}"]
+        start, rest = [], [f"{gap}CLOSE_OBJECT{done}"]
+        if not layout.least:
+            start.append(f"CLOSE_OBJECT{done}")
         for each in properties:
-            condition = self._condition(layout, each)
-            target = after.target(each)
-            start.append(f"{each.pair} {target}{condition}")
+            condition = _if(self._condition(layout, each))
+            going_on = self._going_on(each, more, layout)
+            start.append(f"{going_on}{condition}")
             if not gap or each not in loose:
-                rest.append(f"{gap}COMMA {each.pair} {target}{condition}")
+                rest.append(f"{gap}COMMA {going_on}{condition}")
         writer.line(f"{first}::_ : " + "\n  | ".join(start))
         writer.line(f"{more}::_ : " + "\n  | ".join(rest))
         return writer.rule(f"OPEN_OBJECT {first}::0", "o")
 
-    @staticmethod
-    def _done(layout: _Layout) -> str:
-        conditions = []
-        if layout.must:
-            conditions.append(f"is_ones([0:{layout.must}])")
-        if layout.counter is not None and layout.least:
-            conditions.append(f"ge([{layout.counter[0]}:{layout.counter[1]}], {layout.least})")
-        return _if(conditions)
+    def _going_on(self, each: _Property, more: str, layout: _Layout) -> str:
+        """Return a pair and what follows it, with the parameter changed on the way."""
+        bit = layout.bits.get(each.declared) if each.declared is not None else None
+        bits = (*(() if bit is None else (bit,)), *each.marks)
+        change = f"bit_or({sum(1 << bit for bit in bits):#x})" if bits else "_"
+        if not each.counted or layout.counter is None:
+            return f"{self._pair(each)} {more}::{change}"
+        low, high = layout.counter
+        # One function is allowed at a time, so the counter has a rule of its own. Without
+        # a condition llguidance would inline that rule and lose one of the functions.
+        key = f"{more}::incr([{low}:{high}]) %if ge([{low}:{high}], 0)"
+        if key not in self._counting:
+            self._counting[key] = self._writer.fresh("m")
+            self._writer.line(f"{self._counting[key]}::_ : {key}")
+        return f"{self._pair(each)} {self._counting[key]}::{change}"
 
     @staticmethod
-    def _condition(layout: _Layout, each: _Property) -> str:
-        conditions = []
-        if each.bit is not None:
-            conditions.append(f"bit_clear({each.bit})")
+    def _done(layout: _Layout) -> list[str]:
+        """Return the conditions under which the object may end."""
+        bits = layout.bits
+        if len(layout.terms) == 1 and not layout.terms[0].forbidden:
+            must = len(layout.terms[0].required) + len(layout.witnesses)
+            conditions = [f"is_ones([0:{must}])"] if must else []
+        else:
+            conditions = [f"is_ones([{bit}:{bit + 1}])" for bit in layout.witnesses]
+            options = [
+                _all(
+                    [
+                        *(f"bit_set({bits[name]})" for name in sorted(term.required)),
+                        *(f"bit_clear({bits[name]})" for name in sorted(term.forbidden)),
+                    ]
+                )
+                for term in layout.terms
+            ]
+            if all(options):
+                conditions.append(_nested("or", options))
+        if layout.counter is not None and layout.least:
+            conditions.append(f"ge([{layout.counter[0]}:{layout.counter[1]}], {layout.least})")
+        return conditions
+
+    @staticmethod
+    def _condition(layout: _Layout, each: _Property) -> list[str]:
+        """Return the conditions under which a property may follow and be completed."""
+        conditions, name = [], each.declared
+        if name in layout.bits:
+            conditions.append(f"bit_clear({layout.bits[name]})")
+        if any(term.forbidden for term in layout.terms):
+            # Some term must still be able to hold: what is missing can always be added.
+            options = [
+                _all([f"bit_clear({layout.bits[x]})" for x in sorted(term.forbidden)])
+                for term in layout.terms
+                if name not in term.forbidden
+            ]
+            if all(options):
+                conditions.append(_nested("or", options))
         if each.counted and layout.counter is not None and layout.most is not None:
             conditions.append(f"lt([{layout.counter[0]}:{layout.counter[1]}], {layout.most})")
-        return _if(conditions)
+        return conditions
 
 
 def _if(conditions: list[str]) -> str:
-    if not conditions:
-        return ""
-    joined = conditions[0]
-    for each in conditions[1:]:
-        joined = f"and({joined}, {each})"
-    return f" %if {joined}"
+    return f" %if {_all(conditions)}" if conditions else ""
 
 
-class _Chains:
-    """Rules that change the parameter several times: one function is allowed at a time."""
+def _all(conditions: list[str]) -> str:
+    return _nested("and", conditions) if conditions else ""
 
-    def __init__(self, writer: Writer, more: str, counter: tuple[int, int] | None) -> None:
-        self._writer = writer
-        self._more = more
-        self._counter = counter
-        self._made: dict[tuple[str, ...], str] = {}
 
-    def target(self, each: _Property) -> str:
-        """Return the symbol that follows a pair."""
-        functions = [] if each.bit is None else [f"set_bit({each.bit})"]
-        functions.extend(f"set_bit({mark})" for mark in each.marks)
-        if each.counted and self._counter is not None:
-            functions.append(f"incr([{self._counter[0]}:{self._counter[1]}])")
-        return self._symbol(tuple(functions))
-
-    def _symbol(self, functions: tuple[str, ...]) -> str:
-        if len(functions) <= 1:
-            return f"{self._more}::{functions[0] if functions else '_'}"
-        rest = functions[1:]
-        if rest not in self._made:
-            self._made[rest] = self._writer.fresh("m")
-            self._writer.line(f"{self._made[rest]}::_ : {self._symbol(rest)}")
-        return f"{self._made[rest]}::{functions[0]}"
+def _nested(operator: str, conditions: list[str]) -> str:
+    """Join conditions by an operator of two operands, balanced to stay shallow."""
+    conditions = list(dict.fromkeys(conditions))
+    if len(conditions) == 1:
+        return conditions[0]
+    half = len(conditions) // 2
+    left, right = _nested(operator, conditions[:half]), _nested(operator, conditions[half:])
+    return f"{operator}({left}, {right})"

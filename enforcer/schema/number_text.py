@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _DIGITS = 48  # digits before the point, beyond the first
 _PLACES = 40  # digits behind the point
 _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
-_EXACT = 15  # an integer spelled `123.0` is read as a double, exact up to here
+_EXACT = 15  # digits that a double holds whatever they are
+_EXACT_INTEGER = 2**53  # an integer spelled `123.0` is read as a double, exact up to here
 _MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten
 
 _WHOLE = rf"(0|[1-9][0-9]{{0,{_DIGITS}}})"
@@ -90,7 +91,7 @@ def _constant(value: Fraction, *, plain: bool) -> str:
     forms = []
     if places:
         forms.append(rf"{whole.ljust(max(point, 1), '0')}\.{places}0{{0,{_PLACES}}}")
-    elif plain or point > _EXACT:
+    elif plain or abs(value) > _EXACT_INTEGER:
         forms.append(whole.ljust(point, "0"))
     else:
         forms.append(whole.ljust(point, "0") + _ZEROS)

@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import referencing
+import jsonschema_specifications
 import referencing.exceptions
 import referencing.jsonschema as dialects
 
@@ -186,7 +186,7 @@ class Document:
             resource = _SPECIFICATIONS[draft].create_resource(schema)
             try:
                 base = resource.id() or _BASE
-                registry = dialects.SCHEMAS.with_resource(base, resource).crawl()
+                registry = jsonschema_specifications.REGISTRY.with_resource(base, resource).crawl()
                 resolver = registry.resolver_with_root(resource)
             except Exception as error:
                 # Identifiers are the author's text; `referencing` raises what it meets there.

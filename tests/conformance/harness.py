@@ -1,0 +1,124 @@
+"""Runs schemas with known valid and invalid instances through the real engine.
+
+Owns: reading the case files, spelling instances in several forms, the verdict on each
+schema, and the comparison with the committed expectations. Must not know: how schemas
+are compiled.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import time
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import EnforcerError
+from enforcer.schema import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.engines import ArgumentEngine, CompiledGrammar
+    from enforcer.vocabulary import Vocabulary
+
+EXPECTED = Path(__file__).with_name("expected.json")
+
+
+class Verdict(Enum):
+    """What became of one schema and its instances, worst last."""
+
+    RIGHT = "right"
+    REFUSED = "refused"
+    WRONG_REJECT = "wrong reject"
+    WRONG_ACCEPT = "wrong accept"
+    CRASH = "crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A schema and instances, each with its validity."""
+
+    id: str
+    schema: Any
+    tests: tuple[tuple[Any, bool], ...]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The verdict on one case."""
+
+    verdict: Verdict
+    detail: str = ""
+    seconds: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+
+def maskbench(path: Path) -> Iterator[Case]:
+    """Read the MaskBench file."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            each = json.loads(line)
+            tests = tuple((test["data"], test["valid"]) for test in each["tests"])
+            yield Case(f"maskbench/{each['id']}", each["schema"], tests)
+
+
+def suite(folder: Path, draft: str = "draft2020-12") -> Iterator[Case]:
+    """Read the required tests of the official suite, a case for each group."""
+    for file in sorted((folder / "tests" / draft).glob("*.json")):
+        for i, group in enumerate(json.loads(file.read_text(encoding="utf-8"))):
+            tests = tuple((test["data"], test["valid"]) for test in group["tests"])
+            yield Case(f"{draft}/{file.stem}/{i} {group['description']}", group["schema"], tests)
+
+
+def forms(value: Any, seed: str) -> Iterator[str]:
+    """Spell an instance compactly, with default separators, indented, and shuffled."""
+    yield json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    yield json.dumps(value)
+    shuffled = shuffle(value, random.Random(seed))
+    yield json.dumps(shuffled, ensure_ascii=False, indent=2)
+
+
+def shuffle(value: Any, chance: random.Random) -> Any:
+    """Put the members of every object in a random order."""
+    if isinstance(value, dict):
+        names = list(value)
+        chance.shuffle(names)
+        return {name: shuffle(value[name], chance) for name in names}
+    return [shuffle(each, chance) for each in value] if isinstance(value, list) else value
+
+
+def accepts(grammar: CompiledGrammar, vocabulary: Vocabulary, text: str) -> bool:
+    """Tell whether a whole text is accepted, token by token."""
+    matcher = grammar.matcher()
+    return all(map(matcher.accept, vocabulary.encode(text))) and matcher.is_accepting()
+
+
+def judge(case: Case, engine: ArgumentEngine, vocabulary: Vocabulary) -> Outcome:
+    """Compile a case's schema and try all its instances in all forms."""
+    begun = time.perf_counter()
+    try:
+        grammar = engine.compile(compile_schema(case.schema))
+    except EnforcerError as error:
+        seconds = time.perf_counter() - begun
+        return Outcome(Verdict.REFUSED, f"{type(error).__name__}: {error!s:.300}", seconds)
+    except Exception as error:  # noqa: BLE001 - a crash is a verdict
+        return Outcome(Verdict.CRASH, repr(error)[:300], time.perf_counter() - begun)
+    outcome = Outcome(Verdict.RIGHT, seconds=time.perf_counter() - begun)
+    for value, valid in case.tests:
+        for text in forms(value, case.id):
+            try:
+                accepted = accepts(grammar, vocabulary, text)
+            except EnforcerError as error:
+                outcome.verdict, outcome.detail = Verdict.CRASH, str(error)[:300]
+                return outcome
+            if accepted != valid:
+                found = Verdict.WRONG_ACCEPT if accepted else Verdict.WRONG_REJECT
+                outcome.wrong.append(f"{found.value}: {text:.300}")
+                if outcome.verdict is not Verdict.WRONG_ACCEPT:
+                    outcome.verdict = found
+    outcome.detail = outcome.wrong[0] if outcome.wrong else ""
+    return outcome
