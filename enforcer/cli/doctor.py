@@ -76,23 +76,23 @@ def run(options: argparse.Namespace) -> int:
 def _checks(options: argparse.Namespace) -> Iterator[Check]:
     yield from installation.checks()
     if options.model:
-        from enforcer.doctor import model
+        from enforcer.doctor.model import checks as model_checks
 
-        yield from model.checks(
+        yield from model_checks(
             options.model,
             template=options.chat_template,
             trust_remote_code=options.trust_remote_code,
         )
     if options.url:
         try:
-            from enforcer.doctor import server
+            from enforcer.doctor.server import checks as server_checks
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"`enforcer doctor --url` needs the package {error.name!r}: "
                 "pip install 'kimi-enforcer[cli]'"
             ) from error
         key = options.key or os.environ.get("OPENAI_API_KEY")
-        yield from server.checks(options.url, key=key, model=options.served_model)
+        yield from server_checks(options.url, key=key, model=options.served_model)
 
 
 def _print(check: Check) -> None:

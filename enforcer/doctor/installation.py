@@ -41,9 +41,10 @@ def checks() -> Iterator[Check]:
     """Check the installation, the cheap things first."""
     yield python()
     yield distribution()
-    for name in TESTED_ENGINES:
-        yield engine(name, default=name == engines.ENGINES[0])
     yield settings(os.environ)
+    chosen = os.environ.get("ENFORCER_ENGINE", engines.ENGINES[0])
+    for name in TESTED_ENGINES:
+        yield engine(name, chosen=name == chosen)
     if find_spec("vllm") is None:
         yield note("vLLM", "not installed here", "pip install 'kimi-enforcer[vllm]' to serve")
         return
@@ -73,26 +74,27 @@ def distribution() -> Check:
         )
 
 
-def engine(name: str, *, default: bool) -> Check:
-    """Check an argument engine's version, and that it compiles a schema."""
+def engine(name: str, *, chosen: bool) -> Check:
+    """Check an argument engine's version, and that it compiles a schema.
+
+    What is wrong with an engine matters where it is the chosen one.
+    """
     title = f"engine {name}"
+    wrong = bad if chosen else note
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        extra = name.removesuffix("-core")
-        if default:
-            return bad(title, "not installed", f"pip install {name}")
-        return note(title, f"not installed (pip install '{_DISTRIBUTION}[{extra}]')")
+        return wrong(title, "not installed", f"pip install {name}")
     oldest, untested = TESTED_ENGINES[name]
     if not _parts(oldest) <= _parts(version) < _parts(untested):
         mend = f"pip install '{name}>={oldest},<{untested}'"
-        return bad(title, f"{version} is untested", mend)
+        return wrong(title, f"{version} is untested", mend)
     end = "<|im_end|>"
     vocabulary = Vocabulary([*(bytes([n]) for n in range(256)), end.encode()], {end: 256})
     try:
         engines.load(name, vocabulary).compile(compile_schema({"type": "object"}))
     except EnforcerError as error:
-        return bad(title, f"{version}, which does not work: {error}", f"reinstall {name}")
+        return wrong(title, f"{version}, which does not work: {error}", f"reinstall {name}")
     return ok(title, version)
 
 

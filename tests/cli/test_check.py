@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from shared_data import shared
+
+from enforcer import cli
+
+EXACT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+UNIQUE = {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}}
+IMPOSSIBLE = {"type": "object", "properties": {"a": False}, "required": ["a"]}
+
+
+def chat(name, schema=EXACT, **more):
+    return {"type": "function", "function": {"name": name, "parameters": schema, **more}}
+
+
+@pytest.fixture
+def check(tmp_path, capsys):
+    def run(*values, options=(), text=None):
+        file = tmp_path / "file.json"
+        file.write_text("\n".join(map(json.dumps, values)) if text is None else text)
+        status = cli.main(["check", "--json", *options, str(file)])
+        return status, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+FORMS = {
+    "a schema": EXACT,
+    "a boolean": True,
+    "an empty schema": {},
+    "a tool": chat("f"),
+    "a list of tools": [chat("f"), chat("g")],
+    "flat tools": [{"type": "function", "name": "f", "parameters": EXACT}],
+    "Anthropic's tools": [{"name": "f", "input_schema": EXACT}],
+    "a chat request": {"messages": [], "tools": [chat("f")]},
+    "an MCP result": {"tools": [{"name": "f", "inputSchema": EXACT}]},
+    "an MCP answer": {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "f",
+                      "inputSchema": EXACT}], "nextCursor": "x"}},
+    "a list of schemas": [EXACT, {"type": "string"}],
+    "a tool without parameters": {"type": "function", "function": {"name": "f"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
+def test_every_form_is_read(check, value):
+    status, found = check(value)
+    assert status == 0
+    assert {one["status"] for one in found["checked"]} == {"exact"}
+    assert len(found["checked"]) == (len(value) if isinstance(value, list) else 1)
+
+
+@pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
+def test_a_path_leads_to_the_schema(check, value):
+    for one in check(value)[1]["checked"]:
+        at = value
+        for step in one["path"].replace("[", ".[").split(".")[1:]:
+            at = at[int(step[1:-1])] if step.startswith("[") else at.get(step, {})
+        assert at in (EXACT, True, {}, {"type": "string"})
+
+
+def test_dynamic_tools_are_checked(check):
+    message = {"role": "system", "tools": [chat("g", UNIQUE)]}
+    status, found = check({"tools": [chat("f")], "messages": [message]})
+    assert status == 1
+    assert [one["status"] for one in found["checked"]] == ["exact", "refused"]
+    assert found["checked"][1]["path"].startswith("$.messages[0].tools[0]")
+
+
+def test_a_property_named_tools_is_no_list_of_tools(check):
+    status, found = check({"type": "object", "properties": {"tools": {"type": "array"}}})
+    assert (status, found["checked"][0]["name"]) == (0, None)
+
+
+def test_arguments_are_objects_and_values_need_not_be(check):
+    assert check({"type": "string"})[0] == 0
+    status, found = check(chat("f", {"type": "string"}))
+    assert (status, found["checked"][0]["error"]) == (1, "UnsatisfiableSchema")
+
+
+def test_a_refusal_names_path_keyword_and_remedy(check):
+    status, found = check([chat("f"), chat("g", UNIQUE)])
+    assert status == 1
+    assert found["counts"] == {"exact": 1, "relaxed": 0, "refused": 1}
+    [problem] = found["checked"][1]["problems"]
+    assert problem["path"].startswith("$[1].function.parameters.properties.tags")
+    assert problem["keyword"] == "uniqueItems"
+    assert problem["reason"]
+    assert found["checked"][1]["relaxable"]
+
+
+def test_relaxing_enforces_a_superset_and_says_what_is_left(check):
+    status, found = check(chat("g", UNIQUE), options=["--relax"])
+    assert status == 0
+    [one] = found["checked"]
+    assert (one["status"], one["problems"][0]["keyword"]) == ("relaxed", "uniqueItems")
+    assert one["rules"] > 0
+
+
+def test_what_nothing_fits_cannot_be_relaxed(check):
+    for options in ([], ["--relax"]):
+        status, found = check(chat("g", IMPOSSIBLE), options=options)
+        assert status == 1
+        [one] = found["checked"]
+        assert (one["error"], one["relaxable"]) == ("UnsatisfiableSchema", False)
+
+
+@pytest.mark.parametrize(
+    ("tools", "path"),
+    [
+        ([chat("f"), chat("f")], "$[1].function.name"),
+        ([chat("a b")], "$[0].function.name"),
+        ([chat(None)], "$[0].function.name"),
+        ([chat("f", True)], "$[0].function.parameters"),
+        ([chat("f", [1])], "$[0].function.parameters"),
+    ],
+)
+def test_what_a_server_would_refuse_is_refused(check, tools, path):
+    status, found = check(tools)
+    assert status == 1
+    assert found["checked"][-1]["error"] == "InvalidTools"
+    assert found["checked"][-1]["problems"][0]["path"] == path
+
+
+def test_a_schema_that_is_none_is_refused(check):
+    status, found = check(chat("f", {"type": "text"}))
+    assert (status, found["checked"][0]["error"]) == (1, "InvalidSchema")
+
+
+@pytest.mark.parametrize(
+    "value", [7, "x", None, {"tools": [7]}, {"tools": [{"type": "web_search"}]}, {"city": "Oslo"}]
+)
+def test_what_declares_nothing_is_told(check, value):
+    status, found = check(value)
+    assert status == 2
+    assert found["checked"] == []
+    assert len(found["unreadable"]) == 1
+
+
+def test_a_file_that_cannot_be_read_spoils_no_other(check):
+    status, found = check(EXACT, options=["absent.json"])
+    assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 1, 1)
+
+
+def test_lines_are_told_apart(check):
+    status, found = check(EXACT, UNIQUE)
+    assert status == 1
+    assert [one["where"].rpartition(":")[2] for one in found["checked"]] == ["1", "2"]
+
+
+@pytest.mark.parametrize("engine", ["xgrammar", "outlines-core"])
+def test_other_engines_check_as_well(check, engine):
+    pytest.importorskip(engine.replace("-", "_"))
+    pytest.importorskip(f"enforcer.engines.{engine.replace('-', '_')}")
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    assert check(schema, options=["--engine", engine])[0] == 0
+
+
+def test_text_for_people(tmp_path, capsys):
+    (tmp_path / "tools.json").write_text(json.dumps([chat("good"), chat("odd", UNIQUE)]))
+    assert cli.main(["check", str(tmp_path / "tools.json")]) == 1
+    first, second, why, hint, summary = capsys.readouterr().out.splitlines()
+    assert first.split()[:2] == ["exact", "good"]
+    assert first.endswith("rules")
+    assert second.split()[:2] == ["refused", "odd"]
+    assert "uniqueItems" in why
+    assert "--relax" in hint
+    assert summary == "2 checked: 1 exact, 1 refused"
+
+
+def test_every_valid_schema_of_the_vendor_is_exact(capsys):
+    files = [str(file) for file in shared("cases", "walle").rglob("valid.jsonl")]
+    assert cli.main(["check", "--json", *files]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["exact"] > 0
+
+
+def test_wrong_usage_has_a_status_of_its_own():
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["check"])
+    assert ended.value.code == 2

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fake_server import call, reply, serving
+
+from enforcer import cli
+
+SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]
+GOOD = {"integer": '{"value": 1}', "enum": '{"value": "a"}'}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+USER = {"role": "user", "content": "hi"}
+
+
+def enforced(body):
+    schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
+    arguments = GOOD["enum" if "enum" in schema else "integer"]
+    return reply(body, "tool_calls", calls=[call("submit", arguments)])
+
+
+def loose(body):
+    return reply(body, "tool_calls", calls=[call("submit", '{"value": null}', index=3)])
+
+
+@pytest.fixture
+def schemas(tmp_path):
+    path = tmp_path / "schemas.jsonl"
+    path.write_text("\n".join(map(json.dumps, SCHEMAS)))
+    return str(path)
+
+
+@pytest.fixture
+def requests(tmp_path):
+    path = tmp_path / "requests.jsonl"
+    body = {"messages": [USER], "tools": [TOOL]}
+    path.write_text("\n".join(json.dumps({**body, "stream": s}) for s in (False, True)))
+    return str(path)
+
+
+@pytest.fixture
+def verify(tmp_path, capsys):
+    def run(answer, *options, url=None, **listing):
+        report = tmp_path / "report.json"
+        with serving(answer, **listing) as server:
+            arguments = ["--url", url or server.url, "--report", str(report), "--quiet"]
+            status = cli.main(["verify", *arguments, *options])
+        out, err = capsys.readouterr()
+        found = json.loads(report.read_text()) if report.exists() else None
+        return status, found, out + err, server
+
+    return run
+
+
+def test_a_server_without_fault(verify, schemas):
+    status, report, out, server = verify(enforced, "--schemas", schemas)
+    assert status == 0
+    assert {(name, row["successful_calls"]) for name, row in report["runs"].items()} == {
+        ("schemas, whole", 2),
+        ("schemas, streamed", 2),
+        ("all", 4),
+    }
+    assert sorted(bool(body["stream"]) for body in server.bodies) == [False, False, True, True]
+    assert {body["model"] for body in server.bodies} == {"toy"}
+    assert "100.00 %" in out
+
+
+def test_violations_are_counted_and_told(verify, schemas):
+    status, report, out, _ = verify(loose, "--schemas", schemas, "--stream", "no")
+    assert status == 1
+    row = report["runs"]["schemas, whole"]
+    assert (row["faults"]["schema"], row["faults"]["id"]) == (2, 2)
+    assert row["schema_accuracy"] == 0
+    assert "functions.submit:3" in out
+    assert report["results"][0]["findings"]
+
+
+def test_ids_may_be_judged_otherwise(verify, requests):
+    def other(body):
+        return reply(body, "tool_calls", calls=[call("f", "{}", call_id="call_1")])
+
+    assert verify(other, "--requests", requests)[0] == 1
+    assert verify(other, "--requests", requests, "--ids", "unique")[0] == 0
+
+
+def test_a_refusal_is_a_column_of_its_own(verify, schemas):
+    def refusing(body):
+        schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
+        return (400, {"error": "unsupported"}) if "enum" in schema else enforced(body)
+
+    status, report, _, _ = verify(refusing, "--schemas", schemas)
+    assert status == 1
+    assert report["runs"]["all"]["faults"]["refused"] == 2
+    assert report["runs"]["all"]["faults"]["failed"] == 0
+    assert verify(refusing, "--schemas", schemas, "--allow-refused")[0] == 0
+
+
+def test_cut_off_replies_are_counted_apart(verify, schemas):
+    def cutting(body):
+        schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
+        return reply(body, "length") if "enum" in schema else enforced(body)
+
+    status, report, _, _ = verify(cutting, "--schemas", schemas)
+    assert status == 0
+    assert report["runs"]["all"]["cut_off"] == 2
+    assert report["runs"]["all"]["with_calls"] == 2
+
+
+def test_a_reply_that_was_cut_off_must_not_report_a_call(verify, schemas):
+    def reporting(body):
+        return reply(body, "length", calls=[call("submit", '{"val')])
+
+    status, report, _, _ = verify(reporting, "--schemas", schemas)
+    assert status == 1
+    assert report["runs"]["schemas, whole"]["faults"]["finish"] == 2
+    assert report["runs"]["schemas, streamed"]["faults"]["finish"] == 0
+
+
+def test_nothing_complete_shows_nothing(verify, schemas):
+    status, _, out, _ = verify(lambda body: reply(body, "length"), "--schemas", schemas)
+    assert status == 2
+    assert "--max-tokens" in out
+
+
+def test_recorded_requests_are_replayed_and_compared(verify, requests, tmp_path):
+    reference = tmp_path / "reference.jsonl"
+    reference.write_text('"tool_calls"\n"stop"')
+
+    def calling(body):
+        return reply(body, "tool_calls", calls=[call("f", "{}")])
+
+    status, report, out, server = verify(
+        calling, "--requests", requests, "--reference", str(reference), "--max-tokens", "9",
+        "--temperature", "0", "--extra-body", '{"seed": 7}',
+    )  # fmt: skip
+    assert status == 0
+    assert [bool(b["stream"]) for b in sorted(server.bodies, key=lambda b: b["stream"])] == [0, 1]
+    assert {(b["max_tokens"], b["temperature"], b["seed"]) for b in server.bodies} == {(9, 0, 7)}
+    assert report["trigger_similarity"]["f1"] == pytest.approx(2 / 3)
+    assert "66.66 %" in out
+
+
+def test_a_report_is_a_reference(verify, requests, tmp_path):
+    def stopping(body):
+        return reply(body, "stop", "Hello.")
+
+    earlier = tmp_path / "earlier.json"
+    verify(stopping, "--requests", requests)
+    earlier.write_text((tmp_path / "report.json").read_text())
+    status, report, _, _ = verify(stopping, "--requests", requests, "--reference", str(earlier))
+    assert status == 0
+    assert report["trigger_similarity"] == {
+        "f1": 1.0, "compared": 2, "both": 0, "ours": 0, "theirs": 0, "neither": 2
+    }  # fmt: skip
+
+
+def test_undeclared_calls_of_a_replay(verify, requests):
+    def undeclared(body):
+        return reply(body, "tool_calls", calls=[call("img_gen", "{}")])
+
+    status, report, _, _ = verify(undeclared, "--requests", requests)
+    assert (status, report["runs"]["requests"]["faults"]["undeclared"]) == (1, 2)
+
+
+def test_a_limit_sends_the_first(verify, schemas):
+    assert len(verify(enforced, "--schemas", schemas, "--limit", "1")[3].bodies) == 2
+
+
+def test_the_key_comes_from_the_environment(verify, schemas, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    server = verify(enforced, "--schemas", schemas)[3]
+    assert {headers["Authorization"] for headers in server.headers} == {"Bearer secret"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "nothing to send"),
+        (("--schemas", "absent.jsonl"), "cannot read"),
+        (("--schemas", "{schemas}", "--reference", "x"), "--requests"),
+    ],
+)
+def test_what_cannot_be_run_is_told(verify, schemas, options, message):
+    options = [option.format(schemas=schemas) for option in options]
+    status, report, out, _ = verify(enforced, *options)
+    assert (status, report) == (2, None)
+    assert message in out
+
+
+def test_no_server_is_told(verify, schemas):
+    status, _, out, _ = verify(enforced, "--schemas", schemas, url="http://127.0.0.1:9")
+    assert status == 2
+    assert "no server answers" in out
+
+
+def test_one_of_several_models_must_be_named(verify, schemas):
+    listing = (200, {"data": [{"id": "a"}, {"id": "b"}]})
+    status, _, out, _ = verify(enforced, "--schemas", schemas, listing=listing)
+    assert status == 2
+    assert "one of a, b" in out
+    assert verify(enforced, "--schemas", schemas, "--model", "b", listing=listing)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--concurrency", "0"), ("--timeout", "nan"), ("--extra-body", "[]"), ("--stream", "maybe")],
+)
+def test_wrong_options_are_wrong_usage(options):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["verify", "--url", "http://x", *options])
+    assert ended.value.code == 2
+
+
+def test_progress_is_shown_on_standard_error(schemas, capsys):
+    with serving(enforced) as server:
+        assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
+    assert "4 of 4 answered" in capsys.readouterr().err

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer import documents
+from enforcer.documents import Document
+from enforcer.errors import ConfigurationError
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(JSON, st.sampled_from([None, 2]))
+def test_a_file_of_one_value(value, indent):
+    assert documents.parse(json.dumps(value, indent=indent), "f") == [Document(value, "f")]
+
+
+@given(st.lists(JSON, min_size=2, max_size=5), st.booleans())
+def test_a_file_of_lines(values, blank):
+    text = ("\n\n" if blank else "\n").join(json.dumps(v, ensure_ascii=False) for v in values)
+    step = 2 if blank else 1
+    assert documents.parse(text, "f") == [
+        Document(value, f"f:{n * step + 1}") for n, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "f is empty"),
+        (" \n", "f is empty"),
+        ("{", "f is not JSON"),
+        ("{}\n{", "f:2 is not JSON"),
+        ('{"a": NaN}', "NaN is no JSON"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_is_told(text, message):
+    with pytest.raises(ConfigurationError, match=message):
+        documents.parse(text, "f")
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    with pytest.raises(ConfigurationError, match="cannot read"):
+        documents.read(tmp_path / "absent")
+    (tmp_path / "latin").write_bytes(b'"\xe9"')
+    with pytest.raises(ConfigurationError, match="cannot read"):
+        documents.read(tmp_path / "latin")
+
+
+def test_a_byte_order_mark_is_skipped(tmp_path):
+    (tmp_path / "f").write_bytes(b"\xef\xbb\xbf{}")
+    assert documents.read(tmp_path / "f")[0].value == {}
+
+
+def test_a_hyphen_is_the_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("{}\n7"))
+    assert [d.where for d in documents.read("-")] == ["<stdin>:1", "<stdin>:2"]

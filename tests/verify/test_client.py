@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from fake_server import reply, serving
+
+from enforcer.errors import ConfigurationError
+from enforcer.verify import client
+from enforcer.verify.client import Endpoint
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+def answer(body):
+    name = body["name"]
+    if name == "refused":
+        return 400, {"error": {"message": "no such keyword"}}
+    if name == "garbage":
+        return 200, "data: {" if body.get("stream") else "<html>"
+    if name == "slow":
+        time.sleep(1)
+    return reply(body, content=name)
+
+
+def ask(url, *bodies, **more):
+    endpoint = Endpoint.at(url, **more)
+    done = []
+    replies = asyncio.run(client.send_all(endpoint, bodies, done.append))
+    assert sorted(map(repr, done)) == sorted(map(repr, replies))
+    return replies
+
+
+def test_replies_stand_in_the_order_of_the_requests():
+    names = [f"n{n}" for n in range(100)]
+    with serving(answer) as server:
+        replies = ask(
+            server.url,
+            *({"name": name, "stream": n % 2 == 0} for n, name in enumerate(names)),
+            concurrency=32,
+        )
+    assert [r.content for r in replies] == names
+    assert all(r.answered for r in replies)
+
+
+def test_errors_are_replies():
+    with serving(answer) as server:
+        bodies = [{"name": n, "stream": s} for n in ("refused", "garbage") for s in (False, True)]
+        *refused, whole, streamed = ask(server.url, *bodies)
+    assert [r.status for r in refused] == [400, 400]
+    assert all("no such keyword" in r.error for r in refused)
+    assert "not JSON" in whole.error
+    assert "not JSON" in streamed.error
+
+
+def test_silence_is_a_reply_too():
+    with serving(answer) as server:
+        [got] = ask(server.url, {"name": "slow"}, timeout=0.1)
+    assert got.status == 0
+    assert "Timeout" in got.error
+
+
+def test_no_server_is_a_reply_too():
+    [got] = ask(NOWHERE, {"name": "x"})
+    assert got.status == 0
+    assert "ConnectError" in got.error
+
+
+def test_the_key_is_sent():
+    with serving(answer) as server:
+        ask(server.url, {"name": "x"}, key="secret")
+        assert server.headers[0]["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("http://h:1", "http://h:1/v1"),
+        ("http://h:1/", "http://h:1/v1"),
+        ("https://h/v1/", "https://h/v1"),
+        ("https://h/api/v3", "https://h/api/v3"),
+    ],
+)
+def test_base_urls_are_read_as_typed(typed, read):
+    assert Endpoint.at(typed).url == read
+
+
+@pytest.mark.parametrize("typed", ["", "h:1", "ftp://h", "http://", "http://[::1"])
+def test_what_is_no_url_is_refused(typed):
+    with pytest.raises(ConfigurationError):
+        Endpoint.at(typed)
+
+
+def models(listing):
+    with serving(answer, listing) as server:
+        return asyncio.run(client.models(Endpoint.at(server.url)))
+
+
+def test_models_are_listed():
+    assert models((200, {"data": [{"id": "a"}, {"id": "b"}]})) == ["a", "b"]
+
+
+@pytest.mark.parametrize("listing", [(404, {}), (200, []), (200, {"data": None})])
+def test_a_server_need_not_list_its_models(listing):
+    assert models(listing) == []
+
+
+def test_a_refused_key_is_told():
+    with pytest.raises(ConfigurationError, match="refuses the key"):
+        models((401, {}))
+
+
+def test_no_server_has_no_models():
+    with pytest.raises(ConfigurationError, match="no server answers"):
+        asyncio.run(client.models(Endpoint.at(NOWHERE)))

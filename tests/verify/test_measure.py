@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.verify import measure
+from enforcer.verify.measure import Fault, Finding, IdRule, Verdict, judge
+from enforcer.verify.replies import Call, Reply
+
+WEATHER = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}, "unit": {"enum": ["C", "F"]}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+EARLIER = [
+    {"role": "user", "content": "both, please"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": f"functions.f:{n}", "function": {"name": "f", "arguments": "{}"}} for n in (0, 1)
+        ],
+    },
+]
+GOOD = ("functions.weather:0", "weather", {"city": "Oslo"})
+NEXT = ("functions.weather:1", *GOOD[1:])
+
+
+def tool(name):
+    return {"type": "function", "function": {"name": name, "parameters": WEATHER}}
+
+
+def body(*names, messages=(), **more):
+    request = {"messages": list(messages), **more}
+    return {**request, "tools": [tool(n) for n in names]} if names else request
+
+
+def called(*calls, finish="tool_calls", content=""):
+    made = tuple(Call(id_, name, json.dumps(arguments)) for id_, name, arguments in calls)
+    return Reply(200, finish_reason=finish, content=content, calls=made)
+
+
+def only(*names, mode="auto"):
+    listed = [{"type": "function", "function": {"name": name}} for name in names]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": listed}}
+
+
+def test_a_valid_call_has_no_fault():
+    assert judge(body("weather"), called(GOOD)) == Verdict(
+        "tool_calls", complete=True, has_calls=True
+    )
+
+
+def test_text_has_no_fault():
+    reply = Reply(200, finish_reason="stop", content="Hello.")
+    assert judge(body("weather"), reply) == Verdict("stop", complete=True, has_calls=False)
+
+
+NAMED = {"type": "function", "function": {"name": "clock"}}
+STOP = Reply(200, finish_reason="stop")
+
+
+@pytest.mark.parametrize(
+    ("request_body", "reply", "fault"),
+    [
+        (body("clock"), called(GOOD), Fault.UNDECLARED),
+        (body(), called(GOOD), Fault.UNDECLARED),
+        (body("weather", tool_choice="none"), called(GOOD), Fault.UNDECLARED),
+        (body("weather", "clock", tool_choice=only("clock")), called(GOOD), Fault.UNDECLARED),
+        (body("weather"), called(("functions.weather:0", "weather", {})), Fault.SCHEMA),
+        (
+            body("weather"),
+            called(("functions.weather:0", "weather", {"city": "Oslo", "unit": "K"})),
+            Fault.SCHEMA,
+        ),
+        (
+            body("weather"),
+            called(("functions.weather:0", "weather", {"city": "Oslo", "day": 1})),
+            Fault.SCHEMA,
+        ),
+        (body("weather"), called(NEXT), Fault.ID),
+        (body("weather"), called(("weather:0", *GOOD[1:])), Fault.ID),
+        (body("weather"), called(GOOD, GOOD), Fault.ID),
+        (body("weather", messages=EARLIER), called(GOOD), Fault.ID),
+        (body("weather"), Reply(200, finish_reason="stop", content="<|im_end|>"), Fault.LEAK),
+        (body("weather", tool_choice="required"), STOP, Fault.CHOICE),
+        (body("weather", tool_choice=only("weather", mode="required")), STOP, Fault.CHOICE),
+        (body("weather", "clock", tool_choice=NAMED), called(GOOD), Fault.CHOICE),
+        (body("weather", parallel_tool_calls=False), called(GOOD, NEXT), Fault.CHOICE),
+        (body("weather"), called(), Fault.FINISH),
+        (body("weather"), called(GOOD, finish="length"), Fault.FINISH),
+        (body("weather"), Reply(400, "no such keyword"), Fault.REFUSED),
+        (body("weather"), Reply(500, "Internal Server Error"), Fault.FAILED),
+        (body("weather"), Reply(0, "ConnectError()"), Fault.FAILED),
+        (body("weather"), Reply(200, "the stream ended"), Fault.FAILED),
+    ],
+)
+def test_each_fault_is_found_and_no_other(request_body, reply, fault):
+    assert judge(request_body, reply).faults == {fault}
+
+
+def test_tools_that_system_messages_declare_are_declared():
+    declared = [{"role": "system", "tools": [tool("weather")]}]
+    assert not judge(body(messages=declared), called(GOOD)).faults
+
+
+def test_allowed_tools_may_be_called():
+    assert not judge(body("weather", "clock", tool_choice=only("weather")), called(GOOD)).faults
+
+
+def test_arguments_that_are_no_json_fail_the_schema():
+    reply = Reply(200, finish_reason="tool_calls", calls=(Call(*GOOD[:2], '{"city": "Os'),))
+    [finding] = judge(body("weather"), reply).findings
+    assert finding.fault is Fault.SCHEMA
+    assert "not JSON" in finding.message
+
+
+def test_a_schema_that_cannot_be_evaluated_is_said_to_be_at_fault():
+    request = body("weather")
+    request["tools"][0]["function"]["parameters"] = {"$ref": "#/nowhere"}
+    [finding] = judge(request, called(GOOD)).findings
+    assert finding.fault is Fault.SCHEMA
+    assert "schema cannot be evaluated" in finding.message
+
+
+def test_the_draft_is_the_one_that_the_schema_names():
+    items = {"type": "array", "items": [{"type": "string"}]}
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"x": items}}
+    request = body("weather")
+    request["tools"][0]["function"]["parameters"] = schema
+    assert not judge(request, called((*GOOD[:2], {"x": ["a"]}))).faults
+    assert judge(request, called((*GOOD[:2], {"x": [1]}))).faults == {Fault.SCHEMA}
+
+
+def test_the_index_goes_on_from_the_history():
+    reply = called(("functions.weather:2", *GOOD[1:]), ("functions.weather:3", *GOOD[1:]))
+    assert not judge(body("weather", messages=EARLIER), reply).faults
+
+
+@pytest.mark.parametrize(
+    ("rule", "right", "wrong"),
+    [
+        (IdRule.KIMI, ("functions.weather:0", "functions.weather:1"), ("weather:0", "weather:1")),
+        (IdRule.INDEX, ("weather:0", "weather:1"), ("weather:0", "weather:2")),
+        (IdRule.UNIQUE, ("call_x", "call_y"), ("call_x", "call_x")),
+    ],
+)
+def test_rules_of_ids(rule, right, wrong):
+    def faults(ids):
+        return judge(body("weather"), called(*((i, *GOOD[1:]) for i in ids)), rule).faults
+
+    assert not faults(right)
+    assert faults(wrong) == {Fault.ID}
+
+
+def cut(*arguments, stream=True):
+    calls = tuple(Call(f"functions.weather:{n}", "weather", a) for n, a in enumerate(arguments))
+    reply = Reply(200, finish_reason="length", calls=calls)
+    return judge(body("weather", tool_choice="required", stream=stream), reply)
+
+
+def test_a_stream_that_was_cut_off_may_end_in_a_part_of_a_call():
+    assert cut('{"city": "Os') == Verdict("others", complete=False, has_calls=False)
+    assert not cut('{"city": "Oslo"}', '{"ci').faults
+    assert not cut().faults
+
+
+def test_whole_calls_of_a_stream_that_was_cut_off_are_judged():
+    assert cut("{}", '{"ci').faults == {Fault.SCHEMA}
+    assert cut("{}").faults == {Fault.SCHEMA}
+
+
+def test_a_whole_reply_that_was_cut_off_reports_no_call():
+    assert cut('{"city": "Os', stream=False).faults == {Fault.FINISH}
+    assert not cut(stream=False).faults
+
+
+def test_missing_parameters_take_any_object():
+    request = {"messages": [], "tools": [{"type": "function", "function": {"name": "weather"}}]}
+    assert not judge(request, called(GOOD)).faults
+    assert judge(request, called((*GOOD[:2], [1]))).faults == {Fault.SCHEMA}
+
+
+VERDICTS = st.builds(
+    lambda finish, state, faults: Verdict(
+        finish, state != "cut", state == "calls", tuple(Finding(f, "") for f in faults)
+    ),
+    st.sampled_from(["stop", "tool_calls", "others"]),
+    st.sampled_from(["cut", "text", "calls"]),
+    st.frozensets(st.sampled_from([f for f in Fault if f not in (Fault.FAILED, Fault.REFUSED)])),
+)
+UNANSWERED = st.sampled_from([Fault.FAILED, Fault.REFUSED]).map(
+    lambda fault: Verdict("others", complete=False, has_calls=False, findings=(Finding(fault, ""),))
+)
+
+
+@given(st.lists(VERDICTS | UNANSWERED))
+def test_counts_add_up(verdicts):
+    row = measure.count(verdicts)
+    assert row.requests == sum(row.finish.values()) == len(verdicts)
+    unanswered = row.faults.get(Fault.FAILED, 0) + row.faults.get(Fault.REFUSED, 0)
+    assert row.complete + row.cut_off + unanswered == row.requests
+    assert 0 <= row.successful <= row.with_calls <= row.complete
+    bad = sum(bool(v.faults & {Fault.UNDECLARED, Fault.SCHEMA}) for v in verdicts if v.has_calls)
+    assert row.successful == row.with_calls - bad
+    assert row.perfect == (row.with_calls > 0 and not any(v.faults for v in verdicts))
+    assert not row.perfect or row.accuracy == 1
+
+
+REASONS = st.sampled_from(["stop", "tool_calls", "length", None])
+
+
+@given(st.lists(st.tuples(REASONS, REASONS)))
+def test_similarity_is_the_harmonic_mean_of_precision_and_recall(pairs):
+    found = measure.similarity(pairs)
+    known = [(a == "tool_calls", b == "tool_calls") for a, b in pairs if a and b]
+    assert found.compared == len(known)
+    ours, theirs = (sum(side) for side in zip(*known, strict=True)) if known else (0, 0)
+    both = sum(a and b for a, b in known)
+    if both:
+        precision, recall = both / ours, both / theirs
+        assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall))
+    else:
+        assert found.f1 == (0.0 if ours or theirs else 1.0)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fake_server import call, reply
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.verify.replies import Call, Deltas, Reply, whole
+
+CALLS = st.lists(
+    st.builds(
+        lambda name, arguments: call(name, json.dumps(arguments)),
+        st.text(min_size=1, max_size=5),
+        st.dictionaries(st.text(max_size=3), st.text(max_size=5), max_size=2),
+    ),
+    max_size=3,
+)
+
+
+def streamed(events):
+    deltas = Deltas()
+    for event in events:
+        deltas.add(event)
+    return deltas.reply()
+
+
+@given(st.sampled_from(["stop", "tool_calls", "length"]), st.none() | st.text(max_size=9), CALLS)
+def test_a_stream_reads_as_the_same_reply_whole(finish, content, calls):
+    one = whole(reply({}, finish, content, calls)[1])
+    other = streamed(reply({"stream": True}, finish, content, calls)[1])
+    assert one == other
+    assert (one.answered, one.finish_reason, one.content) == (True, finish, content or "")
+    assert [(c.id, c.name, c.arguments) for c in one.calls] == [
+        (c["id"], c["function"]["name"], c["function"]["arguments"]) for c in calls
+    ]
+
+
+def test_the_parts_of_parallel_calls_may_be_mixed():
+    def part(index, **more):
+        return {"choices": [{"delta": {"tool_calls": [{"index": index, **more}]}}]}
+
+    got = streamed(
+        [
+            part(0, id="functions.f:0", function={"name": "f", "arguments": ""}),
+            part(0, function={"arguments": '{"a"'}),
+            part(1, id="functions.g:1", function={"name": "g", "arguments": "{}"}),
+            part(0, function={"arguments": ": 1}"}),
+            {"choices": [{"delta": {}, "finish_reason": "tool_calls", "token_ids": [1, 2]}]},
+        ]
+    )
+    calls = (Call("functions.f:0", "f", '{"a": 1}'), Call("functions.g:1", "g", "{}"))
+    assert got == Reply(200, finish_reason="tool_calls", calls=calls, token_ids=(1, 2))
+
+
+def test_the_first_choice_is_read():
+    choices = [{"index": n, "delta": {"content": str(n)}, "finish_reason": "stop"} for n in (1, 0)]
+    assert streamed([{"choices": choices}]).content == "0"
+
+
+def test_reasoning_has_two_names():
+    for name in ("reasoning", "reasoning_content"):
+        message = {"content": None, name: "so"}
+        got = whole({"choices": [{"message": message, "finish_reason": "stop"}]})
+        assert (got.reasoning, got.content) == ("so", "")
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {}, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": 1}]}, 7]
+)
+def test_what_is_no_completion_is_an_error(value):
+    got = whole(value)
+    assert not got.answered
+    assert "not a chat completion" in got.error
+
+
+@pytest.mark.parametrize("event", [None, 7, {"choices": [7]}, {"choices": [{"delta": 7}]}])
+def test_what_is_no_chunk_is_an_error(event):
+    assert not streamed([event]).answered
+
+
+def test_a_stream_without_an_end_is_an_error():
+    assert "without a finish_reason" in streamed([{"choices": [{"delta": {"content": "x"}}]}]).error
+
+
+def test_an_error_in_a_stream_is_an_error():
+    for error, status in (({"message": "died", "code": 503}, 503), ("died", 500)):
+        got = streamed([{"error": error}])
+        assert got.status == status
+        assert "died" in got.error

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shared_data import shared
+
+from enforcer.errors import ConfigurationError
+from enforcer.verify import suites
+
+
+def valid(schema, value):
+    return jsonschema.Draft202012Validator(schema).is_valid(value)
+
+
+NODE = {
+    "$defs": {"word": {"type": "string"}},
+    "type": "object",
+    "properties": {
+        "word": {"$ref": "#/$defs/word"},
+        "again": {"$ref": "#/properties/word"},
+        "next": {"$ref": "#"},
+        "$ref": {"type": "integer"},
+        "default": {"$ref": "#/properties/$ref"},
+    },
+    "default": {"$ref": "#/properties/word"},
+}
+VALUES = st.recursive(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "word": st.sampled_from(["a", 1]),
+            "again": st.sampled_from(["a", 1]),
+            "$ref": st.sampled_from(["a", 1]),
+            "default": st.sampled_from(["a", 1]),
+        },
+    ),
+    lambda inner: st.fixed_dictionaries({"next": inner}),
+    max_leaves=4,
+)
+
+
+@given(VALUES)
+def test_a_wrapped_schema_says_what_it_said(value):
+    wrapped = suites.wrap(NODE)
+    assert valid(wrapped, {"value": value}) == valid(NODE, value)
+    assert not valid(wrapped, {})
+    assert not valid(wrapped, {"value": value, "more": 1})
+
+
+def test_data_in_a_schema_stays():
+    assert suites.wrap(NODE)["properties"]["value"]["default"] == NODE["default"]
+
+
+def test_a_schema_inside_with_an_id_of_its_own_keeps_its_references():
+    inner = {"$id": "http://x/inner", "properties": {"a": {"$ref": "#/$defs/b"}}}
+    inner["$defs"] = {"b": {"type": "null"}}
+    wrapped = suites.wrap({"properties": {"inner": inner}})
+    assert valid(wrapped, {"value": {"inner": {"a": None}}})
+    assert not valid(wrapped, {"value": {"inner": {"a": 1}}})
+
+
+@pytest.mark.parametrize("schema", [True, False])
+def test_booleans_are_schemas(schema):
+    assert valid(suites.wrap(schema), {"value": 1}) is schema
+
+
+def test_every_valid_schema_of_the_vendor_becomes_a_request():
+    files = sorted(shared("cases", "walle").rglob("valid.jsonl"))
+    assert files
+    for file in files:
+        schemas = [json.loads(line) for line in file.open() if line.strip()]
+        cases = suites.schema_cases(file)
+        for schema, case in zip(schemas, cases, strict=True):
+            wrapped = case.body["tools"][0]["function"]["parameters"]
+            for value in (None, True, 3, "x", [], ["x"], {}, {"name": "n"}, {"user": {"name": 1}}):
+                assert valid(wrapped, {"value": value}) == valid(schema, value), case.name
+
+
+def write(path, *values):
+    path.write_text("\n".join(map(json.dumps, values)))
+    return path
+
+
+def test_schemas_come_from_folders_and_files(tmp_path):
+    write(tmp_path / "a.json", [{"type": "null"}, {"type": "string"}])
+    write(tmp_path / "b.jsonl", {"id": 1, "schema": {"type": "array"}}, True)
+    write(tmp_path / "invalid.jsonl", {"type": 7})
+    (tmp_path / "notes.txt").write_text("no schema")
+    bodies = [case.body for case in suites.schema_cases(tmp_path)]
+    values = [b["tools"][0]["function"]["parameters"]["properties"]["value"] for b in bodies]
+    assert values == [{"type": "null"}, {"type": "string"}, {"type": "array"}, True]
+    assert all(body["tool_choice"] == "required" for body in bodies)
+
+
+@pytest.mark.parametrize("values", [(7,), ("x",), (None,)])
+def test_what_is_no_schema_is_told(tmp_path, values):
+    with pytest.raises(ConfigurationError, match="a schema is"):
+        suites.schema_cases(write(tmp_path / "x.json", *values))
+
+
+def test_an_empty_folder_is_told(tmp_path):
+    with pytest.raises(ConfigurationError, match="no schemas"):
+        suites.schema_cases(tmp_path)
+
+
+USER = {"role": "user", "content": "hi"}
+
+
+def test_recorded_requests_are_bodies_or_have_them(tmp_path):
+    file = write(
+        tmp_path / "r.jsonl",
+        {"messages": [USER], "n": 2, "stream": True, "stream_options": {}},
+        {"data_index": 2, "request": {"messages": [{"role": "_input", "content": "x"}]}},
+    )
+    assert [case.body for case in suites.recorded_cases(file)] == [
+        {"messages": [USER], "stream": True},
+        {"messages": [{"role": "system", "content": "x"}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        7,
+        {},
+        {"messages": "hi"},
+        {"messages": [1]},
+        {"messages": [USER], "tools": 3},
+        {"messages": [USER], "tools": [{"type": "function"}]},
+        {"messages": [{"role": "system", "tools": [7]}]},
+        {"messages": [USER], "tool_choice": {"type": "function"}},
+        {"messages": [USER], "tool_choice": {"type": "allowed_tools"}},
+        {"messages": [{"role": "assistant", "tool_calls": 3}]},
+    ],
+)
+def test_what_is_no_request_is_told(tmp_path, value):
+    with pytest.raises(ConfigurationError, match="is no chat request"):
+        suites.recorded_cases(write(tmp_path / "r.jsonl", value))
+
+
+def choices(reason):
+    return {"response": {"choices": [{"finish_reason": reason}]}}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["stop", "tool_calls"],
+        [{"finish_reason": "stop"}, {"finish_reason": "tool_calls"}],
+        [choices("stop"), choices("tool_calls")],
+        [{"results": [{"finish_reason": "stop"}, {"finish_reason": "tool_calls"}]}],
+        [
+            {"data_index": 2, "finish_reason": "tool_calls"},
+            {"data_index": 1, "finish_reason": "stop"},
+            {"data_index": 9, "finish_reason": "stop"},
+        ],
+    ],
+)
+def test_a_reference_has_several_forms(tmp_path, lines):
+    file = write(tmp_path / "r.jsonl", *lines)
+    assert suites.reference(file, 3) == ["stop", "tool_calls", None]
+
+
+def test_a_reference_without_an_answer(tmp_path):
+    file = write(tmp_path / "r.jsonl", {"response": {"error": "x"}}, {"finish_reason": None})
+    assert suites.reference(file, 2) == [None, None]
+
+
+@pytest.mark.parametrize("line", [{}, 7, {"finish_reason": 3}, {"data_index": 0}])
+def test_what_is_no_reference_is_told(tmp_path, line):
+    with pytest.raises(ConfigurationError):
+        suites.reference(write(tmp_path / "r.jsonl", line), 1)
