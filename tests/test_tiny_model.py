@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -21,7 +20,7 @@ from bench.tiny_model.judge import BAD_CALL, Failure, failures
 from bench.tiny_model.scenes import Kind, scene
 
 transformers = pytest.importorskip("transformers")
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 from bench.tiny_model import chat, measure, train  # noqa: E402 - they need what is asked for above
 
@@ -293,16 +292,26 @@ def test_judge_knows_calls_without_tools():
 # Training, and the model that came of it
 
 
-def test_only_the_assistants_words_weigh(tokenizer):
-    text = (
+@pytest.fixture
+def _one_thread():
+    """A matrix of this size is multiplied no faster by two threads, and they spin as they wait."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_only_the_assistants_own_words_weigh(tokenizer):
+    prompt = (
         "<|im_user|>user<|im_middle|>a<|im_end|><|im_assistant|>assistant<|im_middle|>b<|im_end|>"
+        "<|im_assistant|>assistant<|im_middle|><think></think>"
     )
     backend = tokenizer.backend_tokenizer
-    ids = backend.encode(text, add_special_tokens=False).ids
-    weights = train.reply_weights(ids, backend, 0.25)
-    heavy = [backend.id_to_token(i) for i, w in zip(ids, weights, strict=True) if w == 1]
-    assert heavy == ["b", "<|im_end|>"]
-    assert set(weights) == {0.25, 1}
+    ids = backend.encode(prompt, add_special_tokens=False).ids
+    weighed = list(zip(map(backend.id_to_token, ids), train.weigh(ids, backend, 0.25), strict=True))
+    assert [token for token, weight in weighed if weight == 1] == ["b", "<|im_end|>"]
+    assert [token for token, weight in weighed if weight == 0] == ["<think>", "</think>"]
+    assert {weight for _, weight in weighed} == {0, 0.25, 1}
 
 
 def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing():
@@ -316,15 +325,18 @@ def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing():
     assert seen == Counter(range(1, 40))
 
 
-def test_a_rendered_scene_ends_in_the_reply(tokenizer):
-    drawn = scene(Random(3), Kind.SINGLE_CALL)
-    text = train.render(tokenizer, drawn)
-    ((id_, arguments),) = drawn.reply.calls
-    assert re.search(
-        re.escape(f"{id_}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>")
-        + re.escape("<|tool_calls_section_end|><|im_end|>")
-        + "$",
-        text,
+@given(seed=SEEDS, kind=st.sampled_from(Kind))
+def test_a_rendered_scene_is_cut_between_prompt_and_reply(tokenizer, seed, kind):
+    drawn = scene(Random(seed), kind)
+    prompt, reply = train.render(tokenizer, drawn)
+    ids = [tokenizer.encode(text, add_special_tokens=False) for text in (prompt, reply)]
+    assert tokenizer.encode(prompt + reply, add_special_tokens=False) == ids[0] + ids[1]
+    for id_, arguments in drawn.reply.calls:
+        assert f"{id_}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>" in reply
+    assert reply.endswith("<|im_end|>")
+    thought = (prompt + reply).rpartition("<|im_middle|>")[2]
+    assert thought.startswith("<think>") == (
+        drawn.thinking is not None or drawn.reply.reasoning is not None
     )
 
 
@@ -337,6 +349,7 @@ def test_the_weights_are_small():
     assert model.num_parameters() <= 5_000_000
 
 
+@pytest.mark.usefixtures("_one_thread")
 def test_the_model_calls_what_the_history_has_and_the_request_does_not_declare():
     mix = {Kind.UNDECLARED_IN_HISTORY: 1}
     bodies = [request.body for request in requests.generate(16, seed=11, mix=mix)]
@@ -346,8 +359,9 @@ def test_the_model_calls_what_the_history_has_and_the_request_does_not_declare()
     assert measure.turns(train.FOLDER, bodies) == texts
 
 
+@pytest.mark.usefixtures("_one_thread")
 def test_the_model_is_right_about_half_of_the_time_and_wrong_in_many_ways():
-    drawn = list(requests.generate(111, seed=12))
+    drawn = list(requests.generate(74, seed=12))
     texts = measure.turns(train.FOLDER, [request.body for request in drawn])
     judged = [failures(r.body, text) for r, text in zip(drawn, texts, strict=True)]
     assert sum(not found for found in judged) >= 0.45 * len(judged)
