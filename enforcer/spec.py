@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KEY = "enforcer"
 _VERSION = 1
+_MOST_CALLS = 10**8  # an index of more than nine digits is not read back
 _FIELDS = {
     *("version", "tools", "tool_choice", "parallel_tool_calls"),
     *("first_index", "response_format", "on_unsupported"),
@@ -118,8 +119,10 @@ def read(text: object) -> Spec:
     if not isinstance(spec, dict) or spec.get("version") != _VERSION or set(spec) != _FIELDS:
         raise InvalidTools(f"$.{KEY}", "not a spec; build it with `enforcer.extra_body`")
     first = spec["first_index"]
-    if not isinstance(first, int) or isinstance(first, bool) or first < 0:
-        raise InvalidTools(f"$.{KEY}.first_index", "it must be a whole number from 0 on")
+    if not isinstance(first, int) or isinstance(first, bool) or not 0 <= first < _MOST_CALLS:
+        raise InvalidTools(
+            f"$.{KEY}.first_index", f"it must be a whole number from 0 to {_MOST_CALLS - 1}"
+        )
     toolset = tools_.parse(spec["tools"], spec["tool_choice"], spec["parallel_tool_calls"])
     return Spec(
         toolset,
