@@ -1,0 +1,101 @@
+"""Running the matrix, and judging its cells.
+
+Owns: which cells there are, and what a cell's verdict is. Must not know: how a server
+is started, how results are shown.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from bench.matrix import modes
+from bench.matrix.routes import Client, Route
+from enforcer.verify.measure import Fault, Finding, IdRule, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.verify.replies import Reply
+
+# The Responses API and Anthropic's give the model's id as it is, but the judge of theirs
+# does not know how the history was counted there: unique is what their clients rely on.
+_IDS = {Route.CHAT: IdRule.KIMI, Route.COMPLETIONS: IdRule.KIMI}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: the route, mode, thinking and way of answering."""
+
+    route: Route
+    mode: str
+    thinking: str
+    stream: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a cell: its replies, and what is wrong with them."""
+
+    cell: Cell
+    calls: int
+    cut_off: int
+    findings: tuple[Finding, ...]
+
+
+def cells() -> list[Cell]:
+    """List the cells that vLLM has."""
+    crossed = product(Route, modes.MODES, modes.THINKING, (False, True))
+    return [Cell(*cell) for cell in crossed if modes.has(cell[0], cell[1])]
+
+
+async def run(
+    client: Client,
+    *,
+    repeats: int,
+    max_tokens: int,
+    temperature: float,
+    concurrency: int,
+    wanted: Sequence[Cell] | None = None,
+) -> list[Result]:
+    """Send every cell's request `repeats` times, and judge what comes back."""
+    chosen = list(wanted if wanted is not None else cells())
+    jobs: list[tuple[Route, dict[str, Any]]] = []
+    for cell in chosen:
+        for seed in range(repeats):
+            request = modes.body(cell.mode, cell.thinking, stream=cell.stream, seed=seed)
+            jobs.append(
+                (cell.route, request | {"max_tokens": max_tokens, "temperature": temperature})
+            )
+    replies = await client.send_all(jobs, concurrency)
+    results = []
+    for at, cell in enumerate(chosen):
+        mine = list(zip(jobs, replies, strict=True))[at * repeats : (at + 1) * repeats]
+        findings = [finding for (_, body), reply in mine for finding in assess(cell, body, reply)]
+        results.append(
+            Result(
+                cell,
+                sum(len(reply.calls) for _, reply in mine),
+                sum(reply.finish_reason == "length" for _, reply in mine),
+                tuple(findings),
+            )
+        )
+    return results
+
+
+def assess(cell: Cell, body: dict[str, Any], reply: Reply) -> list[Finding]:
+    """Judge one reply; text beside a response format must fit it or be empty."""
+    # A streamed reply of these routes is put together by their client, as a whole one.
+    assembled = cell.route is not Route.CHAT
+    seen = body | {"stream": False} if assembled else body
+    findings = list(judge(seen, reply, _IDS.get(cell.route, IdRule.UNIQUE)).findings)
+    if cell.mode == "response_format" and reply.finish_reason == "stop" and not reply.calls:
+        try:
+            fits = json.loads(reply.content) in (1, 2)
+        except ValueError:
+            fits = False
+        if not fits:
+            findings.append(Finding(Fault.SCHEMA, f"the text is off format: {reply.content!r}"))
+    return findings
