@@ -181,7 +181,11 @@ class Matcher:
 
         """
         before = (self._now, self.failure)
-        step = self._step(token_id)
+        try:
+            step = self._step(token_id)
+        except EnforcerError as error:
+            self.fail(error)
+            return False
         if step is None:
             return False
         self._history.append(before)
@@ -199,11 +203,7 @@ class Matcher:
             to = (now.row if now.complete() else now.before).markers.get(token_id)
             return None if to is None else self._follow(to)
         if now.grammar is not None:
-            try:
-                return self._formatted(now) if now.grammar.accept(token_id) else None
-            except EnforcerError as error:
-                self.fail(error)
-                return None
+            return self._formatted(now) if now.grammar.accept(token_id) else None
         if now.header is not None:
             node = now.header.advance(token_id)
             return None if node is None else replace(now, header=node)
@@ -282,7 +282,10 @@ class Matcher:
         for _ in range(count):
             before, self.failure = self._history.pop()
             if before.grammar is not None and before.grammar is self._now.grammar:
-                before.grammar.rollback(1)
+                try:
+                    before.grammar.rollback(1)
+                except EnforcerError as error:
+                    self.fail(error)
             self._now = before
 
     def validate(self, token_ids: Sequence[int]) -> int:
