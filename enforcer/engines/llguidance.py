@@ -6,12 +6,15 @@ turning its error states into exceptions. Must not know: schemas, envelopes, hos
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import llguidance
 import numpy as np
+from llguidance.gbnf_to_lark import any_to_lark
 
-from enforcer.errors import EnforcerError, Problem, SchemaLimit
+from enforcer.errors import EnforcerError, InvalidSchema, Problem, SchemaLimit
+from enforcer.response_format import Kind
 from enforcer.schema.lark import to_lark
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentEngine
+    from enforcer.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
@@ -78,6 +82,44 @@ class LLGuidanceEngine:
 
         """
         return LLGuidanceGrammar(_compiled(self._tokenizer, grammar), self._vocabulary)
+
+    def compile_text(self, wanted: ResponseFormat) -> LLGuidanceGrammar:
+        """Compile a regular expression, choices, or a grammar in Lark's or GBNF's notation.
+
+        Raises:
+            InvalidSchema: llguidance cannot read the source.
+
+        """
+        try:
+            text = _text_grammar(wanted)
+        except ValueError as error:
+            raise _unreadable(wanted, str(error)) from error
+        matcher = llguidance.LLMatcher(self._tokenizer, text, log_level=0, limits=_LIMITS)
+        if matcher.is_error():
+            raise _unreadable(wanted, matcher.get_error())
+        return LLGuidanceGrammar(matcher, self._vocabulary)
+
+
+def _text_grammar(wanted: ResponseFormat) -> str:
+    source = wanted.source
+    if wanted.kind is Kind.REGEX:
+        # The whole text has to match, so anchors at the ends say nothing more; llguidance
+        # knows none.
+        ends = source.endswith("$") and not source.endswith("\\$")
+        source = source.removeprefix("^")
+        grammar = llguidance.LLMatcher.grammar_from_regex(source[:-1] if ends else source)
+    elif wanted.kind is Kind.CHOICE:
+        choices = " | ".join(json.dumps(choice) for choice in json.loads(source))
+        grammar = llguidance.LLMatcher.grammar_from_lark(f"start: {choices}")
+    else:
+        grammar = llguidance.LLMatcher.grammar_from_lark(any_to_lark(source))
+    return str(grammar)
+
+
+def _unreadable(wanted: ResponseFormat, why: str) -> InvalidSchema:
+    kind = wanted.kind.value
+    reason = f"llguidance cannot read this {kind}: {why.strip().splitlines()[0]:.300}"
+    return InvalidSchema((Problem(f"$.response_format.{kind}", kind, reason),))
 
 
 def _compiled(tokenizer: llguidance.LLTokenizer, grammar: ArgumentGrammar) -> llguidance.LLMatcher:
