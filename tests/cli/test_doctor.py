@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from fake_server import call, reply, serving
+
+from enforcer import cli
+from enforcer.doctor import bad, installation, note, ok
+from enforcer.doctor.server import impossible
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Put these results in place of the installation's checks."""
+
+    def put(*results):
+        monkeypatch.setattr(installation, "checks", lambda: iter(results))
+
+    return put
+
+
+def doctor(capsys, *options):
+    status = cli.main(["doctor", *options])
+    return status, capsys.readouterr().out
+
+
+def test_all_well(installed, capsys):
+    installed(ok("a", "fine"), note("b", "absent", "install it"))
+    assert doctor(capsys) == (
+        0,
+        "ok    a: fine\nnote  b: absent\n      install it\n2 checks, all well\n",
+    )
+
+
+def test_something_to_mend(installed, capsys):
+    installed(ok("a", "fine"), bad("b", "broken", "mend it"))
+    status, out = doctor(capsys)
+    assert status == 1
+    assert out.splitlines()[1:] == ["BAD   b: broken", "      mend it", "2 checks, 1 to mend"]
+
+
+def test_json(installed, capsys):
+    installed(bad("b", "broken", "mend it"))
+    status, out = doctor(capsys, "--json")
+    assert status == 1
+    assert json.loads(out) == {
+        "checks": [{"name": "b", "status": "bad", "found": "broken", "mend": "mend it"}],
+        "bad": 1,
+    }
+
+
+def enforced(body):
+    if body["tools"] == impossible("toy")["tools"]:
+        return 400, {"error": {"message": "UnsatisfiableSchema: … (at `$.tools[0]…`)"}}
+    return reply(body, "tool_calls", calls=[call("pick_colour", '{"colour":"violet","sure":true}')])
+
+
+def test_a_server_is_checked(installed, capsys):
+    installed(ok("a", "fine"))
+
+    def answer(body):
+        return enforced(body) if "tools" in body else reply(body, content="Here.")
+
+    with serving(answer) as server:
+        status, out = doctor(capsys, "--url", server.url)
+    assert status == 0
+    assert out.count("ok ") == 6
+
+
+def test_a_model_is_checked(installed, capsys, tmp_path):
+    installed(ok("a", "fine"))
+    status, out = doctor(capsys, "--model", str(tmp_path / "absent"))
+    assert status == 1
+    assert "is no folder" in out
+
+
+def test_a_wrong_url_is_told(installed, capsys):
+    installed(ok("a", "fine"))
+    assert doctor(capsys, "--url", "localhost")[0] == 2
+
+
+def test_this_installation_is_well(capsys):
+    status, out = doctor(capsys)
+    assert status == 0, out

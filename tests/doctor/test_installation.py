@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from enforcer.doctor import Status, installation
+from enforcer.errors import UnsupportedHost
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class _Entry:
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+
+@pytest.fixture
+def entries(monkeypatch):
+    def put(*pairs):
+        found = [_Entry(*pair) for pair in pairs]
+        monkeypatch.setattr(metadata, "entry_points", lambda **_: found)
+
+    return put
+
+
+def test_the_entry_point_is_the_one_of_the_project(entries):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    entries(*project["entry-points"]["vllm.general_plugins"].items())
+    assert installation.entry_point().status is Status.OK
+
+
+@pytest.mark.parametrize(
+    "found", [(), (("other", "x:y"),), (("enforcer", "x:y"),), (("enforcer", "x:y"),) * 2]
+)
+def test_another_entry_point_must_be_mended(entries, found):
+    entries(*found)
+    assert installation.entry_point().status is Status.BAD
+
+
+@pytest.mark.parametrize(
+    ("environment", "status"),
+    [
+        ({}, Status.OK),
+        ({"VLLM_PLUGINS": "a,enforcer"}, Status.OK),
+        ({"VLLM_PLUGINS": ""}, Status.BAD),
+        ({"VLLM_PLUGINS": "enforcer2"}, Status.BAD),
+    ],
+)
+def test_the_filter_of_plugins(environment, status):
+    assert installation.plugin_filter(environment).status is status
+
+
+@pytest.mark.parametrize(
+    ("environment", "status"),
+    [
+        ({}, Status.OK),
+        ({"ENFORCER_DIALECT": "kimi_k9"}, Status.BAD),
+        ({"ENFORCER_ENGINE": "magic"}, Status.BAD),
+        ({"ENFORCER_MAX_CALLS": "many"}, Status.BAD),
+    ],
+)
+def test_settings(environment, status):
+    assert installation.settings(environment).status is status
+
+
+@pytest.mark.parametrize(
+    ("version", "status"),
+    [
+        (None, Status.BAD),
+        ("1.7.5", Status.BAD),
+        ("1.7.6", Status.OK),
+        ("1.10.0", Status.OK),
+        ("2.0.0", Status.BAD),
+        ("1.7.6+local", Status.OK),
+    ],
+)
+def test_versions_of_the_chosen_engine(monkeypatch, version, status):
+    def found(name):
+        if version is None:
+            raise metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(metadata, "version", found)
+    assert installation.engine("llguidance", chosen=True).status is status
+    if status is Status.BAD:
+        assert installation.engine("llguidance", chosen=False).status is Status.NOTE
+
+
+def test_the_tested_range_of_the_default_engine_is_the_required_one():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    oldest, untested = installation.TESTED_ENGINES["llguidance"]
+    assert f"llguidance>={oldest},<{untested}" in project["dependencies"]
+
+
+def test_a_folder_on_the_path_is_not_installed(monkeypatch):
+    def found(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", found)
+    assert installation.distribution().status is Status.BAD
+
+
+def test_without_vllm_nothing_of_it_is_checked(monkeypatch):
+    monkeypatch.setattr(installation, "find_spec", lambda _: None)
+    *_, last = installation.checks()
+    assert (last.name, last.status) == ("vLLM", Status.NOTE)
+
+
+def test_an_untested_vllm(monkeypatch):
+    vllm = pytest.importorskip("vllm")
+    monkeypatch.setattr(vllm, "__version__", "0.11.0")
+    assert installation.vllm_version().status is Status.BAD
+
+
+def test_a_vllm_that_was_changed(monkeypatch):
+    pytest.importorskip("vllm")
+    from enforcer.vllm import plugin
+
+    def changed():
+        raise UnsupportedHost("this vLLM has no f")
+
+    monkeypatch.setattr(plugin, "check_signatures", changed)
+    check = installation.vllm_signatures()
+    assert (check.status, check.found) == (Status.BAD, "this vLLM has no f")

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+from fake_server import call, reply, serving
+
+from enforcer.doctor import Status, server
+from enforcer.errors import ConfigurationError
+
+OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
+REFUSAL = (400, {"error": {"message": "UnsatisfiableSchema: no (at `$.tools[0]`)", "code": 400}})
+PICK = '{"colour": "violet", "sure": false}'
+
+
+def answers(refusal=REFUSAL, pick=("tool_calls", [call("pick_colour", PICK)]), quiet=("stop", ())):
+    def answer(body):
+        if "tools" not in body:
+            return reply(body, quiet[0], "Here.", quiet[1])
+        if body["tools"] == server.impossible("toy")["tools"]:
+            return refusal if refusal else reply(body, content="Hello")
+        return reply(body, pick[0], None, pick[1])
+
+    return answer
+
+
+def statuses(answer, **options):
+    with serving(answer, **options) as fake:
+        return [check.status for check in server.checks(fake.url)]
+
+
+def test_an_enforced_server():
+    assert statuses(answers()) == [OK] * 5
+
+
+@pytest.mark.parametrize(
+    "refusal", [None, (400, {"error": "bad request"}), (500, {"error": "UnsatisfiableSchema"})]
+)
+def test_a_server_that_does_not_refuse_is_not_enforced(refusal):
+    assert statuses(answers(refusal=refusal)) == [OK, BAD]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [call("pick_colour", '{"colour": "red", "sure": true}')],
+        [call("img_gen", "{}")],
+        [call("pick_colour", PICK, index=1)],
+        [call("pick_colour", PICK), call("pick_colour", PICK, index=1)],
+        [],
+    ],
+)
+def test_a_demanded_call_that_is_wrong(calls):
+    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, BAD, BAD, OK]
+
+
+def test_a_demanded_call_that_was_cut_off():
+    assert statuses(answers(pick=("length", []))) == [OK, OK, NOTE, NOTE, OK]
+
+
+def test_a_call_without_tools():
+    quiet = ("tool_calls", [call("img_gen", "{}", index=2)])
+    assert statuses(answers(quiet=quiet)) == [OK, OK, OK, OK, BAD]
+
+
+def test_no_server():
+    [check] = server.checks("http://127.0.0.1:9")
+    assert check.status is BAD
+
+
+def test_a_server_without_models():
+    assert statuses(answers(), listing=(200, {"data": []})) == [BAD]
+
+
+def test_a_model_that_is_not_served():
+    with serving(answers()) as fake:
+        [check] = server.checks(fake.url, model="other")
+    assert check.status is BAD
+    assert "toy" in check.mend
+
+
+def test_what_is_no_url_is_refused():
+    with pytest.raises(ConfigurationError):
+        next(server.checks("localhost:8000"))
