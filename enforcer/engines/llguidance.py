@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import llguidance
 import numpy as np
-from llguidance.gbnf_to_lark import any_to_lark
+from llguidance.gbnf_to_lark import GbnfToLarkError, any_to_lark
 
 from enforcer.errors import EnforcerError, InvalidSchema, Problem, SchemaLimit
 from enforcer.response_format import Kind
@@ -92,7 +92,7 @@ class LLGuidanceEngine:
         """
         try:
             text = _text_grammar(wanted)
-        except ValueError as error:
+        except (ValueError, IndexError, RecursionError, GbnfToLarkError) as error:
             raise _unreadable(wanted, str(error)) from error
         matcher = llguidance.LLMatcher(self._tokenizer, text, log_level=0, limits=_LIMITS)
         if matcher.is_error():
