@@ -1,0 +1,51 @@
+"""Real vLLM servers on the CPU, each started once and only if a test asks for it.
+
+Owns: which servers there are. Must not know: what is asked of them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from typing import TYPE_CHECKING
+
+from vllm_servers import TINY, serving
+
+from bench import random_model
+from bench.demo.servers import ENFORCED, FREE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="session")
+def random_folder(tmp_path_factory) -> Path:
+    """Random weights over Kimi's vocabulary if it is at hand, else one of realistic size."""
+    folder = tmp_path_factory.mktemp("random")
+    tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, folder / "cache")
+    random_model.write(folder / "model", tokens)
+    return folder / "model"
+
+
+@pytest.fixture(scope="session")
+def random_server(random_folder, tmp_path_factory):
+    log = tmp_path_factory.mktemp("log") / "random.log"
+    # What random weights say before a demanded call says nothing: keep it short.
+    with serving(random_folder, ENFORCED, log, ENFORCER_PREAMBLE_IDS="3") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def tiny_server(tmp_path_factory):
+    log = tmp_path_factory.mktemp("log") / "tiny.log"
+    with serving(TINY, ENFORCED, log) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def free_server(tmp_path_factory):
+    log = tmp_path_factory.mktemp("log") / "free.log"
+    with serving(TINY, FREE, log) as server:
+        yield server

@@ -1,0 +1,31 @@
+"""Random weights are the hardest adversary: whatever the masks leave open is tried."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from vllm_servers import reader
+
+from bench.demo.servers import MODEL_NAME
+from bench.matrix import workload
+from bench.matrix.routes import Client, Route
+from enforcer.verify.measure import judge
+
+pytestmark = pytest.mark.vllm
+
+
+def test_five_hundred_concurrent_requests_leave_only_declared_and_valid_calls(
+    random_server, random_folder
+):
+    bodies = [body | {"max_tokens": 120} for body in workload.bodies(500, seed=1)]
+    client = Client(random_server.url, MODEL_NAME, reader(random_folder))
+    replies = asyncio.run(client.send_all([(Route.CHAT, body) for body in bodies], concurrency=32))
+    wrong = [
+        (body, reply, finding)
+        for body, reply in zip(bodies, replies, strict=True)
+        for finding in judge(body, reply).findings
+    ]
+    assert not wrong
+    # The test would say nothing if hardly any call were completed.
+    assert sum(reply.finish_reason != "length" and bool(reply.calls) for reply in replies) > 100

@@ -1,0 +1,32 @@
+"""Starting vLLM for tests, and reading what its model generates.
+
+Owns: how. Must not know: which servers the tests share (that is `vllm/conftest.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import enforcer
+from bench.demo.servers import Server, Setting
+
+TINY = Path(__file__).resolve().parents[1] / "bench" / "models" / "tiny-kimi"
+
+
+@contextmanager
+def serving(model: Path, setting: Setting, log: Path, **environment: str):
+    """Run a server with more environment than the tests have, until the block ends."""
+    with patch.dict(os.environ, environment), Server(model, setting, log) as server:
+        server.wait_until_ready()
+        yield server
+
+
+def reader(model: Path) -> enforcer.Enforcer:
+    """Build an enforcer for a model folder's tokenizer."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    return enforcer.Enforcer(enforcer.Vocabulary.from_transformers(tokenizer))
