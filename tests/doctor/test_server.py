@@ -9,14 +9,15 @@ from enforcer.errors import ConfigurationError
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
 REFUSAL = (400, {"error": {"message": "UnsatisfiableSchema: no (at `$.tools[0]`)", "code": 400}})
 PICK = '{"colour": "violet", "sure": false}'
+PICKED = ("tool_calls", [call("pick_colour", PICK)])
 
 
-def answers(refusal=REFUSAL, pick=("tool_calls", [call("pick_colour", PICK)]), quiet=("stop", ())):
+def answers(refusal=REFUSAL, pick=PICKED, quiet=("stop", ())):
     def answer(body):
         if "tools" not in body:
             return reply(body, quiet[0], "Here.", quiet[1])
         if body["tools"] == server.impossible("toy")["tools"]:
-            return refusal if refusal else reply(body, content="Hello")
+            return refusal or reply(body, content="Hello")
         return reply(body, pick[0], None, pick[1])
 
     return answer

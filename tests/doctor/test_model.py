@@ -1,0 +1,131 @@
+"""Folders of models: one that is right, and each of the ways to be wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from shared_data import shared
+
+pytest.importorskip("transformers")
+
+from transformers import PreTrainedTokenizerFast
+
+from enforcer import dialect
+from enforcer.doctor import Status, model
+
+OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
+K2 = dialect.load("kimi_k2")
+TEMPLATE = """
+{%- if tools %}<|im_system|>tool_declare<|im_middle|>{{ tools | tojson }}<|im_end|>{% endif -%}
+{%- for message in messages -%}
+<|im_{{ message.role }}|>{{ message.role }}<|im_middle|>{{ message.content }}
+{%- for call in message.tool_calls -%}
+<|tool_call_begin|>{{ call.id }}<|tool_call_argument_begin|>{{ call.function.arguments }}
+{%- endfor -%}
+<|im_end|>
+{%- endfor -%}
+{%- if add_generation_prompt -%}<|im_assistant|>assistant<|im_middle|>{%- endif -%}
+"""
+
+
+@pytest.fixture
+def save(tmp_path):
+    """Write a folder with a byte-level tokenizer of 256 bytes and these control tokens."""
+
+    def write(missing=(), template=TEMPLATE, size=None):
+        from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        tokens = Tokenizer(models.BPE({char: n for n, char in enumerate(alphabet)}, []))
+        tokens.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokens.decoder = decoders.ByteLevel()
+        names = {name for names in K2.markers.values() for name in names}
+        names |= {K2.turn_begin, K2.turn_end}
+        tokens.add_tokens(sorted(names - set(missing)))
+        wrapped = PreTrainedTokenizerFast(tokenizer_object=tokens)
+        if template:
+            wrapped.chat_template = template
+        wrapped.save_pretrained(tmp_path)
+        number = tokens.get_vocab_size() if size is None else size
+        (tmp_path / "config.json").write_text(
+            json.dumps({"model_type": "llama", "vocab_size": number})
+        )
+        return tmp_path
+
+    return write
+
+
+def statuses(folder, **options):
+    return {check.name: check.status for check in model.checks(folder, **options)}
+
+
+def wrong(folder, **options):
+    return {name for name, status in statuses(folder, **options).items() if status is BAD}
+
+
+def test_a_folder_that_is_right(save):
+    found = statuses(save())
+    assert set(found.values()) == {OK}
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize("missing", ["<|tool_call_end|>", "<|im_end|>", "<|im_middle|>"])
+def test_a_tokenizer_without_a_marker(save, missing):
+    assert wrong(save(missing=[missing])) == {"control tokens"}
+
+
+def test_markers_that_only_some_models_have_may_be_missing(save):
+    assert not wrong(save(missing=["<think>", "</think>", "[EOS]"]))
+
+
+def test_a_model_with_fewer_ids_than_its_tokenizer(save):
+    assert wrong(save(size=256)) == {"size of the model"}
+
+
+def test_a_model_with_more_ids_is_right(save):
+    assert not wrong(save(size=512))
+
+
+def test_a_folder_without_a_template(save):
+    assert wrong(save(template=None)) == {"chat template"}
+
+
+def test_a_template_from_a_file(save, tmp_path):
+    file = tmp_path / "other.jinja"
+    file.write_text(TEMPLATE.replace("{%- if add_generation_prompt -%}", "{%- if False -%}"))
+    assert wrong(save(), template=file) == {"the prompt's end"}
+    assert wrong(save(), template=tmp_path / "absent.jinja") == {"chat template"}
+
+
+def test_a_config_that_cannot_be_read(save):
+    folder = save()
+    (folder / "config.json").write_text("{")
+    assert "size of the model" in wrong(folder) or "tokenizer" in wrong(folder)
+
+
+def test_what_is_no_folder(tmp_path):
+    assert wrong(tmp_path / "absent") == {"model"}
+    assert wrong(tmp_path) == {"tokenizer"}
+
+
+def test_a_size_that_is_not_told(save):
+    folder = save()
+    (folder / "config.json").write_text('{"model_type": "llama"}')
+    assert statuses(folder)["size of the model"] is NOTE
+
+
+def test_a_size_may_stand_in_the_text_model(save):
+    folder = save()
+    config = {"model_type": "llama", "text_config": {"vocab_size": 7}}
+    (folder / "config.json").write_text(json.dumps(config))
+    assert "size of the model" in wrong(folder)
+
+
+def test_the_tokenizer_that_vendors_serve_with(tmp_path):
+    """Kimi's own files: the slow class is remote code, which this folder lacks."""
+    for name in ("tiktoken.model", "tokenizer_config.json"):
+        (tmp_path / name).symlink_to(shared("kimi", name))
+    [check] = model.checks(tmp_path)
+    assert (check.name, check.status) == ("tokenizer", BAD)
+    assert "--trust-remote-code" in check.mend
