@@ -8,19 +8,33 @@ Must not know: any engine or its notation.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.engines._numbers import number_texts
-from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.regex import Regex, both, either, inverse, is_empty, literal, parse
+from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.regex import (
+    Regex,
+    RegexBudget,
+    RegexError,
+    both,
+    either,
+    inverse,
+    is_empty,
+    literal,
+    parse,
+)
 from enforcer.regex.build import concat, repeat
+from enforcer.response_format import Kind
 from enforcer.schema.nodes import NOTHING_AT_ALL
 from enforcer.schema.number_text import NotSpellableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Sequence as Sequence_
 
+    from enforcer.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.nodes import ArrayShape, ObjectShape, Value
 
@@ -123,6 +137,32 @@ def rules_of(grammar: ArgumentGrammar, bounds: Bounds) -> Rules:
 
     """
     return _Writer(grammar, bounds).write()
+
+
+def rules_of_text(wanted: ResponseFormat) -> Rules:
+    """Write a regular expression or a choice as rules.
+
+    Raises:
+        UnsupportedSchema: a grammar, whose notation differs from engine to engine, or an
+            expression that is not regular.
+
+    """
+    path = f"$.response_format.{wanted.kind.value}"
+    keyword = wanted.kind.value
+    if wanted.kind is Kind.CHOICE:
+        texts = (literal(text) for text in json.loads(wanted.source))
+        return Rules(Text(either(*texts)), {})
+    if wanted.kind is not Kind.REGEX:
+        reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
+        raise UnsupportedSchema((Problem(path, keyword, reason),))
+    try:
+        regex = parse(f"^(?:{wanted.source})$")
+    except RegexError as error:
+        raise UnsupportedSchema((Problem(path, keyword, str(error)),)) from error
+    if _surely_empty(regex):
+        reason = "no text matches this regular expression"
+        raise UnsatisfiableSchema((Problem(path, keyword, reason),))
+    return Rules(Text(regex), {})
 
 
 class _Writer:
@@ -355,6 +395,6 @@ def _listed(part: Expression, least: int, most: int | None) -> Expression:
     return Repetition(Sequence((part, more)), min(least, 1), 1)
 
 
-def choice(parts: list[Expression]) -> Expression:
+def choice(parts: Sequence_[Expression]) -> Expression:
     """Build a choice, or its only part."""
     return parts[0] if len(parts) == 1 else Choice(tuple(parts))

@@ -13,7 +13,7 @@ import numpy as np
 import xgrammar
 
 from enforcer.engines._ebnf import to_ebnf
-from enforcer.engines._rules import OTHER_ENGINE, Bounds, rules_of
+from enforcer.engines._rules import OTHER_ENGINE, Bounds, rules_of, rules_of_text
 from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentEngine
+    from enforcer.engines._rules import Rules
+    from enforcer.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
@@ -58,7 +60,7 @@ class XGrammarEngine:
 
     def check(self, grammar: ArgumentGrammar) -> None:
         """Write the grammar without compiling it; raises what `compile` would."""
-        _written(grammar)
+        _written(rules_of(grammar, _BOUNDS))
 
     def compile(self, grammar: ArgumentGrammar) -> XGrammarGrammar:
         """Compile a grammar.
@@ -67,15 +69,26 @@ class XGrammarEngine:
             UnsupportedSchema: what xgrammar cannot express.
 
         """
-        text = _written(grammar)
+        return self._compile(_written(rules_of(grammar, _BOUNDS)))
+
+    def compile_text(self, wanted: ResponseFormat) -> XGrammarGrammar:
+        """Compile a regular expression or a choice.
+
+        Raises:
+            UnsupportedSchema: a grammar, or an expression that is not regular.
+
+        """
+        return self._compile(_written(rules_of_text(wanted)))
+
+    def _compile(self, text: str) -> XGrammarGrammar:
         with self._compiling:
             compiled = self._compiler.compile_grammar(text)
         return XGrammarGrammar(compiled, self._vocabulary)
 
 
-def _written(grammar: ArgumentGrammar) -> str:
+def _written(rules: Rules) -> str:
     try:
-        return to_ebnf(rules_of(grammar, _BOUNDS), _STATES)
+        return to_ebnf(rules, _STATES)
     except RegexBudget as error:
         raise UnsupportedSchema(
             (Problem("$", "pattern", f"{error}; or {OTHER_ENGINE}"),)

@@ -1,0 +1,112 @@
+"""Rules as one regular expression, in the syntax of Rust's `regex` crate.
+
+Owns: that syntax, and putting the rules into one another until none is left, which works
+where no rule leads back to itself. Must not know: JSON values, matchers, vocabularies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from enforcer.engines import _rules as rules
+from enforcer.engines._automaton import plain
+from enforcer.engines._spelling import quoted, spellings
+from enforcer.errors import EnforcerError
+from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from enforcer.regex import Regex
+
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"',:;=<>@%! ")
+
+
+class PatternSizeError(EnforcerError):
+    """The regular expression, or one of its parts, is over the budget."""
+
+
+def to_pattern(grammar: rules.Rules, budget: int) -> str:
+    """Write a grammar as a regular expression that the whole text matches.
+
+    Args:
+        grammar: rules none of which leads back to itself.
+        budget: greatest number of characters.
+
+    Raises:
+        PatternSizeError: over the budget.
+        RegexBudget: a language that cannot be written without complements so briefly.
+
+    """
+    return _Writer(grammar, budget).expression(grammar.start)
+
+
+class _Writer:
+    def __init__(self, grammar: rules.Rules, budget: int) -> None:
+        self._bodies = grammar.bodies
+        self._budget = budget
+        self._written: dict[str, str] = {}
+        self._texts: dict[rules.Text, str] = {}
+
+    def expression(self, node: rules.Expression) -> str:
+        if isinstance(node, rules.Name):
+            if node.rule not in self._written:
+                self._written[node.rule] = self.expression(self._bodies[node.rule])
+            return self._written[node.rule]
+        if isinstance(node, rules.Text):
+            return self._text(node)
+        if isinstance(node, rules.Repetition):
+            return _counted(self.expression(node.part), node.minimum, node.maximum)
+        parts = map(self.expression, node.parts)
+        if isinstance(node, rules.Sequence):
+            return self._within_budget(parts, "")
+        return f"(?:{self._within_budget(parts, '|')})"
+
+    def _within_budget(self, parts: Iterable[str], between: str) -> str:
+        taken, size = [], 0
+        for part in parts:
+            size += len(part) + len(between)
+            if size > self._budget:
+                raise PatternSizeError(f"more than {self._budget} characters")
+            taken.append(part)
+        return between.join(taken)
+
+    def _text(self, node: rules.Text) -> str:
+        found = self._texts.get(node)
+        if found is None:
+            regex = plain(node.regex, self._budget)
+            found = _plain(quoted(spellings(regex)) if node.quoted else regex)
+            self._texts[node] = found
+        return found
+
+
+def _plain(regex: Regex) -> str:
+    """Write a language without intersections and complements; text may stand beside it."""
+    if isinstance(regex, Literal):
+        return "".join(map(_char, regex.text))
+    if isinstance(regex, Chars):
+        return f"[{''.join(_span(low, high) for low, high in regex.chars.ranges)}]"
+    if isinstance(regex, Concat):
+        return "".join(map(_plain, regex.parts))
+    if isinstance(regex, Union):
+        return f"(?:{'|'.join(map(_plain, regex.parts))})"
+    if isinstance(regex, Repeat):
+        return _counted(_plain(regex.part), regex.minimum, regex.maximum)
+    raise TypeError(f"not expressible without operators: {regex!r}")
+
+
+def _counted(part: str, minimum: int, maximum: int | None) -> str:
+    if (minimum, maximum) == (1, 1):
+        return part
+    quantifier = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get(
+        (minimum, maximum), f"{{{minimum},{'' if maximum is None else maximum}}}"
+    )
+    return f"(?:{part}){quantifier}"
+
+
+def _span(low: int, high: int) -> str:
+    return _char(chr(low)) + (f"-{_char(chr(high))}" if high > low else "")
+
+
+def _char(char: str) -> str:
+    return char if char in _SAFE else rf"\x{{{ord(char):x}}}"

@@ -1,0 +1,169 @@
+"""outlines-core as an argument engine.
+
+Owns: the only use of the package `outlines_core`: its vocabulary, its index, and walking
+its states. Must not know: schemas, envelopes, hosts.
+
+Its index has a row of ids for every state of a byte automaton, found by trying the whole
+vocabulary in each: about 25 ms a state for a vocabulary of Kimi's size. So it suits
+small, closed schemas, and bounds the number of states by that of the ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import outlines_core
+
+from enforcer.engines._pattern import PatternSizeError, to_pattern
+from enforcer.engines._recursion import recursion
+from enforcer.engines._rules import OTHER_ENGINE, Bounds, rules_of, rules_of_text
+from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
+from enforcer.regex import RegexBudget
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentEngine
+    from enforcer.engines._rules import Rules
+    from enforcer.response_format import ResponseFormat
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+_BOUNDS = Bounds(orders=16, rules=1_000)
+_PATTERN = 200_000  # characters of one regular expression
+_STATES = 4_000
+_WORK = 100_000_000  # states times ids: some 15 seconds
+_BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
+
+
+class OutlinesCoreEngine:
+    """Compiles argument grammars with outlines-core for one vocabulary."""
+
+    name = "outlines-core"
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        controls = vocabulary.control_ids
+        if not controls:
+            raise InvalidVocabulary(
+                "outlines-core needs a control token, and the tokenizer has none"
+            )
+        ids: dict[bytes, list[int]] = {}
+        for data, token_id in zip(*vocabulary.sorted_text, strict=True):
+            ids.setdefault(data, []).append(token_id)
+        self._vocabulary = vocabulary
+        # Some id has to be named the end of the text; no mask that leaves here has it.
+        self._tokens = outlines_core.Vocabulary(min(controls), ids)
+        self._states = min(_STATES, _WORK // vocabulary.size)
+
+    def check(self, grammar: ArgumentGrammar) -> None:
+        """Build the automaton over single bytes only; raises what `compile` would."""
+        self._pattern(_rules(grammar))
+
+    def compile(self, grammar: ArgumentGrammar) -> OutlinesCoreGrammar:
+        """Compile a grammar.
+
+        Raises:
+            UnsupportedSchema: what is not regular, or has too many states.
+
+        """
+        return self._compile(_rules(grammar))
+
+    def compile_text(self, wanted: ResponseFormat) -> OutlinesCoreGrammar:
+        """Compile a regular expression or a choice.
+
+        Raises:
+            UnsupportedSchema: a grammar, or too many states.
+
+        """
+        return self._compile(rules_of_text(wanted))
+
+    def _compile(self, rules: Rules) -> OutlinesCoreGrammar:
+        index = outlines_core.Index(self._pattern(rules), self._tokens)
+        return OutlinesCoreGrammar(index, self._vocabulary)
+
+    def _pattern(self, rules: Rules) -> str:
+        """Write the regular expression, if its automaton is small enough."""
+        try:
+            pattern = to_pattern(rules, _PATTERN)
+        except (PatternSizeError, RegexBudget) as error:
+            raise _too_large(str(error)) from error
+        try:
+            states = len(outlines_core.Index(pattern, _BYTES).get_transitions())
+        except ValueError as error:
+            raise _too_large(str(error)) from error
+        if states > self._states:
+            raise _too_large(f"{states} states, {self._states} at most")
+        return pattern
+
+
+def _rules(grammar: ArgumentGrammar) -> Rules:
+    advice = f"this engine holds closed values only; {OTHER_ENGINE}"
+    if (problem := recursion(grammar, advice)) is not None:
+        raise UnsupportedSchema((problem,))
+    return rules_of(grammar, _BOUNDS)
+
+
+def _too_large(detail: str) -> UnsupportedSchema:
+    reason = f"the schema is too large for one regular expression ({detail}); {OTHER_ENGINE}"
+    return UnsupportedSchema((Problem("$", "", reason),))
+
+
+class OutlinesCoreGrammar:
+    """A compiled grammar: the index, and the mask of every state that was asked for."""
+
+    def __init__(self, index: outlines_core.Index, vocabulary: Vocabulary) -> None:
+        self.index = index
+        self.vocabulary = vocabulary
+        self._masks: dict[int, npt.NDArray[np.int32]] = {}
+
+    def matcher(self) -> OutlinesCoreMatcher:
+        """Start a new text."""
+        return OutlinesCoreMatcher(self)
+
+    def mask(self, state: int) -> npt.NDArray[np.int32]:
+        """Give the mask row of a state, which is kept."""
+        mask = self._masks.get(state)
+        if mask is None:
+            vocabulary = self.vocabulary
+            mask = vocabulary.row(self.index.get_allowed_tokens(state) or ())
+            mask &= vocabulary.text_row
+            self._masks[state] = mask
+        return mask
+
+
+class OutlinesCoreMatcher:
+    """The state of one argument text: the states it came through."""
+
+    def __init__(self, grammar: OutlinesCoreGrammar) -> None:
+        self._grammar = grammar
+        self._states = [grammar.index.get_initial_state()]
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        """Write the mask of the ids that may come next; all zero if nothing may."""
+        row[:] = self._grammar.mask(self._states[-1])
+
+    def accept(self, token_id: int) -> bool:
+        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        vocabulary = self._grammar.vocabulary
+        if not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids:
+            return False
+        following = self._grammar.index.get_next_state(self._states[-1], token_id)
+        if following is None:
+            return False
+        self._states.append(following)
+        return True
+
+    def rollback(self, count: int) -> None:
+        """Take back the last `count` accepted ids."""
+        if count:
+            del self._states[-count:]
+
+    def is_accepting(self) -> bool:
+        """Tell whether the text so far is complete."""
+        return bool(self._grammar.index.is_final_state(self._states[-1]))
+
+
+def build(vocabulary: Vocabulary) -> ArgumentEngine:
+    """Build the engine for a vocabulary; reads all of its tokens once."""
+    return OutlinesCoreEngine(vocabulary)
