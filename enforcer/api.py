@@ -159,8 +159,7 @@ class Enforcer:
         )
 
         def arguments(name: str) -> ArgumentMatcher:
-            schema = toolset.tools[name].schema
-            return self._compiled(schema, spec.on_unsupported).matcher()
+            return self._begin(toolset.tools[name].schema, spec.on_unsupported)
 
         return Matcher(envelope, arguments, prompt_ids)
 
@@ -184,6 +183,9 @@ class Enforcer:
             on_unsupported=on_unsupported or self.options.on_unsupported,
             root=root,
         )
+
+    def _begin(self, schema: str, on_unsupported: OnUnsupported | None) -> ArgumentMatcher:
+        return self._compiled(schema, on_unsupported).matcher()
 
     def _check(self, schema: str, on_unsupported: OnUnsupported | None) -> None:
         self.engine.check(self._grammar(schema, on_unsupported))

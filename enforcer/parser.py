@@ -106,6 +106,7 @@ class Parser:
 
     Attributes:
         reasoning_ids: how many ids of text inside a think have been read.
+        dropped: how many calls were dropped because their tool is not declared.
 
     """
 
@@ -135,6 +136,7 @@ class Parser:
         self._read = 0
         self._stray: int | None = None
         self.reasoning_ids = 0
+        self.dropped = 0
 
     @property
     def in_calls(self) -> bool:
@@ -211,6 +213,7 @@ class Parser:
         parts = self._table.dialect.header_parts(header)
         if parts is None or (self._names is not None and parts[0] not in self._names):
             self._call = None
+            self.dropped += 1
             return
         self._call = (header, *parts)
         events.append(Event(Happening.CALL, header, parts[0]))

@@ -7,6 +7,7 @@ process. Must not know: HTTP requests, tool parsers.
 
 from __future__ import annotations
 
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from vllm.v1.structured_output.backend_types import (
@@ -16,8 +17,9 @@ from vllm.v1.structured_output.backend_types import (
 from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
 
 from enforcer import spec as specs
-from enforcer.errors import ConfigurationError
-from enforcer.vllm import runtime
+from enforcer.errors import ConfigurationError, EnforcerError
+from enforcer.vllm import metrics, runtime
+from enforcer.vllm.metrics import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,13 +36,17 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     terminated grammar a mask that permits all.
     """
 
-    def __init__(self, matcher: Matcher) -> None:
+    def __init__(self, matcher: Matcher, request_id: str) -> None:
         self.matcher = matcher
+        self._request_id = request_id
+        self._masked = metrics.recorder().observer(metrics.MASK)
+        self._reported = False
 
-    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:  # noqa: ARG002
+    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
         """Advance; False (the state unchanged) makes vLLM end the request with an error."""
         for count, token in enumerate(tokens):
             if not self.matcher.accept(token):
+                metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
                 self.matcher.rollback(count)
                 return False
         return True
@@ -55,7 +61,17 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Write one row (int32, on the CPU)."""
+        begun = perf_counter_ns()
         self.matcher.fill(bitmask, batch_index)
+        self._masked(perf_counter_ns() - begun)
+        if self.matcher.failure is not None and not self._reported:
+            self._reported = True
+            metrics.failed(
+                Failure.GATE_CLOSED,
+                self._request_id,
+                state=self.matcher.state,
+                error=type(self.matcher.failure).__name__,
+            )
 
     def is_terminated(self) -> bool:
         """Never: see the class."""
@@ -83,15 +99,19 @@ class EnforcerBackend(XgrammarBackend):  # type: ignore[misc]
             )
         return super().compile_grammar(request_type, grammar_spec, stop_token_ids)
 
-    def start(self, text: str, prompt_ids: list[int] | None) -> EnforcedGrammar:
+    def start(self, text: str, prompt_ids: list[int] | None, request_id: str) -> EnforcedGrammar:
         """Start a request's turn from its spec and its prompt."""
-        matcher = runtime.start(self.tokenizer, text, prompt_ids)
+        try:
+            matcher = runtime.start(self.tokenizer, text, prompt_ids)
+        except EnforcerError as error:
+            metrics.failed(Failure.START, request_id, error=type(error).__name__)
+            raise
         vocabulary = runtime.enforcer_for(self.tokenizer).vocabulary
         if self.vocab_size < vocabulary.size:
             raise ConfigurationError(
                 f"the model has {self.vocab_size} ids, its tokenizer {vocabulary.size}"
             )
-        return EnforcedGrammar(matcher)
+        return EnforcedGrammar(matcher, request_id)
 
 
 def _spec_of(request_type: StructuredOutputOptions, grammar_spec: str) -> str | None:
@@ -115,6 +135,6 @@ def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
             )
         # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
         wanted.reasoning_ended = True
-        return self.backend.start(spec, request.prompt_token_ids)
+        return self.backend.start(spec, request.prompt_token_ids, request.request_id)
 
     return _create_grammar

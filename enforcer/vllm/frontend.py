@@ -8,14 +8,15 @@ that could leave no id legal. Must not know: parsers, the engine process.
 from __future__ import annotations
 
 import math
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import VLLMValidationError
 
 from enforcer import spec as specs
 from enforcer.errors import RequestError
-from enforcer.vllm import runtime, settings
-from enforcer.vllm.requests import refusal
+from enforcer.vllm import metrics, runtime, settings
+from enforcer.vllm.requests import option_refusal, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,13 +36,17 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         text = specs.from_structural_tag(wanted.structural_tag) if wanted else None
         if text is not None:
             _refuse_server(structured_outputs_config)
+            begun = perf_counter_ns()
             try:
                 runtime.check(text)
             except RequestError as error:
                 raise refusal(error) from error
+            finally:
+                metrics.timed(metrics.CHECK, begun)
             spec = runtime.read(text)
             _refuse_override(spec)
-            _refuse_sampling(self, spec)
+            refuse_sampling(self, spec)
+            metrics.enforced(spec.toolset.choice)
         original(self, model_config, structured_outputs_config, tokenizer)
 
     return _validate_structured_outputs
@@ -53,9 +58,8 @@ def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
     def to_beam_search_params(self: Any, *args: Any, **kwargs: Any) -> Any:
         own = self.structured_outputs
         if own is not None and specs.from_structural_tag(own.structural_tag) is not None:
-            raise VLLMValidationError(
-                "beam search cannot be enforced: leave out `use_beam_search`",
-                parameter="use_beam_search",
+            raise option_refusal(
+                "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
             )
         return original(self, *args, **kwargs)
 
@@ -74,28 +78,33 @@ def _refuse_server(config: Any) -> None:
 def _refuse_override(spec: Spec) -> None:
     wanted = spec.on_unsupported
     if wanted is not None and wanted.value not in {"refuse", *settings.current().allowed()}:
-        raise VLLMValidationError(
-            "this server does not let a request relax schemas: leave out `on_unsupported`"
+        raise option_refusal(
+            "on_unsupported",
+            "this server does not let a request relax schemas: leave out `on_unsupported`",
         )
 
 
-def _refuse_sampling(params: Any, spec: Spec) -> None:
-    """Refuse options that take ids away after our mask: none might be left."""
+def refuse_sampling(params: Any, spec: Spec) -> None:
+    """Refuse options that take ids away after our mask: none might be left.
+
+    Raises:
+        VLLMValidationError: the request has such an option.
+
+    """
     for name in ("allowed_token_ids", "bad_words"):
         if getattr(params, name):
-            raise VLLMValidationError(
-                f"`{name}` could forbid what an enforced reply must have: leave it out",
-                parameter=name,
+            raise option_refusal(
+                name, f"`{name}` could forbid what an enforced reply must have: leave it out"
             )
     if any(not math.isfinite(bias) for bias in (params.logit_bias or {}).values()):
-        raise VLLMValidationError(
+        raise option_refusal(
+            "logit_bias",
             "an infinite `logit_bias` could forbid what an enforced reply must have: use a "
             "finite one",
-            parameter="logit_bias",
         )
     if params.min_tokens and (spec.toolset.allowed or spec.response_format is not None):
-        raise VLLMValidationError(
+        raise option_refusal(
+            "min_tokens",
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "
             "complete formatted text: leave it out, or send no tools",
-            parameter="min_tokens",
         )

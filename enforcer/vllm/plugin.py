@@ -10,6 +10,7 @@ it raises, so that the server does not start rather than run unenforced.
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedHost
@@ -62,6 +63,7 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "parser",
         "skip_mm_cache",
     ),
+    "vllm.entrypoints.serve.instrumentator.metrics.get_prometheus_registry": (),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
         "model_output",
@@ -101,7 +103,9 @@ def install() -> None:
     from vllm.v1 import structured_output
 
     check_signatures()
-    from enforcer.vllm import backend, frontend, requests, tool_parser
+    from vllm.entrypoints.serve.instrumentator import metrics as instrumentator
+
+    from enforcer.vllm import backend, frontend, metrics, requests, tool_parser
 
     structured_output.XgrammarBackend = backend.EnforcerBackend
     _wrap(structured_output.StructuredOutputManager, "_create_grammar", backend.create_grammar)
@@ -118,6 +122,8 @@ def install() -> None:
         "preprocess_chat",
         lambda original: requests.preprocess_chat(original, tool_parser.is_ours),
     )
+    _wrap(instrumentator, "get_prometheus_registry", metrics.get_prometheus_registry)
+    metrics.install()
     ToolParserManager.register_module(
         PARSER_NAME, force=True, module=tool_parser.EnforcedToolParser
     )
@@ -148,18 +154,25 @@ def check_signatures() -> None:
         UnsupportedHost: a name is missing, or a signature differs.
 
     """
-    from importlib import import_module
-
     for dotted, expected in SIGNATURES.items():
-        module, _, path = dotted.rpartition(".")
-        module, _, owner = module.rpartition(".")
-        target: Any = getattr(getattr(import_module(module), owner, None), path, None)
+        target = _find(dotted)
         if target is None:
             raise UnsupportedHost(f"this vLLM has no {dotted}")
         target = getattr(target, _MARK, target)
         found = tuple(inspect.signature(target).parameters)
         if found != expected:
             raise UnsupportedHost(f"this vLLM's {dotted} takes {found}, expected {expected}")
+
+
+def _find(dotted: str) -> Any:
+    """Import what a dotted name stands for; None if there is no such thing."""
+    module, _, name = dotted.rpartition(".")
+    owner: Any
+    try:
+        owner = import_module(module)
+    except ModuleNotFoundError:
+        owner = _find(module) if "." in module else None
+    return getattr(owner, name, None)
 
 
 def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

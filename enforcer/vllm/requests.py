@@ -20,7 +20,7 @@ from enforcer import dialect as dialects
 from enforcer import history
 from enforcer import spec as specs
 from enforcer.errors import RequestError
-from enforcer.vllm import settings
+from enforcer.vllm import metrics, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,14 @@ _first_index: ContextVar[int] = ContextVar("_first_index", default=0)
 
 def refusal(error: RequestError) -> VLLMValidationError:
     """Give the error as vLLM answers it: HTTP 400 with the message."""
+    metrics.refused(error)
     return VLLMValidationError(f"{type(error).__name__}: {error}")
+
+
+def option_refusal(option: str, reason: str) -> VLLMValidationError:
+    """Give a 400 for a field of the request that enforcement does not go with."""
+    metrics.refused_option(option)
+    return VLLMValidationError(reason, parameter=option)
 
 
 def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool]) -> Any:
@@ -79,9 +86,8 @@ def write_spec(request: Any) -> str | None:
 
     """
     if getattr(request, "use_beam_search", False):
-        raise VLLMValidationError(
-            "beam search cannot be enforced: leave out `use_beam_search`",
-            parameter="use_beam_search",
+        raise option_refusal(
+            "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
         )
     switch = _switch(request)
     if switch == "off":
@@ -111,10 +117,10 @@ def _switch(request: Any) -> str:
     """Read `{"vllm_xargs": {"enforcer": "off" | "relax"}}`, where the operator allows it."""
     word = (request.vllm_xargs or {}).get(specs.KEY, "")
     if word and word not in settings.current().allowed():
-        raise VLLMValidationError(
+        raise option_refusal(
+            "vllm_xargs",
             f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
             f"{repr(word)[:80]}: leave it out",
-            parameter="vllm_xargs",
         )
     return str(word)
 
@@ -125,9 +131,10 @@ def _response_format(request: Any) -> dict[str, Any] | None:
     if own is None:
         return None
     if own.structural_tag is not None:
-        raise VLLMValidationError(
+        raise option_refusal(
+            "structured_outputs",
             "this server enforces tool calls itself: `structural_tag` in `structured_outputs` "
-            "cannot be combined with that; leave it out"
+            "cannot be combined with that; leave it out",
         )
     if own.json_object:
         return {"type": "json_object"}

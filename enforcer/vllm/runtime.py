@@ -14,6 +14,7 @@ from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.api import Enforcer
 from enforcer.vllm import settings
+from enforcer.vllm.measured import MeasuredEnforcer
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def enforcer_for(tokenizer: Any) -> Enforcer:
     with _building:
         if key not in _enforcers:
             vocabulary = Vocabulary.from_transformers(tokenizer)
-            built = _build(vocabulary)
+            built = _build(vocabulary, MeasuredEnforcer)
             _enforcers[key] = (tokenizer, built)  # the tokenizer is kept: its id is the key
         return _enforcers[key][1]
 
@@ -40,9 +41,9 @@ def enforcer_for(tokenizer: Any) -> Enforcer:
 _enforcers: dict[int, tuple[Any, Enforcer]] = {}
 
 
-def _build(vocabulary: Vocabulary) -> Enforcer:
+def _build(vocabulary: Vocabulary, kind: type[Enforcer] = Enforcer) -> Enforcer:
     chosen = settings.current()
-    return Enforcer(vocabulary, chosen.dialect, chosen.engine, chosen.options())
+    return kind(vocabulary, chosen.dialect, chosen.engine, chosen.options())
 
 
 @cache

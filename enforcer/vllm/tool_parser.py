@@ -23,7 +23,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer import spec as specs
 from enforcer.parser import Happening, Parser
-from enforcer.vllm import requests, runtime
+from enforcer.vllm import metrics, requests, runtime
 from enforcer.vllm.clip import Clip
 from enforcer.vllm.names import PARSER_NAME
 
@@ -58,6 +58,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._clip: Clip | None = None
         self._length = 0
         self._calls = 0
+        self._completed = 0
 
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
@@ -98,11 +99,10 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         parser = Parser(self._table, self._prompt_ids, self._names)
         self._clip, self._length = None, 0
         events = self._read(parser, model_output_token_ids, request, model_output)
-        return (
-            _join(events, Happening.REASONING),
-            _join(events, Happening.CONTENT),
-            [] if parser.in_calls else _completed(events),
-        )
+        calls = [] if parser.in_calls else _completed(events)
+        if self._parser is None:  # else its deltas have been counted
+            _count(parser, _how_many(events, Happening.CALL), len(calls))
+        return _join(events, Happening.REASONING), _join(events, Happening.CONTENT), calls
 
     def parse_delta(
         self,
@@ -111,7 +111,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         request: Any,
         prompt_token_ids: list[int] | None = None,
         *,
-        finished: bool,  # noqa: ARG002 - nothing is held back that the end would free
+        finished: bool,
     ) -> DeltaMessage | None:
         """Read the next ids of a streamed reply."""
         if self._parser is None:
@@ -121,6 +121,9 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
         calls = self._delta_calls(events)
+        self._completed += _how_many(events, Happening.CALL_END)
+        if finished:
+            _count(self._parser, self._calls, self._completed)
         if not (reasoning or content or calls):
             return None
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
@@ -164,6 +167,16 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
 
 def _join(events: list[Event], what: Happening) -> str | None:
     return "".join(event.text for event in events if event.what is what) or None
+
+
+def _how_many(events: list[Event], what: Happening) -> int:
+    return sum(event.what is what for event in events)
+
+
+def _count(parser: Parser, begun: int, completed: int) -> None:
+    metrics.calls(metrics.Outcome.COMPLETED, completed)
+    metrics.calls(metrics.Outcome.CUT_OFF, begun - completed)
+    metrics.calls(metrics.Outcome.DROPPED, parser.dropped)
 
 
 def _completed(events: list[Event]) -> list[FunctionCall]:

@@ -1,0 +1,293 @@
+"""What operators see: metrics on vLLM's own `/metrics`, and log lines.
+
+Owns: which numbers there are, the folder that the server's processes keep them in, the
+collector that shows their sum, and the form of the log lines. Must not know: how numbers
+are kept, requests, matchers.
+
+vLLM's engine core is another process, of which `/metrics` shows nothing by itself. So
+every process writes into a file of its own (`stats`), and whichever API server is asked
+sums them all. No label has a value that a client can choose.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import shutil
+import tempfile
+import threading
+from enum import Enum
+from functools import wraps
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import SchemaError
+from enforcer.tools import Choice
+from enforcer.vllm import stats
+from enforcer.vllm.stats import Counter, Gauge, Histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from functools import _CacheInfo
+
+    from enforcer.errors import RequestError
+
+logger = logging.getLogger("vllm.enforcer")
+
+# Not a setting: how the first process tells those that it spawns where the files are.
+FOLDER_VARIABLE = "ENFORCER_METRICS_FOLDER"
+_LONGEST_PATH = 300  # of a log line
+_TABLE = 2  # of a counter with so many labels, only what is not zero is shown
+
+_MICRO, _MILLI = 1_000, 1_000_000
+_LONG = tuple(n * _MILLI for n in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000))
+_SHORT = tuple(n * _MICRO for n in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 20_000))
+
+OPTION = "Option"
+_ERRORS = (
+    *("InvalidTools", "IllegalPrefix", "InvalidSchema", "UnsupportedSchema"),
+    *("UnsatisfiableSchema", "SchemaLimit", OPTION, "other"),
+)
+_KEYWORDS = (
+    *("", "$anchor", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveRef", "$ref"),
+    *("$schema", "additionalItems", "additionalProperties", "allOf", "anyOf", "const"),
+    *("contains", "contentEncoding", "contentMediaType", "contentSchema", "definitions"),
+    *("dependencies", "dependentRequired", "dependentSchemas", "else", "enum"),
+    *("exclusiveMaximum", "exclusiveMinimum", "format", "id", "if", "items", "maxContains"),
+    *("maxItems", "maxLength", "maxProperties", "maximum", "minContains", "minItems"),
+    *("minLength", "minProperties", "minimum", "multipleOf", "not", "oneOf", "pattern"),
+    *("patternProperties", "prefixItems", "properties", "propertyNames", "required", "then"),
+    *("type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "other"),
+)
+
+
+class Outcome(Enum):
+    """What became of a call that the model began."""
+
+    COMPLETED = "completed"
+    CUT_OFF = "cut_off"
+    DROPPED = "dropped"
+
+
+class Failure(Enum):
+    """Why a turn was ended by the enforcer."""
+
+    START = "start"  # no matcher could be made; vLLM answers with an error
+    GATE_CLOSED = "gate_closed"  # the matcher could not go on, and only permits the end
+    REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
+
+
+REQUESTS = Counter(
+    "enforcer_requests",
+    "Requests that passed the check and are enforced, by what was asked of calls.",
+    (("tool_choice", tuple(choice.value for choice in Choice)),),
+)
+REFUSED = Counter(
+    "enforcer_requests_refused",
+    "Requests refused with HTTP 400, by class of error and the first offending keyword.",
+    (("error", _ERRORS), ("keyword", _KEYWORDS)),
+)
+CALLS = Counter(
+    "enforcer_calls",
+    "Calls in replies that were parsed: completed, cut off, or dropped as undeclared.",
+    (("outcome", tuple(outcome.value for outcome in Outcome)),),
+)
+CHECK = Histogram("enforcer_check_seconds", "Time to check a request's schemas.", _LONG)
+COMPILE = Histogram("enforcer_compile_seconds", "Time to compile one schema.", _LONG)
+MASK = Histogram("enforcer_mask_seconds", "Time to fill one mask.", _SHORT)
+CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars kept in the engine.")
+HITS = Counter("enforcer_grammar_cache_hits", "Grammars found in the cache.")
+MISSES = Counter("enforcer_grammar_cache_misses", "Grammars that had to be compiled.")
+FAILED = Counter(
+    "enforcer_turns_failed",
+    "Turns that the enforcer had to end.",
+    (("reason", tuple(failure.value for failure in Failure)),),
+)
+LAYOUT = stats.Layout((REQUESTS, REFUSED, CALLS, CHECK, COMPILE, MASK, CACHE, HITS, MISSES, FAILED))
+
+
+class _Process:
+    """The recorder of this process, made when the first number comes."""
+
+    def __init__(self) -> None:
+        self._making = threading.Lock()
+        self._recorder: stats.Recorder | None = None
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        """Leave the parent's file to the parent."""
+        self._making = threading.Lock()
+        self._recorder = None
+
+    def recorder(self) -> stats.Recorder:
+        """Give it; without a folder, or where none can be written, numbers stay unseen."""
+        if self._recorder is not None:
+            return self._recorder
+        with self._making:
+            if self._recorder is None:
+                self._recorder = self._make()
+            return self._recorder
+
+    def _make(self) -> stats.Recorder:
+        named = folder()
+        if named is not None:
+            try:
+                return stats.Recorder(LAYOUT, named)
+            except OSError as error:
+                logger.warning("enforcer: no metrics from process %d: %s", os.getpid(), error)
+        return stats.Recorder(LAYOUT, None)
+
+
+_process = _Process()
+recorder = _process.recorder
+
+
+def folder() -> Path | None:
+    """Give the folder of this server's files; None where the plugin made none."""
+    named = os.environ.get(FOLDER_VARIABLE)
+    return Path(named) if named else None
+
+
+def install() -> None:
+    """Make the folder, unless a parent process has, and show the numbers; idempotent."""
+    from prometheus_client import REGISTRY
+
+    present = folder()
+    if present is None or not present.is_dir():
+        made = tempfile.mkdtemp(prefix="enforcer-metrics-")
+        os.environ[FOLDER_VARIABLE] = made
+        atexit.register(_remove, made, os.getpid())
+    show_in(REGISTRY)
+
+
+def _remove(made: str, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child runs its parent's exit handlers
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def show_in(registry: Any) -> None:
+    """Register the collector with a Prometheus registry, once."""
+    if not getattr(registry, _SHOWN, False):
+        registry.register(Collector())
+        setattr(registry, _SHOWN, True)
+
+
+_SHOWN = "_shows_enforcer"
+
+
+def get_prometheus_registry(original: Callable[[], Any]) -> Callable[[], Any]:
+    """Wrap vLLM's function, which gives a registry of its own to several API servers."""
+
+    @wraps(original)
+    def _get_prometheus_registry() -> Any:
+        registry = original()
+        show_in(registry)
+        return registry
+
+    return _get_prometheus_registry
+
+
+class Collector:
+    """Sums the numbers of all processes whenever Prometheus asks."""
+
+    def describe(self) -> list[Any]:
+        """Keep the registry from collecting in order to learn the names."""
+        return []
+
+    def collect(self) -> Iterator[Any]:
+        """Give the families in Prometheus' form."""
+        named = folder()
+        snapshots = iter(()) if named is None else stats.read(LAYOUT, named)
+        total = stats.total(LAYOUT, snapshots)
+        for family in LAYOUT.families:
+            first = LAYOUT.at(family)
+            yield _shown(family, total[first : first + family.slots()])
+
+
+def _shown(family: stats.Family, values: list[int]) -> Any:
+    """Give a family in Prometheus' form."""
+    from prometheus_client import core
+
+    if isinstance(family, Gauge):
+        return core.GaugeMetricFamily(family.name, family.what, value=values[0])
+    if isinstance(family, Histogram):
+        histogram = core.HistogramMetricFamily(family.name, family.what)
+        histogram.add_metric([], _buckets(family, values), values[-1] / 1e9)
+        return histogram
+    counter = core.CounterMetricFamily(
+        family.name, family.what, labels=[label for label, _ in family.labels]
+    )
+    for key, value in zip(family.keys(), values, strict=True):
+        if value or len(key) < _TABLE:
+            counter.add_metric(key, value)
+    return counter
+
+
+def _buckets(family: Histogram, values: list[int]) -> list[tuple[str, float]]:
+    """Give Prometheus' buckets, each of which counts those below it as well."""
+    names = [repr(bound / 1e9) for bound in family.bounds] + ["+Inf"]
+    reached = 0
+    buckets = []
+    for name, count in zip(names, values, strict=False):
+        reached += count
+        buckets.append((name, float(reached)))
+    return buckets
+
+
+def enforced(choice: Choice) -> None:
+    """Count a request that passed the check."""
+    recorder().add(REQUESTS, (choice.value,))
+
+
+def timed(histogram: Histogram, begun: int) -> None:
+    """Record what has passed since `begun`, of `time.perf_counter_ns`."""
+    recorder().observer(histogram)(perf_counter_ns() - begun)
+
+
+def cached(*caches: _CacheInfo) -> None:
+    """Publish the state of the engine's caches of compiled grammars."""
+    numbers = recorder()
+    numbers.set(CACHE, sum(cache.currsize for cache in caches))
+    numbers.set(HITS, sum(cache.hits for cache in caches))
+    numbers.set(MISSES, sum(cache.misses for cache in caches))
+
+
+def calls(outcome: Outcome, count: int) -> None:
+    """Count calls of a reply."""
+    if count:
+        recorder().add(CALLS, (outcome.value,), count)
+
+
+def refused(error: RequestError) -> None:
+    """Count and log a request that was refused for what its tools or schemas say."""
+    kind = type(error).__name__
+    keyword = error.keyword if isinstance(error, SchemaError) else ""
+    known = (
+        kind if kind in _ERRORS else "other",
+        keyword if keyword in _KEYWORDS else "other",
+    )
+    recorder().add(REFUSED, known)
+    _log("refused", error=known[0], path=error.path, keyword=known[1])
+
+
+def refused_option(option: str) -> None:
+    """Count and log a request that was refused for a sampling option or a switch."""
+    recorder().add(REFUSED, (OPTION, ""))
+    _log("refused", error=OPTION, path=f"$.{option}", keyword="")
+
+
+def failed(failure: Failure, request_id: str, **more: str) -> None:
+    """Count and log a turn that the enforcer had to end."""
+    recorder().add(FAILED, (failure.value,))
+    _log("turn failed", reason=failure.value, request=request_id, **more)
+
+
+def _log(what: str, **fields: str) -> None:
+    """Write one line. Values are JSON strings: a path may hold what a client wrote."""
+    said = " ".join(
+        f"{key}={json.dumps(value[:_LONGEST_PATH])}" for key, value in fields.items() if value
+    )
+    logger.warning("enforcer: %s %s", what, said)
