@@ -89,6 +89,8 @@ class Matcher:
         begun: Sequence[int] = ()
         if prompt_ids is not None:
             state, begun = self._table.opened(prompt_ids)
+        # What the prompt has said before a demanded call is not the model's to answer for.
+        self._started = False
         self._now = self._enter(state, calls=0, text=0)
         if self.failure is not None:
             raise self.failure
@@ -100,6 +102,7 @@ class Matcher:
                     f"id {token_id} is illegal in {self._now.state}",
                 )
         self._history.clear()
+        self._started = True
 
     def __repr__(self) -> str:
         return f"Matcher(state={self._now.state}, calls={self._now.calls}, ids={self.accepted})"
@@ -214,7 +217,7 @@ class Matcher:
         if now.row.text_to is None or not self._table.vocabulary.token_bytes(token_id):
             return None
         owed = self._envelope.demanded and not now.calls
-        counts = owed and self._table.segment(now.state) is Segment.CONTENT
+        counts = owed and self._started and self._table.segment(now.state) is Segment.CONTENT
         if now.row.text_to == now.state and not counts:
             return now
         return self._enter(now.row.text_to, now.calls, now.text + counts)

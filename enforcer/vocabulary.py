@@ -64,8 +64,8 @@ class Vocabulary:
             say), the longest matching token is taken step by step instead.
 
     Raises:
-        InvalidVocabulary: a byte of UTF-8 text that no id stands for by itself (a text
-            could come to a dead end), or a control id out of range.
+        InvalidVocabulary: not of these types, a byte of UTF-8 text that no id stands for by
+            itself (a text could come to a dead end), or a control id out of range.
 
     """
 
@@ -75,8 +75,15 @@ class Vocabulary:
         controls: Mapping[str, int],
         encode: Callable[[str], list[int]] | None = None,
     ) -> None:
-        self._tokens = tuple(tokens)
-        self._controls = dict(controls)
+        try:
+            self._tokens = tuple(tokens)
+            self._controls = dict(controls)
+        except (TypeError, ValueError) as error:
+            raise InvalidVocabulary(f"not a table of tokens: {error}") from error
+        if not all(isinstance(data, bytes) for data in self._tokens):
+            raise InvalidVocabulary("a token must be bytes")
+        if not all(type(i) is int for i in self._controls.values()):
+            raise InvalidVocabulary("the id of a control token must be a whole number")
         self._encode = encode
         self.control_ids = frozenset(self._controls.values())
         if outside := [i for i in self.control_ids if not 0 <= i < len(self._tokens)]:

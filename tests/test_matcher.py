@@ -182,6 +182,14 @@ def test_a_demanded_call_leaves_the_think_free():
         assert legal(found) == ({BEGIN} if preamble == 0 else TEXT | {BEGIN})
 
 
+def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count():
+    prompt = write(V, HEADER + "Let me see, then.")
+    found = matcher(demanded=True, preamble=1, prompt_ids=prompt)
+    assert legal(found) == TEXT | {BEGIN}
+    feed(found, [byte("x")])
+    assert legal(found) == {BEGIN}
+
+
 def test_rolling_back_gives_the_room_for_text_back():
     found = matcher(demanded=True, preamble=2)
     feed(found, [byte("x")] * 2)

@@ -8,6 +8,7 @@ imported only when chosen), the envelope, tools or requests.
 from __future__ import annotations
 
 from importlib import import_module
+from reprlib import repr as brief
 from typing import TYPE_CHECKING, Protocol
 
 from enforcer.errors import UnknownEngine
@@ -98,11 +99,13 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         UnknownEngine: no such engine, or its package is not installed.
 
     """
-    if name not in _MODULES:
-        raise UnknownEngine(f"unknown engine {name!r}; choose one of {', '.join(ENGINES)}")
+    if name not in ENGINES:
+        raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
         build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build
     except ModuleNotFoundError as error:
+        if (error.name or "").startswith("enforcer"):
+            raise
         raise UnknownEngine(
             f"engine {name!r} needs the package {error.name!r}: "
             f"pip install 'kimi-enforcer[{name.removesuffix('-core')}]'"

@@ -1,0 +1,205 @@
+"""transformers' real `generate`, over a model that knows nothing."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from vocabularies import section, small, write
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+import enforcer  # noqa: E402
+from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools  # noqa: E402
+from enforcer.hf import EnforcerLogitsProcessor  # noqa: E402
+
+V = small()
+PAD, STOP = V.control("[PAD]"), V.control("<|im_end|>")
+HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+SCHEMAS = {
+    "get_weather": {
+        "type": "object",
+        "properties": {
+            "unit": {"enum": ["C", "F"]},
+            "days": {"type": "integer", "minimum": 1, "maximum": 9},
+            "flags": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2},
+        },
+        "required": ["unit", "days"],
+        "additionalProperties": False,
+    },
+    "get": {"type": "object", "properties": {}, "additionalProperties": False},
+}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": schema}}
+    for name, schema in SCHEMAS.items()
+]
+MESSAGES = [{"role": "assistant", "tool_calls": [{"function": {"name": "gone"}}] * 2}]
+# Each row another request, its prompt of another length.
+REQUESTS = [
+    ({"tools": TOOLS, "tool_choice": "required"}, HEADER),
+    ({"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False}, HEADER + "<think>"),
+    ({"tools": TOOLS[1:], "tool_choice": "required", "messages": MESSAGES}, HEADER + "I call: "),
+    ({"tools": TOOLS}, "<|im_system|>Be kind.<|im_end|>" + HEADER + "<think></think>"),
+    ({"tools": None}, HEADER),
+    ({"tools": TOOLS, "tool_choice": "none"}, ""),
+]
+
+
+@pytest.fixture(scope="module")
+def served():
+    return enforcer.Enforcer(V, options=enforcer.Options(max_calls=3, preamble_ids=4))
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.set_num_threads(1)  # the model is so small that threads only wait for each other
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=V.size + 7,  # padded, as real ones are
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        pad_token_id=PAD,
+        bos_token_id=V.control("[BOS]"),
+        eos_token_id=STOP,
+    )
+    return transformers.LlamaForCausalLM(config).eval()
+
+
+def generate(model, served, requests, **options):
+    """Give each row's prompt and the ids after it, up to the end of its turn."""
+    prompts = [write(V, prompt) for _, prompt in requests]
+    longest = max(map(len, prompts))
+    rows = [[PAD] * (longest - len(prompt)) + prompt for prompt in prompts]
+    mask = [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+    processor = EnforcerLogitsProcessor(served, [request for request, _ in requests])
+    with torch.no_grad():
+        out = model.generate(
+            torch.tensor(rows),
+            attention_mask=torch.tensor(mask),
+            logits_processor=[processor],
+            max_new_tokens=60,
+            **options,
+        )
+    for prompt, row in zip(prompts, out[:, longest:].tolist(), strict=True):
+        yield prompt, row[: row.index(STOP) + 1] if STOP in row else row
+
+
+def check(served, request, prompt, ids):
+    tools = {tool["function"]["name"] for tool in request["tools"] or ()}
+    turn = served.parse(ids, prompt)
+    assert turn.stray is None
+    first = 2 if "messages" in request else 0
+    for index, call in enumerate(turn.calls, first):
+        assert call.name in tools
+        assert call.index == index
+        jsonschema.validate(json.loads(call.arguments), SCHEMAS[call.name])
+    choice = request.get("tool_choice", "auto" if tools else "none")
+    if choice == "none":
+        assert not turn.calls
+    if choice == "required" and turn.ended:
+        assert turn.calls
+    assert len(turn.calls) <= (1 if request.get("parallel_tool_calls") is False else 3)
+    assert V.control_ids.isdisjoint(V.encode(turn.content))
+    return turn
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"do_sample": False},
+        {"do_sample": True, "temperature": 1.0},
+        {"do_sample": True, "temperature": 5.0, "top_k": 0},
+        {"do_sample": True, "top_p": 0.5},
+    ],
+    ids=["greedy", "sampling", "hot", "nucleus"],
+)
+def test_every_call_of_a_batch_is_valid(model, served, options):
+    torch.manual_seed(1)
+    turns = [
+        check(served, request, prompt, ids)
+        for (request, _), (prompt, ids) in zip(
+            REQUESTS, generate(model, served, REQUESTS, **options), strict=True
+        )
+    ]
+    if options["do_sample"]:
+        assert any(turn.calls for turn in turns)
+
+
+def test_without_the_processor_the_model_breaks_the_format(model):
+    torch.manual_seed(1)
+    prompt = torch.tensor([write(V, HEADER)])
+    out = model.generate(prompt, do_sample=True, max_new_tokens=60)[0, prompt.shape[1] :].tolist()
+    found = enforcer.Enforcer(V).matcher(TOOLS, prompt_ids=prompt[0].tolist())
+    assert found.validate(out) < len(out)
+
+
+def scores(rows):
+    return torch.zeros(rows, V.size)
+
+
+def test_masked_scores(served):
+    processor = EnforcerLogitsProcessor(served, [REQUESTS[0][0]])
+    begun = write(V, HEADER + "<|tool_calls_section_begin|>")
+    masked = processor(torch.tensor([begun]), scores(1))
+    assert torch.isfinite(masked)[0].nonzero().flatten().tolist() == [
+        V.control("<|tool_call_begin|>")
+    ]
+    assert torch.isneginf(masked).sum() == V.size - 1
+
+
+def test_rows_that_have_ended_go_on_with_padding(served):
+    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    ids = write(V, HEADER)
+    for token_id in [*V.encode("Hi"), STOP, PAD, PAD]:
+        processor(torch.tensor([ids]), scores(1))
+        ids.append(token_id)
+    masked = processor(torch.tensor([ids]), scores(1))
+    assert torch.isfinite(masked)[0, STOP]
+
+
+@pytest.mark.parametrize(
+    "request_", [{"tools": 3}, {"tools": None, "tool_choice": "required"}, {"tools": [{}]}]
+)
+def test_a_bad_request_is_refused_before_generation(served, request_):
+    with pytest.raises(InvalidTools):
+        EnforcerLogitsProcessor(served, [request_])
+
+
+def test_a_prompt_that_has_begun_what_is_not_allowed(served):
+    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    with pytest.raises(IllegalPrefix):
+        processor(torch.tensor([write(V, HEADER + section())]), scores(1))
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([[[97], [97]]], "one request a row"),
+        ([[[97]], [[97, 98, 99]]], "one id a row"),
+        ([[[97]], [[97]]], "one id a row"),
+        ([[[97]], [[97, V.control("<|im_user|>")]]], "masked"),
+    ],
+    ids=["rows", "leap", "no step", "foreign id"],
+)
+def test_a_batch_that_is_not_that_of_the_requests(served, steps, words):
+    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    *before, last = steps
+    for ids in before:
+        processor(torch.tensor(ids), scores(len(ids)))
+    with pytest.raises(ConfigurationError, match=words):
+        processor(torch.tensor(last), scores(len(last)))
+
+
+def test_beam_search_is_refused(model, served):
+    with pytest.raises(ConfigurationError, match="beam"):
+        list(generate(model, served, REQUESTS[:1], num_beams=2))
+
+
+def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served):
+    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    with pytest.raises(ConfigurationError, match="fewer ids"):
+        processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
