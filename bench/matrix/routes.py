@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
+_STOPS = {"tool_use": "tool_calls", "max_tokens": "length"}
+
+
 class Route(Enum):
     """A route of the server."""
 
@@ -178,18 +181,35 @@ class Client:
         if "chat_template_kwargs" in body:
             sent["extra_body"]["chat_template_kwargs"] = body["chat_template_kwargs"]
         if body.get("stream"):
-            async with self._anthropic.messages.stream(model=self._model, **sent) as stream:
-                final = await stream.get_final_message()
-        else:
-            final = await self._anthropic.messages.create(model=self._model, **sent)
+            return await self._message_events(sent)
+        final = await self._anthropic.messages.create(model=self._model, **sent)
         calls = tuple(
             Call(block.id, block.name, json.dumps(block.input))
             for block in final.content
             if block.type == "tool_use"
         )
         content = "".join(block.text for block in final.content if block.type == "text")
-        finish = {"tool_use": "tool_calls", "max_tokens": "length"}.get(final.stop_reason, "stop")
-        return Reply(OK, "", finish, content, calls)
+        return Reply(OK, "", _STOPS.get(final.stop_reason, "stop"), content, calls)
+
+    async def _message_events(self, sent: dict[str, Any]) -> Reply:
+        """Put the events together; the client's own helper fails on a call that is cut off."""
+        content, stop = "", None
+        blocks: list[list[str]] = []
+        async for event in await self._anthropic.messages.create(
+            model=self._model, stream=True, **sent
+        ):
+            if event.type == "content_block_start" and event.content_block.type == "tool_use":
+                blocks.append([event.content_block.id, event.content_block.name, ""])
+            elif event.type == "content_block_delta" and event.delta.type == "input_json_delta":
+                blocks[-1][2] += event.delta.partial_json
+            elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                content += event.delta.text
+            elif event.type == "message_delta":
+                stop = event.delta.stop_reason
+        finish = _STOPS.get(stop, "stop")
+        if finish == "length":
+            blocks = []  # a prefix, which the judge of whole replies must not see
+        return Reply(OK, "", finish, content, tuple(Call(*block) for block in blocks))
 
     async def _completions(self, body: dict[str, Any]) -> Reply:
         tools, choice = body.get("tools"), body.get("tool_choice")
