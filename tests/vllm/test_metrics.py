@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+prometheus_client = pytest.importorskip("prometheus_client")
+
+from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402 - see above
+from enforcer.tools import Choice  # noqa: E402
+from enforcer.vllm import metrics  # noqa: E402
+
+
+@pytest.fixture
+def shown(tmp_path, monkeypatch):
+    """Give a function that reads `/metrics` of a server whose only process this is."""
+    monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path))
+    process = metrics._Process()
+    monkeypatch.setattr(metrics, "recorder", process.recorder)
+    registry = prometheus_client.CollectorRegistry()
+    metrics.show_in(registry)
+    return registry.get_sample_value
+
+
+def test_each_number_is_shown_under_its_name(shown):
+    metrics.enforced(Choice.REQUIRED)
+    metrics.enforced(Choice.REQUIRED)
+    metrics.calls(metrics.Outcome.DROPPED, 3)
+    metrics.calls(metrics.Outcome.COMPLETED, 0)
+    for nanoseconds in (1_500, 3_000, 999_000_000):
+        metrics.recorder().observer(metrics.MASK)(nanoseconds)
+    assert shown("enforcer_requests_total", {"tool_choice": "required"}) == 2
+    assert shown("enforcer_requests_total", {"tool_choice": "auto"}) == 0
+    assert shown("enforcer_calls_total", {"outcome": "dropped"}) == 3
+    assert shown("enforcer_mask_seconds_bucket", {"le": "2e-06"}) == 1
+    assert shown("enforcer_mask_seconds_bucket", {"le": "5e-06"}) == 2
+    assert shown("enforcer_mask_seconds_bucket", {"le": "0.02"}) == 2
+    assert shown("enforcer_mask_seconds_bucket", {"le": "+Inf"}) == 3
+    assert shown("enforcer_mask_seconds_count") == 3
+    assert shown("enforcer_mask_seconds_sum") == pytest.approx(0.9990045)
+
+
+def lines(caplog):
+    return [record.getMessage() for record in caplog.records if record.name == "vllm.enforcer"]
+
+
+def test_a_refusal_is_counted_and_logged_by_keyword(shown, caplog):
+    problem = Problem("$.tools[0].function.parameters.properties.n", "multipleOf", "cannot")
+    metrics.refused(UnsupportedSchema((problem,)))
+    metrics.refused(UnsupportedSchema((Problem("$", "x-mine", "cannot"),)))
+    metrics.refused(InvalidTools("$.tools", "no list"))
+    name = "enforcer_requests_refused_total"
+    assert shown(name, {"error": "UnsupportedSchema", "keyword": "multipleOf"}) == 1
+    assert shown(name, {"error": "UnsupportedSchema", "keyword": "other"}) == 1
+    assert shown(name, {"error": "InvalidTools", "keyword": ""}) == 1
+    assert lines(caplog)[0] == (
+        'enforcer: refused error="UnsupportedSchema" '
+        'path="$.tools[0].function.parameters.properties.n" keyword="multipleOf"'
+    )
+
+
+def test_a_path_cannot_forge_a_log_line(shown, caplog):  # noqa: ARG001 - counts go to its folder
+    metrics.refused(InvalidTools("$.a\nINFO: all is well" + "x" * 10_000, "wrong"))
+    (line,) = lines(caplog)
+    assert "\n" not in line
+    assert len(line) < 400
+
+
+def test_a_failed_turn_names_its_request(shown, caplog):
+    metrics.failed(metrics.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
+    assert shown("enforcer_turns_failed_total", {"reason": "gate_closed"}) == 1
+    assert lines(caplog) == [
+        'enforcer: turn failed reason="gate_closed" request="chatcmpl-7" state="ARGUMENTS"'
+    ]
+
+
+def test_a_registry_shows_it_once(shown):  # noqa: ARG001
+    registry = prometheus_client.CollectorRegistry()
+    wrapped = metrics.get_prometheus_registry(lambda: registry)
+    assert wrapped() is wrapped() is registry
+    text = prometheus_client.generate_latest(registry).decode()
+    assert text.count("# TYPE enforcer_calls_total counter") == 1
+
+
+def test_without_a_folder_nothing_is_shown_and_nothing_breaks(monkeypatch):
+    monkeypatch.delenv(metrics.FOLDER_VARIABLE, raising=False)
+    process = metrics._Process()
+    process.recorder().add(metrics.MISSES)
+    registry = prometheus_client.CollectorRegistry()
+    metrics.show_in(registry)
+    assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
+
+
+def test_a_folder_that_is_gone_is_said_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path / "gone"))
+    caplog.set_level(logging.WARNING)
+    process = metrics._Process()
+    process.recorder().add(metrics.MISSES)
+    process.recorder().add(metrics.MISSES)
+    assert len(lines(caplog)) == 1
+
+
+# Like a server: the parent makes the folder, a spawned and a forked child find it.
+FAMILY = """
+import multiprocessing, os, sys
+from enforcer.vllm import metrics
+
+def count():
+    metrics.recorder().add(metrics.MISSES)
+
+if __name__ == "__main__":
+    metrics.install()
+    metrics.install()
+    count()
+    for kind in ("spawn", "fork"):
+        child = multiprocessing.get_context(kind).Process(target=count)
+        child.start()
+        child.join()
+    from prometheus_client import REGISTRY
+    print(REGISTRY.get_sample_value("enforcer_grammar_cache_misses_total"))
+    print(os.environ[metrics.FOLDER_VARIABLE])
+    print(len(os.listdir(os.environ[metrics.FOLDER_VARIABLE])))
+"""
+
+
+def test_processes_share_a_folder_that_goes_with_the_first(tmp_path):
+    script = tmp_path / "family.py"
+    script.write_text(FAMILY)
+    environment = {k: v for k, v in os.environ.items() if k != metrics.FOLDER_VARIABLE}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
+    )
+    total, folder, files = done.stdout.split()
+    assert (total, files) == ("3", "3")
+    assert not Path(folder).exists()
