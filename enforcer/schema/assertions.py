@@ -7,6 +7,7 @@ Owns: `type`, and the keywords for numbers, strings, arrays and objects, read in
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem, SchemaLimit
@@ -33,6 +34,7 @@ from enforcer.schema.nodes import (
 )
 from enforcer.schema.numbers import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.schema.read import Draft, step
+from enforcer.schema.shapes import child_of
 
 if TYPE_CHECKING:
     from enforcer.regex import Regex
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from enforcer.schema.parse import Parser
     from enforcer.schema.read import Place
 
+_MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
@@ -323,25 +326,56 @@ class Assertions:
         patterns = schema.get("patternProperties", {})
         if not isinstance(patterns, dict):
             raise Malformed("patternProperties", "must be an object")
-        shapes, outside, inside = [], [], []
+        matching: dict[int, list[Regex]] = {}
+        either_way: dict[int, list[Regex]] = {}
         for pattern in patterns:
             value = parser.parse(place.child("patternProperties", pattern))
             try:
-                matching, failing = parse(pattern), not_matching(pattern)
+                narrow, failing = parse(pattern), not_matching(pattern)
             except RegexError as error:
                 self._extra.append(parser.refuse(place, "patternProperties", str(error)))
                 return []
+            matching.setdefault(value, []).append(narrow)
             # A name that matches by one reading of patterns only has to fit both sides.
-            shapes.append(self._by_name(inverse(failing), value))
-            outside.append(matching)
-            inside.append(failing)
+            either_way.setdefault(value, []).append(inverse(failing))
+        rest = ALWAYS
         if "additionalProperties" in schema:
-            value = parser.parse(place.child("additionalProperties"))
-            if value != ALWAYS:
-                shape = self._by_name(inverse(either(*outside)) if outside else ANY, value)
-                names = tuple((name, ALWAYS) for name in declared)
-                shapes.append(ObjectShape(names=names, classes=shape.classes, path=place.path))
-        return shapes
+            rest = parser.parse(place.child("additionalProperties"))
+        shapes = [self._by_name(either(*names), x) for x, names in either_way.items()]
+        if rest != ALWAYS:
+            covered = [names for listed in matching.values() for names in listed]
+            shape = self._by_name(inverse(either(*covered)) if covered else ANY, rest)
+            names = tuple((name, ALWAYS) for name in declared)
+            shapes.append(ObjectShape(names=names, classes=shape.classes, path=place.path))
+        return self._side_by_side(matching, either_way, rest, declared) or shapes
+
+    def _side_by_side(
+        self,
+        matching: dict[int, list[Regex]],
+        either_way: dict[int, list[Regex]],
+        rest: int,
+        declared: dict[str, Any],
+    ) -> list[ObjectShape]:
+        """Join patterns that do not overlap, the usual case, in one shape; none otherwise."""
+        algebra = self._parser.algebra
+        if matching != either_way or not 1 <= len(matching) <= _MOST_PATTERNS:
+            return []
+        groups = [(either(*names), value) for value, names in matching.items()]
+        for (x, _), (y, _) in combinations(groups, 2):
+            if not algebra.is_empty_regex(both(x, y)):
+                return []
+        others = inverse(either(*(names for names, _ in groups)))
+        path = self._place.path
+        patterned = ObjectShape(classes=(*groups, (others, ALWAYS)), path=path)
+        if rest == ALWAYS:
+            return [patterned]
+        # Declared names escape `additionalProperties`, but not the patterns.
+        shape = ObjectShape(
+            names=tuple((name, child_of(patterned, name)) for name in declared),
+            classes=(*groups, (others, rest)),
+            path=path,
+        )
+        return [shape]
 
     def _by_name(self, names: Regex, value: int) -> ObjectShape:
         """Return objects whose properties with such a name fit a value grammar."""

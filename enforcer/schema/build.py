@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema
+from enforcer.schema.counting import automaton
 from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
 
 if TYPE_CHECKING:
@@ -165,24 +166,26 @@ def _has_member(value: Value, productive: set[int]) -> bool:
 
 
 def _array_has_member(array: ArrayShape, productive: set[int]) -> bool:
-    needed = array.minimum
-    for i, each in enumerate(array.contains):
-        if each.minimum:
-            if not any(
-                i in choice.counted and choice.value in productive
-                for choices in array.choices
-                for choice in choices
-            ):
-                return False
-            needed = max(needed, each.start + each.minimum)
-    return all(child in productive for child in array.prefix[:needed]) and (
-        needed <= len(array.prefix) or array.rest in productive
+    if array.choices and not array.unique:
+        return automaton(_with_choices(array, productive)).inhabited
+    if array.choices:
+        usable = sum(choice.value in productive for choice in array.choices[-1])
+        return usable >= array.minimum
+    return all(child in productive for child in array.prefix[: array.minimum]) and (
+        array.minimum <= len(array.prefix) or array.rest in productive
     )
+
+
+def _with_choices(array: ArrayShape, productive: set[int]) -> ArrayShape:
+    kept = (tuple(x for x in choices if x.value in productive) for choices in array.choices)
+    return replace(array, choices=tuple(kept))
 
 
 def _object_has_member(shape: ObjectShape, productive: set[int]) -> bool:
     names = dict(shape.names)
     if not all(names[name] in productive for name in shape.required):
+        return False
+    if not all(any(names[name] in productive for name in clause) for clause in shape.some):
         return False
     reachable = {i for mark in shape.marks if mark.value in productive for i in mark.hits}
     if len(reachable) < len(shape.witnesses):
@@ -215,13 +218,8 @@ def _without(value: Value, productive: set[int]) -> Value:
 
 def _trimmed(array: ArrayShape, productive: set[int]) -> ArrayShape:
     """End the array before the first element that cannot be completed."""
-    array = replace(
-        array,
-        choices=tuple(
-            tuple(choice for choice in choices if choice.value in productive)
-            for choices in array.choices
-        ),
-    )
+    if array.choices:
+        return _with_choices(array, productive)
     end = next(
         (i for i, child in enumerate(array.prefix) if child not in productive),
         None if array.rest in productive else len(array.prefix),
@@ -229,5 +227,4 @@ def _trimmed(array: ArrayShape, productive: set[int]) -> ArrayShape:
     if end is None:
         return array
     maximum = end if array.maximum is None else min(end, array.maximum)
-    choices = (*array.choices[:end], ()) if array.choices else ()
-    return replace(array, prefix=array.prefix[:end], rest=NEVER, maximum=maximum, choices=choices)
+    return replace(array, prefix=array.prefix[:end], rest=NEVER, maximum=maximum)

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 # One space, or a line break and its indentation: what compact, default and indented
 # printers write between two tokens, and nothing endless.
-_HEADER = r"""start: value_root | WS value_root
-WS: / |\r?\n[ \t]{0,64}/
-OPEN_OBJECT: "{" WS?
-CLOSE_OBJECT: WS? "}"
+WHITE_SPACE = r" |\r?\n[ \t]{0,64}"
+_HEADER = rf"""start: value_root | WS value_root
+WS: /{WHITE_SPACE}/
+OPEN_OBJECT: "{{" WS?
+CLOSE_OBJECT: WS? "}}"
 OPEN_ARRAY: "[" WS?
 CLOSE_ARRAY: WS? "]"
 COMMA: WS? "," WS?

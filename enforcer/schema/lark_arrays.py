@@ -6,18 +6,14 @@ unique elements as a set of bits. Must not know: values other than by their symb
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.schema.counting import automaton
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
     from enforcer.schema.lark import Writer
-    from enforcer.schema.nodes import ArrayShape, Choice
-
-_MOST_STATES = 2_000
-_State = tuple[int, tuple[int, ...]]
+    from enforcer.schema.nodes import ArrayShape
 
 
 class Arrays:
@@ -71,82 +67,19 @@ class Arrays:
     # Elements that are counted.
 
     def _counted(self, array: ArrayShape) -> str:
-        """Write an automaton over the number of elements and of each kind of them."""
-        last = len(array.choices) - 1
-        caps = tuple(
-            each.minimum if each.maximum is None else each.maximum for each in array.contains
-        )
-        top = max(last, array.minimum, array.maximum or 0, 1)
-        if (top + 1) * prod(cap + 1 for cap in caps) > _MOST_STATES:
-            raise UnsupportedSchema(
-                (
-                    Problem(
-                        f"{array.path}.contains",
-                        "contains",
-                        "the numbers of elements to count are too large together; lower "
-                        "`minItems`, `maxItems` or `minContains`",
-                    ),
-                )
-            )
-
-        def following(state: _State, choice: Choice) -> _State | None:
-            index, counts = state
-            if array.maximum is not None and index >= array.maximum:
-                return None
-            after = list(counts)
-            for i in choice.counted:
-                if after[i] == caps[i]:
-                    if array.contains[i].maximum is not None:
-                        return None
-                else:
-                    after[i] += 1
-            return min(index + 1, top) if array.maximum is None else index + 1, tuple(after)
-
-        def complete(state: _State) -> bool:
-            index, counts = state
-            return index >= array.minimum and all(
-                count >= each.minimum for count, each in zip(counts, array.contains, strict=True)
-            )
-
-        start: _State = (0, tuple(0 for _ in caps))
-        edges: dict[_State, list[tuple[int, _State]]] = {}
-        queue = [start]
-        for state in queue:
-            if state in edges:
-                continue
-            edges[state] = []
-            for choice in array.choices[min(state[0], last)]:
-                after = following(state, choice)
-                if after is not None:
-                    edges[state].append((choice.value, after))
-                    queue.append(after)
-        alive = {state for state in edges if complete(state)}
-        before = -1
-        while before != len(alive):
-            before = len(alive)
-            alive |= {s for s, out in edges.items() if any(after in alive for _, after in out)}
-        return self._automaton(start, edges, alive, {s for s in alive if complete(s)})
-
-    def _automaton(
-        self,
-        start: _State,
-        edges: dict[_State, list[tuple[int, _State]]],
-        alive: set[_State],
-        final: set[_State],
-    ) -> str:
-        writer = self._writer
-        names = {state: writer.fresh("a") for state in edges if state in alive}
+        """Write the automaton over the numbers of elements, a rule for each state."""
+        writer, found = self._writer, automaton(array)
+        names = {state: writer.fresh("a") for state in found.moves}
         for state, name in names.items():
-            comma = "" if state == start else "COMMA "
+            comma = "" if state == found.start else "COMMA "
             options = [
                 f"{comma}{writer.value(value)} {names[after]}"
-                for value, after in edges[state]
-                if after in alive
+                for value, after in found.moves[state]
             ]
-            if state in final:
+            if state in found.final:
                 options.append("CLOSE_ARRAY")
             writer.line(f"{name}: {' | '.join(dict.fromkeys(options))}")
-        return writer.rule(f"OPEN_ARRAY {names[start]}", "a")
+        return writer.rule(f"OPEN_ARRAY {names[found.start]}", "a")
 
     # Elements that are unique.
 

@@ -1,12 +1,13 @@
 """Objects as rules for llguidance, their properties in any order.
 
 Owns: which declared names are tracked by a bit of the rule's parameter, so that none
-repeats and every required one occurs, and the counter for the rest. Must not know:
-values other than by their symbol.
+repeats and every required one occurs, and how properties are counted with the same bits.
+Must not know: values other than by their symbol.
 
-A parameter has 64 bits. Names on which completeness depends come first, then
-witnesses, then a counter, then as many optional names as there are bits left. An optional
-name without a bit may repeat, which no validator notices: each value on its own fits.
+A parameter has 64 bits: required names first, then witnesses, then the other declared
+names, then bits that undeclared properties set one after the other where they are
+counted. So a count is a number of bits set. An optional name without a bit may repeat,
+which no validator notices: each value on its own fits.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ class _Property:
     value: str
     declared: str | None = None
     marks: tuple[int, ...] = ()
-    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,10 @@ class _Layout:
 
     Attributes:
         bits: bit of each tracked name.
-        must: bits `[bits_of_names, …)` of witnesses, which have to be set at the end.
-        counter: range of bits that counts properties that are not required.
+        witnesses: bits of the witnesses, which have to be set at the end.
+        others: bits that undeclared properties set, one each, in this order.
+        counted: range of the bits, or of the number, of properties not required.
+        by_number: whether that range holds a number instead of a set of bits.
         least: least count.
         most: greatest count; None where there is none.
         terms: names that must or must not be there; one term has to hold.
@@ -57,10 +59,17 @@ class _Layout:
 
     bits: dict[str, int]
     witnesses: tuple[int, ...]
-    counter: tuple[int, int] | None
+    others: tuple[int, ...]
+    counted: tuple[int, int]
+    by_number: bool
     least: int
     most: int | None
     terms: tuple[Term, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether properties are counted at all."""
+        return self.least > 0 or self.most is not None
 
 
 class Objects:
@@ -68,7 +77,6 @@ class Objects:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._counting: dict[str, str] = {}
         self._others: dict[tuple[Regex, tuple[str, ...]], str] = {}
 
     def rules(self, shapes: Sequence[ObjectShape]) -> list[str]:
@@ -78,59 +86,72 @@ class Objects:
     def _rule(self, merged: Merged) -> str:
         layout = self._plan(merged)
         properties = self._properties(merged.shape, layout)
-        if not layout.bits and not layout.witnesses and layout.counter is None:
+        if not layout.bits and not layout.witnesses and layout.most is None:
             return self._plain(properties, at_least_one=layout.least > 0)
         return self._tracked(layout, properties)
 
     def _plan(self, merged: Merged) -> _Layout:
         shape, terms = merged.shape, merged.terms
         declared = [name for name, value in shape.names if value != NEVER]
-        deciding = {name for term in terms for name in (*term.required, *term.forbidden)}
-        first = [name for name in declared if name in deciding]
-        first.sort(key=lambda name: name not in terms[0].required)
-        bits = {name: i for i, name in enumerate(first)}
-        bit = len(first)
+        required = [name for name in declared if name in terms[0].required]
+        bits = {name: i for i, name in enumerate(required)}
+        bit = len(required)
         witnesses = tuple(range(bit, bit + len(shape.witnesses)))
-        bit += len(witnesses)
-        required = len(terms[0].required)
-        least = max(shape.minimum - required, 0)
-        most = None if shape.maximum is None else shape.maximum - required
-        counter = None
-        if (least and (required or least > 1)) or most is not None:
-            # The counter saturates when all its bits are set, above what is compared.
-            width = max(least, (most or 0) + 1).bit_length()
-            counter = (bit, bit + width)
-            bit += width
+        bit = first = bit + len(witnesses)
+        least = max(shape.minimum - len(required), 0)
+        most = None if shape.maximum is None else shape.maximum - len(required)
+        is_open = any(value != NEVER for _, value in shape.classes)
+        deciding = frozenset[str]().union(*(term.names for term in terms))
         optional = [name for name in declared if name not in bits]
-        if bit > _BITS or (least > 1 and bit + len(optional) > _BITS):
+        optional.sort(key=lambda name: name not in deciding)
+        needed = sum(name in deciding for name in optional)
+        extra = 0
+        if is_open:
+            # Reaching a least count of one takes a single bit, however many set it.
+            extra = most if most is not None else min(least, 1)
+        by_number = most is not None and first + len(optional) + extra > _BITS
+        if by_number:
+            # The number saturates when all its bits are set, above what is compared.
+            extra = max(least, (most or 0) + 1).bit_length()
+        room = _BITS - extra
+        closed_count = least > 0 and not is_open and not by_number
+        if first + needed > room or (closed_count and first + len(optional) > room):
             raise UnsupportedSchema(
                 (
                     Problem(
                         shape.path,
                         "required",
-                        f"at most {_BITS} required properties of one object can be tracked, "
-                        "counts included; make some optional, or group them into objects",
+                        f"at most {_BITS} properties on which it depends whether an object is "
+                        "complete can be tracked; make some optional, or group them into "
+                        "objects of their own",
                     ),
                 )
             )
-        bits.update(zip(optional, range(bit, _BITS), strict=False))
-        return _Layout(bits, witnesses, counter, least, most, terms)
+        if not by_number:
+            for name in optional[: room - first]:
+                bits[name] = first + len(bits) - len(required)
+        bit = first + len(bits) - len(required)
+        return _Layout(
+            bits,
+            witnesses,
+            () if by_number else tuple(range(bit, bit + extra)),
+            (bit if by_number else first, bit + extra),
+            by_number,
+            least,
+            most,
+            terms,
+        )
 
     def _properties(self, shape: ObjectShape, layout: _Layout) -> list[_Property]:
-        writer, counted = self._writer, layout.counter is not None
+        writer = self._writer
         properties = [
-            _Property(
-                writer.string(literal(name)),
-                writer.value(value),
-                name,
-                counted=counted and name not in layout.terms[0].required,
-            )
+            _Property(writer.string(literal(name)), writer.value(value), name)
             for name, value in shape.names
             if value != NEVER
         ]
         names = tuple(name for name, _ in shape.names)
         properties.extend(
-            _Property(self._undeclared(regex, names), writer.value(value), counted=counted)
+            _Property(self._undeclared(regex, names), writer.value(value))
             for regex, value in shape.classes
             if value != NEVER
         )
@@ -139,7 +160,6 @@ class Objects:
                 self._undeclared(mark.names, names),
                 writer.value(mark.value),
                 marks=tuple(layout.witnesses[i] for i in mark.hits),
-                counted=counted,
             )
             for mark in shape.marks
         )
@@ -176,43 +196,50 @@ class Objects:
         # Pairs that change no bit form a left-recursive list, so that a long object does
         # not nest as deep as it is long.
         gap = ""
-        if loose and layout.counter is None:
+        if loose and not layout.counts:
             pairs = writer.rule(" | ".join(dict.fromkeys(map(self._pair, loose))), "q")
             gap = f"(COMMA {pairs})* "
         start, rest = [], [f"{gap}CLOSE_OBJECT{done}"]
         if not layout.least:
             start.append(f"CLOSE_OBJECT{done}")
         for each in properties:
-            condition = _if(self._condition(layout, each))
-            going_on = self._going_on(each, more, layout)
-            start.append(f"{going_on}{condition}")
-            if not gap or each not in loose:
-                rest.append(f"{gap}COMMA {going_on}{condition}")
+            for change, conditions in self._moves(layout, each):
+                going_on = f"{self._pair(each)} {more}::{change}{_if(conditions)}"
+                start.append(going_on)
+                if not gap or each not in loose:
+                    rest.append(f"{gap}COMMA {going_on}")
         writer.line(f"{first}::_ : " + "\n  | ".join(start))
         writer.line(f"{more}::_ : " + "\n  | ".join(rest))
         return writer.rule(f"OPEN_OBJECT {first}::0", "o")
 
-    def _going_on(self, each: _Property, more: str, layout: _Layout) -> str:
-        """Return a pair and what follows it, with the parameter changed on the way."""
-        bit = layout.bits.get(each.declared) if each.declared is not None else None
-        bits = (*(() if bit is None else (bit,)), *each.marks)
-        change = f"bit_or({sum(1 << bit for bit in bits):#x})" if bits else "_"
-        if not each.counted or layout.counter is None:
-            return f"{self._pair(each)} {more}::{change}"
-        low, high = layout.counter
-        # One function is allowed at a time, so the counter has a rule of its own. Without
-        # a condition llguidance would inline that rule and lose one of the functions.
-        key = f"{more}::incr([{low}:{high}]) %if ge([{low}:{high}], 0)"
-        if key not in self._counting:
-            self._counting[key] = self._writer.fresh("m")
-            self._writer.line(f"{self._counting[key]}::_ : {key}")
-        return f"{self._pair(each)} {self._counting[key]}::{change}"
+    def _moves(self, layout: _Layout, each: _Property) -> list[tuple[str, list[str]]]:
+        """List how a property may change the parameter, and under which conditions."""
+        conditions = self._viable(layout, each)
+        low, high = layout.counted
+        required = each.declared in layout.terms[0].required
+        if layout.most is not None and not required:
+            compare = "lt" if layout.by_number else "bit_count_lt"
+            conditions.append(f"{compare}([{low}:{high}], {layout.most})")
+        if each.declared in layout.bits:
+            bit = layout.bits[each.declared]
+            return [(f"set_bit({bit})", [f"bit_clear({bit})", *conditions])]
+        if layout.by_number:
+            return [(f"incr([{low}:{high}])", conditions)]
+        if each.declared is not None or not layout.others:
+            return [(_setting(each.marks), conditions)]
+        if layout.most is None:
+            return [(_setting((*each.marks, layout.others[0])), conditions)]
+        moves = []
+        for i, bit in enumerate(layout.others):
+            order = [f"bit_set({layout.others[i - 1]})"] if i else []
+            moves.append((_setting((*each.marks, bit)), [f"bit_clear({bit})", *order, *conditions]))
+        return moves
 
     @staticmethod
     def _done(layout: _Layout) -> list[str]:
         """Return the conditions under which the object may end."""
         bits = layout.bits
-        if len(layout.terms) == 1 and not layout.terms[0].forbidden:
+        if len(layout.terms) == 1 and layout.terms[0].names == layout.terms[0].required:
             must = len(layout.terms[0].required) + len(layout.witnesses)
             conditions = [f"is_ones([0:{must}])"] if must else []
         else:
@@ -222,34 +249,38 @@ class Objects:
                     [
                         *(f"bit_set({bits[name]})" for name in sorted(term.required)),
                         *(f"bit_clear({bits[name]})" for name in sorted(term.forbidden)),
+                        *(
+                            _nested("or", [f"bit_set({bits[name]})" for name in sorted(clause)])
+                            for clause in sorted(term.some, key=sorted)
+                        ),
                     ]
                 )
                 for term in layout.terms
             ]
             if all(options):
                 conditions.append(_nested("or", options))
-        if layout.counter is not None and layout.least:
-            conditions.append(f"ge([{layout.counter[0]}:{layout.counter[1]}], {layout.least})")
+        if layout.least:
+            low, high = layout.counted
+            compare = "ge" if layout.by_number else "bit_count_ge"
+            conditions.append(f"{compare}([{low}:{high}], {layout.least})")
         return conditions
 
     @staticmethod
-    def _condition(layout: _Layout, each: _Property) -> list[str]:
-        """Return the conditions under which a property may follow and be completed."""
-        conditions, name = [], each.declared
-        if name in layout.bits:
-            conditions.append(f"bit_clear({layout.bits[name]})")
-        if any(term.forbidden for term in layout.terms):
-            # Some term must still be able to hold: what is missing can always be added.
-            options = [
-                _all([f"bit_clear({layout.bits[x]})" for x in sorted(term.forbidden)])
-                for term in layout.terms
-                if name not in term.forbidden
-            ]
-            if all(options):
-                conditions.append(_nested("or", options))
-        if each.counted and layout.counter is not None and layout.most is not None:
-            conditions.append(f"lt([{layout.counter[0]}:{layout.counter[1]}], {layout.most})")
-        return conditions
+    def _viable(layout: _Layout, each: _Property) -> list[str]:
+        """Return the conditions under which the object can be completed after a property."""
+        if not any(term.forbidden for term in layout.terms):
+            return []
+        # What is missing can always be added, so only what is forbidden matters.
+        options = [
+            _all([f"bit_clear({layout.bits[x]})" for x in sorted(term.forbidden)])
+            for term in layout.terms
+            if each.declared not in term.forbidden
+        ]
+        return [_nested("or", options)] if all(options) else []
+
+
+def _setting(bits: tuple[int, ...]) -> str:
+    return f"bit_or({sum(1 << bit for bit in bits):#x})" if bits else "_"
 
 
 def _if(conditions: list[str]) -> str:

@@ -116,6 +116,7 @@ class ObjectShape:
         classes: disjoint string languages that together hold every name, and the value
             grammar of undeclared names in each.
         required: declared names that must be present.
+        some: sets of declared names; at least one of each must be present.
         minimum: least number of properties.
         maximum: greatest number of properties; None where there is none.
         witnesses: properties that must occur.
@@ -127,6 +128,7 @@ class ObjectShape:
     names: tuple[tuple[str, int], ...] = ()
     classes: tuple[tuple[Regex, int], ...] = ((ANY, ALWAYS),)
     required: frozenset[str] = frozenset()
+    some: frozenset[frozenset[str]] = frozenset()
     minimum: int = 0
     maximum: int | None = None
     witnesses: tuple[Witness, ...] = ()

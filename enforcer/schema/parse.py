@@ -18,7 +18,7 @@ from enforcer.schema.read import Document, Draft, Place, step
 from enforcer.schema.unevaluated import Unevaluated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from enforcer.schema.limits import Limits
 
@@ -61,9 +61,8 @@ class Parser:
         self.relaxing = on_unsupported is OnUnsupported.RELAX
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
-        self._targets: dict[tuple[int, Draft], Place] = {}
-        self._parsed: dict[tuple[int, Draft], int] = {}
-        self._anchors: dict[str, int] | None = None
+        self._targets: dict[Hashable, Place] = {}
+        self._parsed: dict[Hashable, int] = {}
 
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
         """Tell whether a keyword stands in a schema and means something in its draft."""
@@ -85,7 +84,7 @@ class Parser:
         self.invalid[Problem(path, keyword, reason)] = None
         return ALWAYS
 
-    def _resolve(self, key: tuple[int, Draft]) -> int:
+    def _resolve(self, key: Hashable) -> int:
         return self.parse(self._targets[key])
 
     def parse(self, place: Place) -> int:
@@ -97,7 +96,7 @@ class Parser:
             return self._malformed(
                 place, "", f"a schema is an object or a boolean, not {_shown(schema)}"
             )
-        key = (id(schema), place.draft)
+        key = place.key
         if key not in self._parsed:
             self._parsed[key] = self._parse_object(place, schema)
         return self._parsed[key]
@@ -133,13 +132,6 @@ class Parser:
         if not isinstance(place.schema[keyword], str):
             self._malformed(place, keyword, "a reference is a string")
             return None
-        if keyword == "$dynamicRef" and not self._is_static(place.schema[keyword]):
-            self.refuse(
-                place,
-                keyword,
-                "which anchor this means depends on the path taken; use `$ref` instead",
-            )
-            return None
         try:
             return self.document.follow(place, keyword)
         except InvalidSchema as error:
@@ -155,26 +147,9 @@ class Parser:
             return self.algebra.unknown((place.path, keyword))
         if not isinstance(target.schema, dict):
             return self.parse(target)
-        key = (id(target.schema), target.draft)
+        key = target.key
         self._targets.setdefault(key, target)
         return self.algebra.reference(key)
-
-    def _is_static(self, ref: str) -> bool:
-        """Tell whether at most one anchor in the document can be meant."""
-        if self._anchors is None:
-            self._anchors = {}
-            stack: list[Any] = [self.document.root.schema]
-            while stack:
-                each = stack.pop()
-                if isinstance(each, dict):
-                    name = each.get("$dynamicAnchor")
-                    if isinstance(name, str):
-                        self._anchors[name] = self._anchors.get(name, 0) + 1
-                    stack.extend(each.values())
-                elif isinstance(each, list):
-                    stack.extend(each)
-        base, _, fragment = ref.partition("#")
-        return not base and self._anchors.get(fragment, 0) <= 1
 
     # Values listed, and combinations.
 

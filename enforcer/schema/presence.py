@@ -22,14 +22,31 @@ _MOST_TERMS = 200
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Names that must be present and names that must not, together."""
+    """What must hold together.
+
+    Attributes:
+        required: names that must be present.
+        forbidden: names that must not.
+        some: sets of names, of each of which one must be present.
+
+    """
 
     required: frozenset[str]
     forbidden: frozenset[str] = frozenset()
+    some: frozenset[frozenset[str]] = frozenset()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names that matter."""
+        return self.required.union(self.forbidden, *self.some)
 
     def implies(self, other: Term) -> bool:
         """Tell whether whatever fits this term fits the other."""
-        return other.required <= self.required and other.forbidden <= self.forbidden
+        return (
+            other.required <= self.required
+            and other.forbidden <= self.forbidden
+            and all(x in self.some or not x.isdisjoint(self.required) for x in other.some)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +77,7 @@ def merge(shapes: Sequence[ObjectShape]) -> list[Merged]:
 
 
 def _alone(shape: ObjectShape) -> Merged:
-    return Merged(shape, (Term(shape.required),))
+    return Merged(shape, (Term(shape.required, some=shape.some),))
 
 
 def _joins(values: dict[str, int], first: ObjectShape, shape: ObjectShape) -> bool:
@@ -83,10 +100,11 @@ def _merged(values: dict[str, int], members: list[ObjectShape]) -> Merged:
     terms: list[Term] = []
     for shape in members:
         forbidden = frozenset(
-            name for name, value in values.items()
+            name
+            for name, value in values.items()
             if value != NEVER and child_of(shape, name) == NEVER
         )
-        terms.append(Term(shape.required, forbidden))
+        terms.append(Term(shape.required, forbidden, shape.some))
     terms = list(dict.fromkeys(terms))
     kept = [
         term
@@ -94,5 +112,6 @@ def _merged(values: dict[str, int], members: list[ObjectShape]) -> Merged:
         if not any(term.implies(other) for j, other in enumerate(terms) if j != i)
     ]
     return Merged(
-        replace(members[0], names=tuple(values.items()), required=frozenset()), tuple(kept)
+        replace(members[0], names=tuple(values.items()), required=frozenset(), some=frozenset()),
+        tuple(kept),
     )

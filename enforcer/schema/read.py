@@ -18,9 +18,11 @@ import jsonschema_specifications
 import referencing.exceptions
 import referencing.jsonschema as dialects
 
-from enforcer.errors import InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
+from enforcer.errors import InvalidSchema, Problem, SchemaError, SchemaLimit, UnsupportedSchema
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from enforcer.schema.limits import Limits
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
@@ -39,12 +41,12 @@ class Draft(IntEnum):
 
 
 _DRAFTS = {
-    "http://json-schema.org/draft-04/schema": Draft.DRAFT4,
-    "http://json-schema.org/draft-06/schema": Draft.DRAFT6,
-    "http://json-schema.org/draft-07/schema": Draft.DRAFT7,
-    "http://json-schema.org/schema": Draft.DRAFT2020,
-    "https://json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
-    "https://json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
+    "//json-schema.org/draft-04/schema": Draft.DRAFT4,
+    "//json-schema.org/draft-06/schema": Draft.DRAFT6,
+    "//json-schema.org/draft-07/schema": Draft.DRAFT7,
+    "//json-schema.org/schema": Draft.DRAFT2020,
+    "//json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
+    "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
 }
 _SPECIFICATIONS = {
     Draft.DRAFT4: dialects.DRAFT4,
@@ -134,12 +136,29 @@ def _limit(path: str, reason: str) -> None:
 
 
 def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
-    """Read `$schema`; an unknown dialect is read as the default."""
-    if isinstance(schema, dict):
-        named = schema.get("$schema")
-        if isinstance(named, str):
-            return _DRAFTS.get(named.rstrip("#"), default)
-    return default
+    """Read `$schema`.
+
+    Raises:
+        UnsupportedSchema: a dialect other than those of the standard.
+
+    """
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    if not isinstance(named, str):
+        return default
+    # Both schemes are in use for every draft.
+    found = _DRAFTS.get(named.strip().rstrip("#/").removeprefix("https:").removeprefix("http:"))
+    if found is None:
+        raise UnsupportedSchema(
+            (
+                Problem(
+                    "$.$schema",
+                    "$schema",
+                    f"the dialect {named[:120]!r} is not known; use draft 4, 6, 7, 2019-09 or "
+                    "2020-12",
+                ),
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,65 +178,88 @@ class Place:
     draft: Draft
     resolver: Any = None
 
+    @property
+    def key(self) -> Hashable:
+        """What decides the meaning of the subschema: itself, its draft and its scopes."""
+        scopes: tuple[str, ...] = ()
+        if self.resolver is not None:
+            # Only the outermost resource that has an anchor counts, so a resource that is
+            # entered again changes nothing: recursion has finitely many scopes.
+            entered = [uri for uri, _ in self.resolver.dynamic_scope()]
+            scopes = (self.resolver._base_uri, *dict.fromkeys(reversed(entered)))  # noqa: SLF001 - no public accessor
+        return id(self.schema), self.draft, scopes
+
     def child(self, *keys: str | int) -> Place:
         """Descend by member names and indices."""
         schema, path = self.schema, self.path
         for key in keys:
             schema = schema[key]
             path = step(path, key)
-        if not isinstance(schema, dict):
+        if not isinstance(schema, dict) or self.resolver is None:
             return Place(schema, path, self.draft, self.resolver)
-        draft, resolver = self.draft, self.resolver
-        if resolver is not None:
-            draft = draft_of(schema, draft)
-            resource = _SPECIFICATIONS[draft].create_resource(schema)
-            if resource.id() is not None:
-                resolver = resolver.in_subresource(resource)
+        draft = draft_of(schema, self.draft)
+        resource = _SPECIFICATIONS[draft].create_resource(schema)
+        resolver = self.resolver
+        if resource.id() is not None:
+            resolver = resolver.in_subresource(resource)
         return Place(schema, path, draft, resolver)
 
 
 class Document:
-    """A whole schema; follows references inside it, never outside."""
+    """A whole schema; follows references inside it, never outside.
+
+    Args:
+        schema: the schema.
+        scoped: whether identifiers occur in it, which references may go by.
+
+    """
 
     def __init__(self, schema: object, *, scoped: bool) -> None:
         draft = draft_of(schema)
-        resolver = None
+        self.root = Place(schema, "$", draft)
         if scoped and isinstance(schema, dict):
-            resource = _SPECIFICATIONS[draft].create_resource(schema)
-            try:
-                base = resource.id() or _BASE
-                registry = jsonschema_specifications.REGISTRY.with_resource(base, resource).crawl()
-                resolver = registry.resolver_with_root(resource)
-            except Exception as error:
-                # Identifiers are the author's text; `referencing` raises what it meets there.
-                raise InvalidSchema(
-                    (Problem("$", "$id", f"the identifiers cannot be read: {error!r:.200}"),)
-                ) from error
-        self.root = Place(schema, "$", draft, resolver)
+            self.root = Place(schema, "$", draft, self._resolver(schema, draft))
+
+    @staticmethod
+    def _resolver(schema: dict[str, Any], draft: Draft) -> Any:
+        resource = _SPECIFICATIONS[draft].create_resource(schema)
+        try:
+            base = resource.id() or _BASE
+            # The standard's own metaschemas are at hand; nothing else outside is.
+            registry = jsonschema_specifications.REGISTRY.with_resource(base, resource)
+            return registry.crawl().resolver(base)
+        except Exception as error:
+            # Identifiers are the author's text; `referencing` raises what it meets there.
+            raise InvalidSchema(
+                (Problem("$", "$id", f"the identifiers cannot be read: {error!r:.200}"),)
+            ) from error
 
     def follow(self, place: Place, keyword: str) -> Place:
         """Return the subschema that a reference keyword leads to.
 
         Raises:
-            UnsupportedSchema: a reference out of the document, or to nothing.
+            InvalidSchema: a reference to nothing.
+            UnsupportedSchema: a reference out of the document.
 
         """
         ref = place.schema[keyword]
-        if place.resolver is None:
-            return self._follow_pointer(place, ref, keyword)
+        resolver = place.resolver
+        if resolver is None:
+            if ref in ("", "#") or ref.startswith("#/"):
+                return self._follow_pointer(place, ref, keyword)
+            root = self.root.schema
+            resolver = self._resolver(root if isinstance(root, dict) else {}, self.root.draft)
         try:
             if keyword == "$recursiveRef":
-                found = dialects.lookup_recursive_ref(place.resolver)
+                found = dialects.lookup_recursive_ref(resolver)
             else:
-                found = place.resolver.lookup(ref)
-        except (referencing.exceptions.Unresolvable, ValueError) as error:
+                found = resolver.lookup(ref)
+        except (referencing.exceptions.Unresolvable, ValueError, TypeError) as error:
             raise self._nowhere(place, ref, keyword) from error
-        resource_draft = draft_of(found.contents, place.draft)
-        return Place(found.contents, self._path_to(place, ref), resource_draft, found.resolver)
+        draft = draft_of(found.contents, place.draft)
+        return Place(found.contents, self._path_to(place, ref), draft, found.resolver)
 
     def _follow_pointer(self, place: Place, ref: str, keyword: str) -> Place:
-        if ref not in ("", "#") and not ref.startswith("#/"):
-            raise self._nowhere(place, ref, keyword)
         found = self.root
         for part in unquote(ref).split("/")[1:]:
             key: str | int = part.replace("~1", "/").replace("~0", "~")
@@ -240,13 +282,12 @@ class Document:
         return path
 
     @staticmethod
-    def _nowhere(place: Place, ref: str, keyword: str) -> UnsupportedSchema:
-        inside = ref.startswith("#")
+    def _nowhere(place: Place, ref: str, keyword: str) -> SchemaError:
+        problem_at = step(place.path, keyword)
+        if ref.startswith("#"):
+            reason = f"the reference {ref[:120]!r} leads to nothing in this schema"
+            return InvalidSchema((Problem(problem_at, keyword, reason),))
         reason = (
-            f"the reference {ref[:120]!r} leads to nothing in this schema"
-            if inside
-            else f"the reference {ref[:120]!r} leads out of this schema; copy its target "
-            "into `$defs`"
+            f"the reference {ref[:120]!r} leads out of this schema; copy its target into `$defs`"
         )
-        kind = InvalidSchema if inside else UnsupportedSchema
-        return kind((Problem(step(place.path, keyword), keyword, reason),))  # type: ignore[return-value]
+        return UnsupportedSchema((Problem(problem_at, keyword, reason),))

@@ -12,8 +12,10 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from enforcer.errors import UnsupportedSchema
 from enforcer.regex import ANY, both, fullmatch, inverse, literal
 from enforcer.regex import either as join
+from enforcer.schema.counting import automaton
 from enforcer.schema.nodes import (
     NEVER,
     ArrayShape,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 _MOST_COUNTED = 3  # constraints counted together in one array or object
 _COUNT_BITS = 60  # bits to count with
-_TWO = 2
+_TWO = 2  # elements that can be equal
 
 
 class Settler:
@@ -59,7 +61,7 @@ class Settler:
     def settle(self, value: Value) -> Value:
         """Return the value with every shape countable."""
         if all(_is_plain(array) for array in value.arrays) and all(
-            not shape.minimum and not shape.witnesses for shape in value.objects
+            not _needs_settling(shape) for shape in value.objects
         ):
             return value
         objects = (found for shape in value.objects for found in self._object(shape))
@@ -80,12 +82,6 @@ class Settler:
                 array.path, "contains", f"more than {_MOST_COUNTED} `contains` on one array"
             )
             array = replace(array, contains=array.contains[:_MOST_COUNTED])
-        width = sum(
-            (max(each.minimum, each.maximum or 0) + 1).bit_length() for each in array.contains
-        )
-        if width > _COUNT_BITS // _TWO:
-            self._refuse(array.path, "contains", "the counts are too large; lower them")
-            array = replace(array, contains=())
         if not array.contains:
             return array
         if array.choices:
@@ -99,7 +95,14 @@ class Settler:
         choices = tuple(
             tuple(self._counted(array, Choice(slot), i)) for i, slot in enumerate(slots)
         )
-        return replace(array, prefix=prefix, choices=choices)
+        counted = replace(array, prefix=prefix, choices=choices)
+        try:
+            automaton(counted)
+        except UnsupportedSchema as error:
+            for problem in error.problems:
+                self._refuse(problem.path, problem.keyword, problem.reason)
+            return replace(array, contains=())
+        return counted
 
     def _counted(self, array: ArrayShape, choice: Choice, index: int) -> list[Choice]:
         """Split a way to fill an element by the `contains` that it counts for."""
@@ -181,8 +184,10 @@ class Settler:
     # Objects.
 
     def _object(self, shape: ObjectShape) -> list[ObjectShape]:
-        if not shape.minimum and not shape.witnesses:
+        if not _needs_settling(shape):
             return [shape]
+        if shape.maximum is not None and shape.some:
+            return [each for x in self._with_clauses_split(shape) for each in self._object(x)]
         shape = self._with_finite_names_declared(shape)
         settled = []
         for each in self._with_witnesses_placed(shape):
@@ -190,6 +195,15 @@ class Settler:
             if tidied is not None:
                 settled.append(self._marked(self._minimum(tidied)))
         return settled
+
+    def _with_clauses_split(self, shape: ObjectShape) -> list[ObjectShape]:
+        """Require one name of each clause; with a greatest count, room is kept for them."""
+        done = [replace(shape, some=frozenset())]
+        for clause in sorted(shape.some, key=sorted):
+            done = [replace(x, required=x.required | {n}) for x in done for n in sorted(clause)]
+            self._algebra.spend(len(done))
+        tidied = (self._algebra.shapes.tidy(each) for each in done)
+        return [each for each in tidied if each is not None]
 
     def _with_finite_names_declared(self, shape: ObjectShape) -> ObjectShape:
         names, classes = dict(shape.names), []
@@ -286,6 +300,10 @@ class Settler:
 
 def _in(names: Regex, name: str) -> bool:
     return names == ANY or fullmatch(names, name)
+
+
+def _needs_settling(shape: ObjectShape) -> bool:
+    return bool(shape.minimum or shape.witnesses or (shape.maximum is not None and shape.some))
 
 
 def _is_plain(array: ArrayShape) -> bool:

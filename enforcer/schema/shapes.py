@@ -80,12 +80,13 @@ class Shapes:
                 names[name] = conj((_class_of(a, name), value))
         return self.tidy(
             ObjectShape(
-                tuple(names.items()),
-                self._meet_classes(a.classes, b.classes),
-                a.required | b.required,
-                max(a.minimum, b.minimum),
-                _least(a.maximum, b.maximum),
-                tuple(dict.fromkeys(a.witnesses + b.witnesses)),
+                names=tuple(names.items()),
+                classes=self._meet_classes(a.classes, b.classes),
+                required=a.required | b.required,
+                some=a.some | b.some,
+                minimum=max(a.minimum, b.minimum),
+                maximum=_least(a.maximum, b.maximum),
+                witnesses=tuple(dict.fromkeys(a.witnesses + b.witnesses)),
                 path=a.path,
             )
         )
@@ -113,27 +114,69 @@ class Shapes:
     def tidy(self, shape: ObjectShape) -> ObjectShape | None:
         """Declare the required names and drop the shape if a property cannot exist."""
         names = dict(shape.names)
-        for name in shape.required:
+        required = set(shape.required)
+        some = set(shape.some)
+        witnesses = []
+        for witness in shape.witnesses:
+            if witness.value == NEVER:
+                return None
+            clause = self._clause(shape, witness)
+            if clause is None:
+                witnesses.append(witness)
+            else:
+                some.add(clause)
+        clauses = set()
+        for clause in some:
+            possible = [n for n in clause if not self._algebra.is_empty(child_of(shape, n))]
+            if not possible:
+                return None
+            if len(possible) == 1:
+                required.add(possible[0])
+            else:
+                clauses.add(frozenset(possible))
+        for name in (*sorted(required), *sorted(n for clause in clauses for n in clause)):
             if name not in names:
                 names[name] = _class_of(shape, name)
-            if self._algebra.is_empty(names[name]):
+            if name in required and self._algebra.is_empty(names[name]):
                 return None
-        minimum = max(shape.minimum, len(shape.required))
-        if shape.maximum is not None and minimum > shape.maximum:
+        clauses = {
+            x for x in clauses if required.isdisjoint(x) and not any(other < x for other in clauses)
+        }
+        maximum = shape.maximum
+        minimum = max(shape.minimum, len(required))
+        if maximum is not None and minimum > maximum:
             return None
         if all(value == NEVER for _, value in shape.classes):
-            possible = sum(value != NEVER for value in names.values())
-            if possible < minimum:
+            count = sum(value != NEVER for value in names.values())
+            if count < minimum:
                 return None
-            if shape.maximum is not None and shape.maximum >= possible:
-                shape = replace(shape, maximum=None)
-        if any(witness.value == NEVER for witness in shape.witnesses):
-            return None
+            if maximum is not None and maximum >= count:
+                maximum = None
         return replace(
             shape,
             names=tuple(names.items()),
-            minimum=0 if minimum <= len(shape.required) else minimum,
+            required=frozenset(required),
+            some=frozenset(clauses),
+            minimum=0 if minimum <= len(required) else minimum,
+            maximum=maximum,
+            witnesses=tuple(witnesses),
         )
+
+    def _clause(self, shape: ObjectShape, witness: Witness) -> frozenset[str] | None:
+        """List the declared names one of which is the witness; None if it may be another."""
+        algebra = self._algebra
+        for names, value in shape.classes:
+            if value != NEVER and algebra.meet_strings(names, witness.names) is not None:
+                return None
+        found = []
+        for name, value in shape.names:
+            if value != NEVER and (witness.names == ANY or fullmatch(witness.names, name)):
+                hit = algebra.conj((value, witness.value))
+                if hit == value:
+                    found.append(name)
+                elif not algebra.is_empty(hit):
+                    return None
+        return frozenset(found)
 
     def complement_object(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
         """Return object shapes whose union is every object that is not in the shape."""
@@ -179,8 +222,8 @@ class Shapes:
         ]
 
     def objects_without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
-        """Drop shapes that another one plainly contains."""
-        unique = list(dict.fromkeys(shapes))
+        """Drop shapes that another one plainly contains; join those that require one name each."""
+        unique = _joined(list(dict.fromkeys(shapes)))
         if not 1 < len(unique) <= _COMPARED:
             return unique
         kept: list[ObjectShape] = []
@@ -291,9 +334,28 @@ class Shapes:
         return unique
 
 
+def _joined(shapes: list[ObjectShape]) -> list[ObjectShape]:
+    """Join shapes that are equal but for one required name each: one of the names is there."""
+    groups: dict[ObjectShape, list[ObjectShape]] = {}
+    for shape in shapes:
+        bare = replace(shape, names=tuple(sorted(shape.names)), required=frozenset(), path="$")
+        groups.setdefault(bare, []).append(shape)
+    out = []
+    for members in groups.values():
+        common = frozenset.intersection(*(shape.required for shape in members))
+        extra = [shape.required - common for shape in members]
+        if len(members) > 1 and all(len(names) == 1 for names in extra):
+            clause = frozenset().union(*extra)
+            out.append(replace(members[0], required=common, some=members[0].some | {clause}))
+        else:
+            out.extend(members)
+    return out
+
+
 def _constraints(shape: ObjectShape) -> int:
     return (
         len(shape.required)
+        + len(shape.some)
         + len(shape.witnesses)
         + sum(value != ALWAYS for _, value in shape.names)
         + 2 * sum(value != ALWAYS for _, value in shape.classes)
@@ -308,6 +370,9 @@ def _covers(big: ObjectShape, small: ObjectShape) -> bool:
         return False
     if (
         not big.required <= small.required
+        or not all(
+            clause in small.some or not clause.isdisjoint(small.required) for clause in big.some
+        )
         or big.minimum > max(small.minimum, len(small.required))
         or (big.maximum is not None and big.maximum != small.maximum)
         or not set(big.witnesses) <= set(small.witnesses)
