@@ -1,0 +1,58 @@
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from enforcer.errors import ConfigurationError
+from enforcer.schema import OnUnsupported
+from enforcer.vllm import settings
+
+DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
+
+
+def test_defaults():
+    chosen = settings.read({})
+    assert chosen.options().on_unsupported is OnUnsupported.REFUSE
+    assert chosen.options().max_calls == 128
+    assert chosen.allowed() == frozenset()
+
+
+def test_values_are_read():
+    chosen = settings.read(
+        {
+            "ENFORCER_ON_UNSUPPORTED": "relax",
+            "ENFORCER_ALLOW_CLIENT": "off, relax",
+            "ENFORCER_PREAMBLE_IDS": "0",
+            "ENFORCER_MAX_CALLS": "3",
+        }
+    )
+    assert chosen.options().on_unsupported is OnUnsupported.RELAX
+    assert chosen.options().preamble_ids == 0
+    assert chosen.options().max_calls == 3
+    assert chosen.allowed() == {"off", "relax"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ENFORCER_ON_UNSUPPORTED", "ignore"),
+        ("ENFORCER_ALLOW_CLIENT", "everything"),
+        ("ENFORCER_MAX_CALLS", "0"),
+        ("ENFORCER_MAX_CALLS", "many"),
+        ("ENFORCER_MAX_CALLS", "٣"),
+        ("ENFORCER_CACHED_GRAMMARS", "-1"),
+        ("ENFORCER_PREAMBLE_IDS", ""),
+    ],
+)
+def test_a_wrong_value_names_its_variable(name, value):
+    with pytest.raises(ConfigurationError, match=name):
+        settings.read({name: value})
+
+
+def test_the_docs_list_every_setting_as_it_is():
+    rows = [
+        f"| `{settings.PREFIX}{field.name.upper()}` "
+        f"| {f'`{field.default}`' if field.default else 'empty'} | {field.metadata['what']} |"
+        for field in fields(settings.Settings)
+    ]
+    assert [line for line in DOC.read_text().splitlines() if "| `ENFORCER_" in line] == rows
