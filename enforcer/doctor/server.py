@@ -7,6 +7,7 @@ Owns: the probes. Must not know: HTTP (that is `verify.client`), how replies are
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from enforcer.doctor import Check, Status, bad, note, ok
@@ -141,7 +142,8 @@ def calls(body: Mapping[str, Any], reply: Reply) -> Check:
     if not verdict.complete:
         mend = "a model that thinks longer shows it with `enforcer verify --max-tokens`"
         return note(title, f"cut off after {body['max_tokens']} tokens, before the call", mend)
-    return ok(title, f"{reply.calls[0].name} {reply.calls[0].arguments}")
+    [call] = reply.calls
+    return ok(title, f"{call.name} {json.dumps(json.loads(call.arguments))}")
 
 
 def keeps_quiet(body: Mapping[str, Any], reply: Reply) -> Check:

@@ -49,6 +49,11 @@ class Fault(Enum):
     LEAK = "a marker in the content"
     CHOICE = "a tool_choice or parallel_tool_calls that was not obeyed"
     FINISH = "a finish_reason that the calls belie"
+    EMPTY = "neither text nor calls"
+
+
+# An empty reply is no good to anyone, but a model may choose to say nothing.
+FORGIVEN = frozenset({Fault.EMPTY})
 
 
 class IdRule(Enum):
@@ -74,7 +79,8 @@ class Verdict:
     Attributes:
         finish: `stop`, `tool_calls`, or `others` as K2-Vendor-Verifier groups them.
         complete: the reply was made, and was not cut off by `max_tokens`.
-        has_calls: it is complete and has calls.
+        has_calls: it is complete and has calls. By the API's rule a call to a function that
+            `tool_choice` names finishes with `stop`; it counts all the same.
         findings: what is wrong with it.
 
     """
@@ -88,6 +94,11 @@ class Verdict:
     def faults(self) -> frozenset[Fault]:
         """Kinds of what is wrong."""
         return frozenset(finding.fault for finding in self.findings)
+
+    @property
+    def right(self) -> bool:
+        """Tell whether nothing is wrong with it."""
+        return self.faults <= FORGIVEN
 
 
 def is_refusal(reply: Reply) -> bool:
@@ -132,6 +143,8 @@ def _findings(body: Mapping[str, Any], reply: Reply, ids: IdRule) -> Iterable[Fi
             yield Finding(Fault.FINISH, "finish_reason is tool_calls, and there is no call")
         if broken := _disobeyed(body, calls):
             yield Finding(Fault.CHOICE, broken)
+        if not calls and not reply.content:
+            yield Finding(Fault.EMPTY, Fault.EMPTY.value)
     schemas = _allowed(body)
     for call in calls:
         if call.name not in schemas:
@@ -230,6 +243,7 @@ class Row:
     cut_off: int
     with_calls: int
     successful: int
+    right: int
 
     @property
     def accuracy(self) -> float:
@@ -238,8 +252,8 @@ class Row:
 
     @property
     def perfect(self) -> bool:
-        """Tell whether no request met any fault, and some were answered with calls."""
-        return self.with_calls > 0 and not any(self.faults.values())
+        """Tell whether nothing was wrong with any reply, and some had calls."""
+        return self.with_calls > 0 and self.right == self.requests
 
 
 def count(verdicts: Sequence[Verdict]) -> Row:
@@ -255,6 +269,7 @@ def count(verdicts: Sequence[Verdict]) -> Row:
         cut_off=sum(not v.complete and not v.faults & unanswered for v in verdicts),
         with_calls=len(with_calls),
         successful=sum(not verdict.faults & bad_call for verdict in with_calls),
+        right=sum(verdict.right for verdict in verdicts),
     )
 
 

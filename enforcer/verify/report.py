@@ -25,6 +25,7 @@ _FAULTS = {
     Fault.CHOICE: "ignored tool choice",
     Fault.FINISH: "wrong finish reason",
     Fault.LEAK: "leaked markers",
+    Fault.EMPTY: "empty replies",
     Fault.REFUSED: "refused (HTTP 400)",
     Fault.FAILED: "failed",
 }

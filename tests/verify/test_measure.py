@@ -59,8 +59,13 @@ def test_text_has_no_fault():
     assert judge(body("weather"), reply) == Verdict("stop", complete=True, has_calls=False)
 
 
+def test_an_empty_reply_is_told_and_forgiven():
+    verdict = judge(body("weather"), Reply(200, finish_reason="stop", reasoning="Well."))
+    assert (verdict.faults, verdict.right) == ({Fault.EMPTY}, True)
+
+
 NAMED = {"type": "function", "function": {"name": "clock"}}
-STOP = Reply(200, finish_reason="stop")
+SAID = Reply(200, finish_reason="stop", content="Hello.")
 
 
 @pytest.mark.parametrize(
@@ -86,11 +91,11 @@ STOP = Reply(200, finish_reason="stop")
         (body("weather"), called(GOOD, GOOD), Fault.ID),
         (body("weather", messages=EARLIER), called(GOOD), Fault.ID),
         (body("weather"), Reply(200, finish_reason="stop", content="<|im_end|>"), Fault.LEAK),
-        (body("weather", tool_choice="required"), STOP, Fault.CHOICE),
-        (body("weather", tool_choice=only("weather", mode="required")), STOP, Fault.CHOICE),
+        (body("weather", tool_choice="required"), SAID, Fault.CHOICE),
+        (body("weather", tool_choice=only("weather", mode="required")), SAID, Fault.CHOICE),
         (body("weather", "clock", tool_choice=NAMED), called(GOOD), Fault.CHOICE),
         (body("weather", parallel_tool_calls=False), called(GOOD, NEXT), Fault.CHOICE),
-        (body("weather"), called(), Fault.FINISH),
+        (body("weather"), called(content="I call."), Fault.FINISH),
         (body("weather"), called(GOOD, finish="length"), Fault.FINISH),
         (body("weather"), Reply(400, "no such keyword"), Fault.REFUSED),
         (body("weather"), Reply(500, "Internal Server Error"), Fault.FAILED),
@@ -206,7 +211,9 @@ def test_counts_add_up(verdicts):
     assert 0 <= row.successful <= row.with_calls <= row.complete
     bad = sum(bool(v.faults & {Fault.UNDECLARED, Fault.SCHEMA}) for v in verdicts if v.has_calls)
     assert row.successful == row.with_calls - bad
-    assert row.perfect == (row.with_calls > 0 and not any(v.faults for v in verdicts))
+    wrong = [v for v in verdicts if v.faults - {Fault.EMPTY}]
+    assert row.right == len(verdicts) - len(wrong)
+    assert row.perfect == (row.with_calls > 0 and not wrong)
     assert not row.perfect or row.accuracy == 1
 
 
