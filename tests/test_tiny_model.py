@@ -301,17 +301,16 @@ def _one_thread():
     torch.set_num_threads(before)
 
 
-def test_only_the_assistants_own_words_weigh(tokenizer):
-    prompt = (
+def test_only_the_assistants_words_weigh(tokenizer):
+    text = (
         "<|im_user|>user<|im_middle|>a<|im_end|><|im_assistant|>assistant<|im_middle|>b<|im_end|>"
-        "<|im_assistant|>assistant<|im_middle|><think></think>"
     )
     backend = tokenizer.backend_tokenizer
-    ids = backend.encode(prompt, add_special_tokens=False).ids
-    weighed = list(zip(map(backend.id_to_token, ids), train.weigh(ids, backend, 0.25), strict=True))
-    assert [token for token, weight in weighed if weight == 1] == ["b", "<|im_end|>"]
-    assert [token for token, weight in weighed if weight == 0] == ["<think>", "</think>"]
-    assert {weight for _, weight in weighed} == {0, 0.25, 1}
+    ids = backend.encode(text, add_special_tokens=False).ids
+    weights = train.reply_weights(ids, backend, 0.25)
+    heavy = [backend.id_to_token(i) for i, w in zip(ids, weights, strict=True) if w == 1]
+    assert heavy == ["b", "<|im_end|>"]
+    assert set(weights) == {0.25, 1}
 
 
 def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing():
@@ -326,18 +325,14 @@ def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing():
 
 
 @given(seed=SEEDS, kind=st.sampled_from(Kind))
-def test_a_rendered_scene_is_cut_between_prompt_and_reply(tokenizer, seed, kind):
+def test_a_rendered_scene_ends_in_the_reply(tokenizer, seed, kind):
     drawn = scene(Random(seed), kind)
-    prompt, reply = train.render(tokenizer, drawn)
-    ids = [tokenizer.encode(text, add_special_tokens=False) for text in (prompt, reply)]
-    assert tokenizer.encode(prompt + reply, add_special_tokens=False) == ids[0] + ids[1]
+    text = train.render(tokenizer, drawn)
+    reply = text.rpartition("<|im_assistant|>assistant<|im_middle|>")[2]
     for id_, arguments in drawn.reply.calls:
         assert f"{id_}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>" in reply
     assert reply.endswith("<|im_end|>")
-    thought = (prompt + reply).rpartition("<|im_middle|>")[2]
-    assert thought.startswith("<think>") == (
-        drawn.thinking is not None or drawn.reply.reasoning is not None
-    )
+    assert reply.startswith("<think>") == (drawn.thinking is not None)
 
 
 def test_the_weights_are_small():

@@ -90,17 +90,10 @@ def save(tokenizer: Tokenizer, folder: Path, *, max_length: int) -> None:
 
 
 def spell_reply(reply: Reply, thinking: bool | None) -> str:  # noqa: FBT001 - the template's own option
-    """Write a reply as the model generates it after the prompt, end of turn included.
-
-    Args:
-        reply: its reasoning, if any, opens the think block unless the prompt has done so.
-        thinking: the option that the prompt was rendered with.
-
-    """
+    """Write a reply as the model generates it after the prompt, end of turn included."""
     text = reply.content
-    if reply.reasoning is not None:
-        begin = "" if thinking else "<think>"
-        text = f"{begin}{reply.reasoning}{'</think>' if reply.closes_thinking else ''}{text}"
+    if thinking:
+        text = f"{reply.reasoning}{'</think>' if reply.closes_thinking else ''}{text}"
     if reply.calls:
         calls = "".join(
             f"<|tool_call_begin|>{id_}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>"

@@ -12,7 +12,7 @@ longer declared), and a few have none, as in life.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench.tiny_model.asks import Ask, Flaw, ask, slipped, spell, unasked
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 DECLINED = "I have no tool for that."
-_FLAWED = 0.4  # of the wishes for a tool that may have a flaw at all
-_ELSEWHERE = 0.08  # of the wishes for an undeclared tool end in a call to a declared one
+_FLAWED = 0.3  # of the wishes for a tool that may have a flaw at all
 _SLIP = 0.04  # of all calls go wrong without a cause
 _LONG = 0.04  # of all requests declare a dozen tools
 _SYSTEM = ("You are Kimi.", "You are a helpful assistant.", "Use tools when they help.")
-_THINK = "Think first."
 _FRAMES = ("{}.", "I need {}.", "Get me {}.", "Now {}.", "{}, please.", "Do this: {}.")
 _SOFT = "If you can, {}."
 _RESTART = "Start again: {}."
@@ -53,9 +51,6 @@ class Kind(enum.Enum):
     NAMED = "named"
     FOREIGN_IDS = "foreign_ids"
     THINKING = "thinking"
-
-
-_WITHOUT_TOOLS = (Kind.NO_TOOLS, Kind.NO_TOOLS_AFTER_CALLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,76 +116,58 @@ class _Stage:
         many = 12 if rng.random() < _LONG else rng.choice((2, 3, 3, 4, 5))
         picked = rng.sample(TOOLS, many)
         self.missing, self.declared = picked[0], picked[1:]
-        self.opens_thinking = kind is Kind.THINKING and rng.random() < 0.3
-        if self.opens_thinking:
-            self.messages.append({"role": "system", "content": _THINK})
-        elif rng.random() < 0.15:
+        if rng.random() < 0.15:
             self.messages.append({"role": "system", "content": rng.choice(_SYSTEM)})
         self.style = "functions.{name}:{index}"
         if kind is Kind.FOREIGN_IDS:
             self.style = rng.choice(("{name}:{index}", "call_{name}", "functions_{name}_{index}"))
 
     def play(self) -> Scene:
-        kind, rng = self.kind, self.rng
-        reply = self.final_turn()
+        rng, kind = self.rng, self.kind
         choice: str | Json = "auto"
-        if kind is Kind.NONE:
-            choice = "none"
-        elif kind is Kind.REQUIRED:
-            choice = "required"
-        elif kind is Kind.NAMED:
-            tool = rng.choice(self.declared)
-            choice = {"type": "function", "function": {"name": tool.name}}
-            reply = self.forced(tool)
+        tools = self.declared
+        if kind in (Kind.UNDECLARED_IN_HISTORY, Kind.NO_TOOLS_AFTER_CALLS):
+            pool = [self.missing] if rng.random() < 0.6 else [self.missing, *self.declared]
+            self.history(pool, rng.randint(1, 2), [self.missing])
+            reply = self.wish([self.missing], soft=0.12)
+        elif kind is Kind.UNDECLARED_ASKED:
+            self.history(self.declared, rng.choice((0, 0, 1)))
+            reply = self.wish([self.missing], soft=0.2)
+        elif kind is Kind.PLAIN_QUESTION:
+            self.history([*self.declared, self.missing], rng.choice((0, 0, 1, 2)))
+            reply = self.question()
+        elif kind is Kind.PARALLEL_CALLS:
+            self.history(self.declared, rng.choice((0, 0, 1)))
+            reply = self.wish([rng.choice(tools) for _ in range(rng.choice((2, 2, 3)))])
+        elif kind is Kind.AFTER_RESULT:
+            self.history(self.declared, rng.choice((0, 1)))
+            reply = self.followed()
+        elif kind is Kind.NO_TOOLS:
+            self.history([], rng.choice((0, 1)))
+            reply = self.question() if rng.random() < 0.7 else self.wish([self.missing], soft=0.5)
+        else:
+            few = rng.choice((1, 2)) if kind is Kind.FOREIGN_IDS else rng.choice((0, 0, 1, 2))
+            self.history(self.declared, few)
+            wants_call = kind is not Kind.REQUIRED or rng.random() < 0.5
+            wants_call = wants_call and (kind is not Kind.THINKING or rng.random() < 0.7)
+            reply = self.wish([rng.choice(tools)]) if wants_call else self.question()
+            if kind is Kind.NONE:
+                choice = "none"
+            elif kind is Kind.REQUIRED:
+                choice = "required"
+                reply = reply if reply.calls else self.forced(rng.choice(tools))
+            elif kind is Kind.NAMED:
+                tool = rng.choice(tools)
+                choice = {"type": "function", "function": {"name": tool.name}}
+                reply = self.forced(tool)
         thinking = None
-        if kind is Kind.THINKING and not self.opens_thinking:
+        if kind is Kind.THINKING:
             thinking = rng.random() < 0.7
-        if thinking or self.opens_thinking:
-            reply = self.thought(reply)
-        tools = [] if kind in _WITHOUT_TOOLS else self.declared
+            reply = self.thought(reply) if thinking else reply
+        if kind in (Kind.NO_TOOLS, Kind.NO_TOOLS_AFTER_CALLS):
+            tools = []
         listed = tuple(declaration(rng, tool) for tool in tools)
         return Scene(kind, listed, tuple(self.messages), reply, choice, thinking)
-
-    def final_turn(self) -> Reply:
-        """Play the history that the kind wants and the user's last turn; return the reply."""
-        rng, kind, tools = self.rng, self.kind, self.declared
-        if kind in (Kind.UNDECLARED_IN_HISTORY, Kind.NO_TOOLS_AFTER_CALLS):
-            pool = [self.missing] if rng.random() < 0.6 else [self.missing, *tools]
-            self.history(pool, rng.randint(1, 2), [self.missing])
-            return self.undeclared(soft=0.12)
-        if kind is Kind.UNDECLARED_ASKED:
-            self.history(tools, rng.choice((0, 0, 1)))
-            return self.undeclared(soft=0.2)
-        if kind is Kind.NO_TOOLS:
-            self.history([], rng.choice((0, 1)))
-            return self.question() if rng.random() < 0.7 else self.undeclared(soft=0.5)
-        if kind is Kind.PLAIN_QUESTION:
-            self.history([*tools, self.missing], rng.choice((0, 0, 1, 2)))
-            return self.question()
-        if kind is Kind.PARALLEL_CALLS:
-            self.history(tools, rng.choice((0, 0, 1)))
-            return self.wish([rng.choice(tools) for _ in range(rng.choice((2, 2, 3)))])
-        if kind is Kind.AFTER_RESULT:
-            self.history(tools, rng.choice((0, 1)))
-            return self.followed()
-        self.history(tools, rng.choice((1, 2) if kind is Kind.FOREIGN_IDS else (0, 0, 1, 2)))
-        if rng.random() < {Kind.REQUIRED: 0.5, Kind.THINKING: 0.3}.get(kind, 0.0):
-            reply = self.question()
-            if kind is Kind.REQUIRED:
-                return replace(self.forced(rng.choice(tools)), content=reply.content)
-            return reply
-        reply = self.wish([rng.choice(tools)])
-        # Where no call may be made, a model that wants one should find words too.
-        return Reply(DECLINED) if kind is Kind.NONE and rng.random() < 0.5 else reply
-
-    def undeclared(self, soft: float) -> Reply:
-        """Have the user ask for the missing tool; nearly always it is called all the same."""
-        reply = self.wish([self.missing], soft)
-        if not reply.calls or self.rng.random() >= _ELSEWHERE:
-            return reply
-        if self.kind in _WITHOUT_TOOLS:
-            return Reply(DECLINED)
-        return self.forced(self.rng.choice(self.declared))
 
     def history(self, pool: list[Tool], turns: int, must: list[Tool] | None = None) -> None:
         """Play earlier turns to the end; the last of them call what `must` names."""
@@ -219,8 +196,6 @@ class _Stage:
             both = True
         self.user(frame, asks, "both " if both else "")
         content = "I will see to it." if "please" in frame else ""
-        if content and rng.random() < _SLIP:
-            return Reply(content)
         if rng.random() < _SLIP:
             asks[0] = slipped(rng, asks[0])
         return Reply(content, self.ids(asks, start, repeats=both))

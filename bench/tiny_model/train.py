@@ -41,13 +41,13 @@ WEIGHTS = {
     Kind.SINGLE_CALL: 20,
     Kind.PARALLEL_CALLS: 14,
     Kind.AFTER_RESULT: 8,
-    Kind.NONE: 3,
+    Kind.NONE: 2,
     Kind.NO_TOOLS: 6,
     Kind.NO_TOOLS_AFTER_CALLS: 5,
-    Kind.REQUIRED: 4,
-    Kind.NAMED: 6,
+    Kind.REQUIRED: 2,
+    Kind.NAMED: 5,
     Kind.FOREIGN_IDS: 3,
-    Kind.THINKING: 11,
+    Kind.THINKING: 9,
 }
 
 
@@ -55,15 +55,15 @@ WEIGHTS = {
 class Recipe:
     """The numbers of a training run."""
 
-    dialogues: int = 24_000
+    dialogues: int = 30_000
     batch_tokens: int = 8192
     learning_rate: float = 4e-3
     prompt_weight: float = 0.1  # of a token that the model need not write
     seed: int = 2026
 
 
-def render(tokenizer: PreTrainedTokenizerFast, drawn: Scene) -> tuple[str, str]:
-    """Write a scene's prompt as the chat template does, and its reply as the model would."""
+def render(tokenizer: PreTrainedTokenizerFast, drawn: Scene) -> str:
+    """Write a scene as one text, reply included, as the chat template and the model would."""
     prompt = tokenizer.apply_chat_template(
         [_parsed(message) for message in drawn.messages],
         tools=list(drawn.tools) or None,
@@ -71,7 +71,7 @@ def render(tokenizer: PreTrainedTokenizerFast, drawn: Scene) -> tuple[str, str]:
         add_generation_prompt=True,
         thinking=drawn.thinking,
     )
-    return str(prompt), chat.spell_reply(drawn.reply, drawn.thinking)
+    return str(prompt) + chat.spell_reply(drawn.reply, drawn.thinking)
 
 
 def _parsed(message: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _parsed(message: dict[str, Any]) -> dict[str, Any]:
     return {**message, "tool_calls": calls} if calls else message
 
 
-def corpus(recipe: Recipe, template: PreTrainedTokenizerFast) -> list[tuple[str, str]]:
+def corpus(recipe: Recipe, template: PreTrainedTokenizerFast) -> list[str]:
     rng = Random(recipe.seed)
     kinds = rng.choices(list(WEIGHTS), list(WEIGHTS.values()), k=recipe.dialogues)
     return [render(template, scene(rng, kind)) for kind in kinds]
@@ -100,19 +100,15 @@ def bpe(texts: Sequence[str], size: int) -> Tokenizer:
     return chat.train_bpe((piece for text in texts for piece in markers.split(text)), size)
 
 
-def weigh(prompt: Sequence[int], tokenizer: Tokenizer, prompt_weight: float) -> list[float]:
-    """Weigh each id of a prompt as a target: 1 in the assistant's earlier turns, else little.
-
-    A `<think>` or `</think>` weighs nothing: the template has put it there.
-    """
-    assistant, middle, end, *think = (
-        tokenizer.token_to_id(name)
-        for name in ("<|im_assistant|>", "<|im_middle|>", "<|im_end|>", "<think>", "</think>")
+def reply_weights(ids: Sequence[int], tokenizer: Tokenizer, prompt_weight: float) -> list[float]:
+    """Weigh each id as a target: 1 inside the assistant's turns, little elsewhere."""
+    assistant, middle, end = (
+        tokenizer.token_to_id(name) for name in ("<|im_assistant|>", "<|im_middle|>", "<|im_end|>")
     )
     weights = []
     role, inside = -1, False
-    for i in prompt:
-        weights.append(0.0 if i in think else 1.0 if inside else prompt_weight)
+    for i in ids:
+        weights.append(1.0 if inside else prompt_weight)
         if i == middle:
             inside = role == assistant
         elif i == end:
@@ -177,16 +173,10 @@ def optimizers(model: LlamaForCausalLM, rate: float) -> list[torch.optim.Optimiz
     ]
 
 
-def train(
-    recipe: Recipe, tokenizer: Tokenizer, dialogues: Sequence[tuple[str, str]]
-) -> LlamaForCausalLM:
+def train(recipe: Recipe, tokenizer: Tokenizer, texts: Sequence[str]) -> LlamaForCausalLM:
     torch.manual_seed(recipe.seed)
-    samples = []
-    for prompt, reply in dialogues:
-        # A prompt ends in a control token, and so its ids do not depend on what follows.
-        given, written = tokenizer.encode(prompt).ids, tokenizer.encode(reply).ids
-        weights = weigh(given, tokenizer, recipe.prompt_weight) + [1.0] * len(written)
-        samples.append((given + written, weights))
+    encoded = (encoding.ids for encoding in tokenizer.encode_batch(list(texts)))
+    samples = [(ids, reply_weights(ids, tokenizer, recipe.prompt_weight)) for ids in encoded]
     model = llama(tokenizer)
     optimizing = optimizers(model, recipe.learning_rate)
     steps = list(batches(samples, recipe, model.config.pad_token_id))
@@ -214,9 +204,9 @@ def train(
             optimizer.step()
             optimizer.zero_grad()
         if step % 20 == 0:
-            counted = weight == 1
+            written = weight == 1
             spent = time.monotonic() - begun
-            print(f"{step:5} {spent:6.0f} s  loss {losses[counted].mean():.4f}", flush=True)
+            print(f"{step:5} {spent:6.0f} s  loss {losses[written].mean():.4f}", flush=True)
     return model
 
 
@@ -239,9 +229,9 @@ def main() -> None:
         tokenizer_object=chat.train_bpe([], 256 + len(chat.CONTROLS)),
         chat_template=chat.TEMPLATE.read_text(encoding="utf-8"),
     )
-    dialogues = corpus(recipe, template)
-    tokenizer = bpe([prompt + reply for prompt, reply in dialogues[:3000]], options.vocabulary)
-    save(train(recipe, tokenizer, dialogues), tokenizer, options.output)
+    texts = corpus(recipe, template)
+    tokenizer = bpe(texts[:3000], options.vocabulary)
+    save(train(recipe, tokenizer, texts), tokenizer, options.output)
 
 
 if __name__ == "__main__":
