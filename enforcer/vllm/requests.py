@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 
@@ -25,8 +27,17 @@ from enforcer.vllm import metrics, settings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+@dataclass(frozen=True, slots=True)
+class _Dialog:
+    """What the messages say about calls: how many there were, and tools declared in them."""
+
+    calls: int = 0
+    tools: tuple[Any, ...] = ()
+
+
 # Set where the dialog is rendered, read where the spec is written, in the same task.
-_first_index: ContextVar[int] = ContextVar("_first_index", default=0)
+_dialog: ContextVar[_Dialog] = ContextVar("_dialog", default=_Dialog())  # noqa: B039 - frozen
 
 
 def refusal(error: RequestError) -> VLLMValidationError:
@@ -56,7 +67,7 @@ def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool])
         if wanted(kwargs.get("parser")):
             try:
                 dialog = [_materialised(message) for message in messages]
-                _first_index.set(history.count_calls(dialog))
+                _dialog.set(_Dialog(history.count_calls(dialog), _declared_within(dialog)))
                 messages = history.normalise(dialog, dialects.load(settings.current().dialect))
             except RequestError as error:
                 raise refusal(error) from error
@@ -65,17 +76,47 @@ def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool])
     return _preprocess_chat
 
 
+def _declared_within(dialog: list[Any]) -> tuple[Any, ...]:
+    """Gather the tools that Kimi's API lets system messages declare (`messages[].tools`)."""
+    return tuple(
+        tool
+        for message in dialog
+        if isinstance(message, Mapping) and message.get("role") in ("system", "developer")
+        for tool in message.get("tools") or ()
+    )
+
+
+def adopt_dialog_tools(request: Any) -> None:
+    """Add the dialog's own tools to the request's, in place, once the prompt is rendered.
+
+    vLLM takes a request without `tools` for one that makes no calls.
+    """
+    within = _dialog.get().tools
+    if not within:
+        return
+    try:
+        added = [ChatCompletionToolsParam.model_validate(tool) for tool in within]
+    except ValueError as error:
+        raise VLLMValidationError(f"tools in a message are malformed: {error}") from error
+    if not request.tools and "tool_choice" not in request.model_fields_set:
+        request.tool_choice = "auto"
+    request.tools = [*(request.tools or ()), *added]
+
+
 def _materialised(message: Any) -> Any:
-    """Copy a message; pydantic reads `tool_calls` into an iterator that runs once."""
+    """Copy a message; pydantic reads some lists into iterators that run once."""
     if hasattr(message, "model_dump"):
         message = message.model_dump(exclude_none=True)
-    if not isinstance(message, Mapping) or not message.get("tool_calls"):
+    if not isinstance(message, Mapping):
         return message
-    calls = message["tool_calls"]
-    listed = calls if isinstance(calls, str | bytes | Mapping) else list(calls)
+    listed = {
+        key: list(value)
+        for key in ("tool_calls", "tools")
+        if (value := message.get(key)) and not isinstance(value, str | bytes | Mapping)
+    }
     if isinstance(message, dict):
-        message["tool_calls"] = listed  # whoever reads the request's own message next
-    return {**message, "tool_calls": listed}
+        message.update(listed)  # whoever reads the request's own message next
+    return {**message, **listed}
 
 
 def write_spec(request: Any) -> str | None:
@@ -105,7 +146,7 @@ def write_spec(request: Any) -> str | None:
             tools,
             choice,
             request.parallel_tool_calls,
-            _first_index.get(),
+            _dialog.get().calls,
             wanted,
             on_unsupported=switch or None,
         )
@@ -170,9 +211,11 @@ def _nested_choice(choice: Any) -> Any:
     return _nested(choice)
 
 
-def tool_names(tools: Any) -> frozenset[str]:
-    """Names of a request's tools, of either form."""
+def tool_names(request: Any) -> frozenset[str]:
+    """Names that a reply to a request may call."""
+    if request.tool_choice == "none":
+        return frozenset()
     return frozenset(
         str(tool.function.name if hasattr(tool, "function") else getattr(tool, "name", ""))
-        for tool in tools or ()
+        for tool in request.tools or ()
     )

@@ -47,12 +47,11 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     # markers must be banned.
     always_adjust_request = True
 
-    def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:
+    def __init__(self, tokenizer: Any, tools: Any = None, **_: Any) -> None:  # noqa: ARG002
         self.model_tokenizer = tokenizer
         self._reasoning_parser = None
         self._tool_parser = None
         self._table = runtime.enforcer_for(tokenizer).table
-        self._names = requests.tool_names(tools)
         self._prompt_ids: Sequence[int] | None = None
         self._parser: Parser | None = None
         self._clip: Clip | None = None
@@ -62,6 +61,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
 
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
+        requests.adopt_dialog_tools(request)
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"
         request.skip_special_tokens = False
@@ -96,7 +96,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         Markers in `model_output` are not to be told from spelled ones: it only says how far
         the reply goes, where a stop string may have ended it.
         """
-        parser = Parser(self._table, self._prompt_ids, self._names)
+        parser = Parser(self._table, self._prompt_ids, requests.tool_names(request))
         self._clip, self._length = None, 0
         events = self._read(parser, model_output_token_ids, request, model_output)
         calls = [] if parser.in_calls else _completed(events)
@@ -116,7 +116,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         """Read the next ids of a streamed reply."""
         if self._parser is None:
             begun = self._prompt_ids if prompt_token_ids is None else prompt_token_ids
-            self._parser = Parser(self._table, begun, self._names)
+            self._parser = Parser(self._table, begun, requests.tool_names(request))
         events = self._read(self._parser, delta_token_ids, request, delta_text)
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
@@ -160,7 +160,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Count the ids inside a think, for vLLM's usage statistics."""
-        parser = Parser(self._table, self._prompt_ids, self._names)
+        parser = Parser(self._table, self._prompt_ids)
         parser.feed(token_ids)
         return parser.reasoning_ids
 
