@@ -1,7 +1,7 @@
-"""vLLM's logits-processor interface, for servers without the plugin.
+"""vLLM's logits-processor interfaces, for servers without the plugin.
 
-Owns: following the persistent batch and masking its rows. Switched on for one
-request by `enforcer.extra_body(..., via=Route.LOGITS_PROCESSOR)`. Must not know:
+Owns: following the batch of vLLM's two model runners and masking its rows. Switched on
+for one request by `enforcer.extra_body(..., via=Route.LOGITS_PROCESSOR)`. Must not know:
 tool parsers, the structured-output machinery.
 
 Named on the command line only: vLLM repairs stale output ids, and refuses
@@ -19,111 +19,265 @@ import torch
 from vllm.exceptions import VLLMValidationError
 from vllm.tokenizers import cached_tokenizer_from_config
 from vllm.v1.sample.logits_processor.builtin import process_dict_updates
-from vllm.v1.sample.logits_processor.interface import LogitsProcessor
+from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
+from vllm.v1.worker.gpu.sample.logits_processor.interface import (
+    LogitsProcessor as V2LogitsProcessor,
+)
+from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
 
-from enforcer.errors import ConfigurationError, EnforcerError, RequestError
+from enforcer.errors import ConfigurationError, RequestError
 from enforcer.spec import KEY
-from enforcer.vllm import runtime
+from enforcer.vllm import rows, runtime
+from enforcer.vllm.rows import Turn
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
     from vllm.sampling_params import SamplingParams
     from vllm.v1.sample.logits_processor.interface import BatchUpdate
-
-    from enforcer.matcher import Matcher
+    from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
 
 _WORD = 32
+# Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
+# drafts against the logits.
+_EXACT_REJECTION = ("standard", "block")
 
 
-@dataclass(slots=True)
-class _Request:
-    """One row of the batch. `output_ids` is vLLM's own list, which it appends to."""
+class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ignore[misc]
+    """Masks the rows of requests that carry a spec in `vllm_xargs`.
 
-    matcher: Matcher
-    output_ids: list[int]
-    read: int = 0
+    Both runners are served; which one it is shows in what the constructor is given.
 
-    def catch_up(self) -> None:
-        """Advance over the ids that have become final since the last step."""
-        for token_id in self.output_ids[self.read :]:
-            if not self.matcher.accept(token_id):
-                self.matcher.fail(EnforcerError(f"id {token_id} came though it was masked"))
-                self.matcher.accept(token_id)
-            self.read += 1
+    Args:
+        vllm_config: the server's.
+        where: the V1 runner's device, or the V2 runner's request state.
+        is_pin_memory: given by the V1 runner only.
 
+    Raises:
+        ConfigurationError: the server decodes speculatively in a way that a logits processor
+            cannot follow, or its model has fewer ids than its tokenizer.
 
-class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
-    """Masks the rows of requests that carry a spec in `vllm_xargs`."""
+    """
 
     @classmethod
     def validate_params(cls, sampling_params: SamplingParams) -> None:
-        """Refuse a request, in the API server, whose spec cannot be enforced."""
+        """Refuse a request, in the API server, that cannot be enforced.
+
+        Raises:
+            VLLMValidationError: its spec is malformed, has a schema that cannot be enforced,
+                or it has a sampling option that could leave no id legal.
+
+        """
         spec = (sampling_params.extra_args or {}).get(KEY)
         if spec is None:
             return
+        # Needed in the API server only, and not in every worker.
+        from enforcer.vllm.frontend import refuse_sampling
+
         try:
             runtime.check(spec)
         except RequestError as error:
             raise VLLMValidationError(f"{type(error).__name__}: {error}") from error
+        refuse_sampling(sampling_params, runtime.read(spec))
+        if sampling_params.thinking_token_budget is not None:
+            raise VLLMValidationError(
+                "`thinking_token_budget` forces ids after the mask: leave it out",
+                parameter="thinking_token_budget",
+            )
 
     def __init__(
         self,
         vllm_config: VllmConfig,
-        device: torch.device,
-        is_pin_memory: bool,  # noqa: ARG002, FBT001 - vLLM's signature
+        where: torch.device | LogitsProcRequestState,
+        is_pin_memory: bool | None = None,  # noqa: ARG002, FBT001 - vLLM's signature
     ) -> None:
-        if vllm_config.speculative_config is not None:
-            raise ConfigurationError(
-                "a logits processor cannot follow speculative decoding in vLLM's V1 runner: "
-                "use the plugin (--tool-call-parser kimi_k2_enforced)"
-            )
-        self._tokenizer: Any = cached_tokenizer_from_config(vllm_config.model_config)
-        vocabulary = runtime.enforcer_for(self._tokenizer).vocabulary
+        v2 = isinstance(where, LogitsProcRequestState)
+        _refuse_drafts(vllm_config.speculative_config, v2=v2)
+        tokenizer: Any = cached_tokenizer_from_config(vllm_config.model_config)
+        vocabulary = runtime.enforcer_for(tokenizer).vocabulary
         size = vllm_config.model_config.get_vocab_size()
         if size < vocabulary.size:
             raise ConfigurationError(f"the model has {size} ids, its tokenizer {vocabulary.size}")
-        self._device = device
-        self._requests: dict[int, _Request] = {}
+        self._slots = _Slots(tokenizer, where) if v2 else None
+        self._batch = _Batch(tokenizer)
 
     def is_argmax_invariant(self) -> bool:
         """Greedy requests need the mask as well."""
         return False
 
     def update_state(self, batch_update: BatchUpdate | None) -> None:
-        """Follow requests into, within and out of the batch.
+        """Follow requests into, within and out of the V1 runner's batch."""
+        self._batch.update(batch_update)
 
-        A preempted request comes back with a new list that has all of its output: its
-        matcher is built anew and catches up.
+    def add_request(self, req_idx: int, sampling_params: SamplingParams) -> bool:
+        """Take a request into a slot of the V2 runner; tells whether it is enforced."""
+        if self._slots is None:
+            raise ConfigurationError("add_request belongs to the V2 model runner's interface")
+        return self._slots.add(req_idx, sampling_params)
+
+    def apply(self, logits: torch.Tensor, ctx: LogitsContext | None = None) -> torch.Tensor:
+        """Mask in place.
+
+        Args:
+            logits: float32, shape `(rows, ids of the model)`.
+            ctx: the layout of the rows, from the V2 runner.
+
         """
-        process_dict_updates(self._requests, batch_update, self._start)
+        if self._slots is not None:
+            self._slots.apply(logits, ctx)
+        else:
+            self._batch.apply(logits)
+        return logits
+
+
+def _refuse_drafts(config: Any, *, v2: bool) -> None:
+    if config is None:
+        return
+    if not v2:
+        raise ConfigurationError(
+            "a logits processor cannot follow speculative decoding in vLLM's V1 runner: "
+            "use the plugin (--tool-call-parser kimi_k2_enforced)"
+        )
+    if config.rejection_sample_method not in _EXACT_REJECTION:
+        raise ConfigurationError(
+            f"rejection_sample_method {config.rejection_sample_method!r} accepts drafts that a "
+            f"logits processor has masked: use one of {', '.join(_EXACT_REJECTION)}, or the plugin"
+        )
+
+
+def _empty(count: int, logits: torch.Tensor) -> np.ndarray[Any, np.dtype[np.int32]]:
+    return np.zeros((count, -(-logits.shape[1] // _WORD)), dtype=np.int32)
+
+
+@dataclass(slots=True)
+class _Row:
+    """One row of the V1 batch. `output_ids` is vLLM's own list, which it appends to."""
+
+    turn: Turn
+    output_ids: list[int]
+
+
+class _Batch:
+    """The V1 runner's persistent batch.
+
+    A preempted request comes back with a new list that has all of its output: its turn is
+    begun anew and catches up.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._rows: dict[int, _Row] = {}
+
+    def update(self, batch_update: BatchUpdate | None) -> None:
+        process_dict_updates(self._rows, batch_update, self._start)
 
     def _start(
         self, params: SamplingParams, prompt_ids: list[int] | None, output_ids: list[int]
-    ) -> _Request | None:
+    ) -> _Row | None:
         spec = (params.extra_args or {}).get(KEY)
         if spec is None:
             return None
-        return _Request(runtime.start(self._tokenizer, spec, prompt_ids), output_ids)
+        return _Row(Turn(self._tokenizer, spec, prompt_ids), output_ids)
 
-    def apply(self, logits: torch.Tensor) -> torch.Tensor:
-        """Mask in place.
+    def apply(self, logits: torch.Tensor) -> None:
+        """Mask; only here are output ids final, placeholders under async scheduling before."""
+        if not self._rows:
+            return
+        bitmask = _empty(len(self._rows), logits)
+        for at, row in enumerate(self._rows.values()):
+            row.turn.catch_up(row.output_ids)
+            row.turn.fill(bitmask, at)
+        rows.mask(logits, list(self._rows), bitmask)
 
-        Output ids are final only here: under async scheduling they are placeholders until
-        just before sampling.
+
+@dataclass(slots=True)
+class _Slot:
+    """One request slot of the V2 runner; its prompt can be read at the first step only."""
+
+    spec: str
+    turn: Turn | None = None
+
+
+class _Slots:
+    """The V2 runner's request slots.
+
+    Ids are on the device. Each step copies two things to the host: the layout of its rows,
+    which has the drafts, and the ids that have been committed since the last step.
+    """
+
+    def __init__(self, tokenizer: Any, state: LogitsProcRequestState) -> None:
+        self._tokenizer = tokenizer
+        self._state = state
+        self._slots: dict[int, _Slot] = {}
+
+    def add(self, index: int, params: SamplingParams) -> bool:
+        """Begin a slot anew, also after a preemption; its last occupant is forgotten."""
+        self._slots.pop(index, None)
+        spec = (params.extra_args or {}).get(KEY)
+        if spec is None:
+            return False
+        self._slots[index] = _Slot(spec)
+        return True
+
+    def apply(self, logits: torch.Tensor, ctx: LogitsContext) -> None:
+        if not any(int(index) in self._slots for index in ctx.idx_mapping_np):
+            return
+        layout = torch.stack(
+            [
+                column.to(torch.int64)
+                for column in (ctx.expanded_idx_mapping, ctx.pos, ctx.input_ids)
+            ]
+        )
+        slots, positions, ids = layout.tolist()
+        rows_of: dict[int, list[int]] = {}
+        for row, index in enumerate(slots):
+            if index in self._slots:
+                rows_of.setdefault(index, []).append(row)
+        # A part of a prompt that is not its last samples nothing.
+        prefill = self._state.prefill_len.np
+        rows_of = {
+            index: found
+            for index, found in rows_of.items()
+            if positions[found[0]] + 1 >= prefill[index]
+        }
+        if not rows_of:
+            return
+        turns = self._catch_up({index: positions[at[0]] + 1 for index, at in rows_of.items()})
+        masked = [row for found in rows_of.values() for row in found]
+        bitmask = _empty(len(masked), logits)
+        at = 0
+        for index, found in rows_of.items():
+            drafts = [ids[row] for row in found[1:]]
+            turns[index].fill_drafts(bitmask, range(at, at + len(found)), drafts)
+            at += len(found)
+        rows.mask(logits, masked, bitmask)
+
+    def _catch_up(self, committed: dict[int, int]) -> dict[int, Turn]:
+        """Advance over the ids that have been committed since the last step.
 
         Args:
-            logits: float32, shape `(batch, ids of the model)`.
+            committed: for each slot, how many ids its request has.
+
+        Returns:
+            The turn of each slot.
 
         """
-        if not self._requests:
-            return logits
-        rows = list(self._requests)
-        bitmask = np.zeros((len(rows), -(-logits.shape[1] // _WORD)), dtype=np.int32)
-        for at, row in enumerate(rows):
-            self._requests[row].catch_up()
-            self._requests[row].matcher.fill(bitmask, at)
-        legal = np.unpackbits(bitmask.view(np.uint8), axis=1, bitorder="little")
-        illegal = torch.from_numpy(legal[:, : logits.shape[1]] == 0).to(self._device)
-        index = torch.tensor(rows, device=self._device)
-        logits[index] = logits[index].masked_fill(illegal, -torch.inf)
-        return logits
+        history, prompt_len = self._state.all_token_ids.gpu, self._state.prompt_len.np
+        wanted = []
+        for index, total in committed.items():
+            slot, prompt = self._slots[index], int(prompt_len[index])
+            if slot.turn is not None and total - prompt < slot.turn.read:
+                slot.turn = None  # vLLM computes a part again
+            begin = 0 if slot.turn is None else prompt + slot.turn.read
+            wanted.append((slot, history[index, begin:total]))
+        ids = torch.cat([new for _, new in wanted]).tolist()
+        turns = {}
+        for index, (slot, new) in zip(committed, wanted, strict=True):
+            prompt = int(prompt_len[index])
+            mine, ids = ids[: len(new)], ids[len(new) :]
+            if slot.turn is None:
+                slot.turn = Turn(self._tokenizer, slot.spec, mine[:prompt])
+                mine = mine[prompt:]
+            for token_id in mine:
+                slot.turn.advance(token_id)
+            turns[index] = slot.turn
+        return turns

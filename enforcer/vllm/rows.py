@@ -1,0 +1,132 @@
+"""One enforced request in a batch of logits.
+
+Owns: keeping a matcher level with the ids of its request, whatever happens to them, and
+masking rows of logits. Must not know: how vLLM tells of its batch.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from enforcer.errors import EnforcerError
+from enforcer.vllm import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from enforcer.matcher import Matcher
+
+logger = logging.getLogger("vllm.enforcer")
+
+
+class Turn:
+    """Follows one request; never raises, since that would end every request of the worker.
+
+    What cannot be followed closes the gate: the turn may only end.
+
+    Args:
+        tokenizer: the model's, of transformers.
+        spec: the request's spec, which has been checked.
+        prompt_ids: the prompt; None if it is not known by ids.
+
+    """
+
+    __slots__ = ("_matcher", "_prompt_ids", "_spec", "_tokenizer", "read")
+
+    def __init__(self, tokenizer: Any, spec: str, prompt_ids: Sequence[int] | None) -> None:
+        self._tokenizer = tokenizer
+        self._spec = spec
+        self._prompt_ids = prompt_ids
+        self._start()
+
+    def _start(self) -> None:
+        self.read = 0
+        self._matcher: Matcher | None = None
+        try:
+            self._matcher = runtime.start(self._tokenizer, self._spec, self._prompt_ids)
+        except EnforcerError as error:
+            logger.warning("enforcer: turn failed reason=%r", type(error).__name__)
+
+    def catch_up(self, output_ids: Sequence[int]) -> None:
+        """Advance over the output's ids that have not been read; all of them are final.
+
+        vLLM shortens an output where it has to compute a part of it again.
+        """
+        if len(output_ids) < self.read:
+            self._start()
+        for token_id in output_ids[self.read :]:
+            self.advance(token_id)
+
+    def advance(self, token_id: int) -> None:
+        """Advance over one final id."""
+        self.read += 1
+        matcher = self._matcher
+        if matcher is None or matcher.accept(token_id) or matcher.failure is not None:
+            return
+        logger.warning("enforcer: turn failed reason='rejected' state=%r", matcher.state)
+        matcher.fail(EnforcerError(f"id {token_id} came though it was masked"))
+
+    def fill(self, bitmask: npt.NDArray[np.int32], row: int) -> None:
+        """Write the mask of the ids that may come next.
+
+        Args:
+            bitmask: int32, shape `(rows, words)`.
+            row: the row to write.
+
+        """
+        if self._matcher is not None:
+            self._matcher.fill(bitmask, row)
+            return
+        table = runtime.enforcer_for(self._tokenizer).table
+        end = table.vocabulary.row(table.turn_end_ids)
+        bitmask[row] = 0
+        bitmask[row, : len(end)] = end
+
+    def fill_drafts(
+        self, bitmask: npt.NDArray[np.int32], rows: Sequence[int], drafts: Sequence[int]
+    ) -> None:
+        """Write the masks before and after each drafted id; the state is unchanged.
+
+        After a draft that is illegal the last mask is repeated: the row before has it at
+        -inf, so that vLLM rejects it, and no id is sampled from the rows behind it.
+
+        Args:
+            bitmask: int32, shape `(rows, words)`.
+            rows: the rows to write, one more than there are drafts.
+            drafts: the drafted ids, -1 where there is none.
+
+        """
+        self.fill(bitmask, rows[0])
+        legal = 0
+        for before, row, token_id in zip(rows, rows[1:], drafts, strict=False):
+            if self._matcher is not None and legal == before - rows[0]:
+                legal += self._matcher.accept(token_id)
+            if legal == row - rows[0]:
+                self.fill(bitmask, row)
+            else:
+                bitmask[row] = bitmask[before]
+        if self._matcher is not None:
+            self._matcher.rollback(legal)
+
+
+def mask(logits: torch.Tensor, rows: Sequence[int], bitmask: npt.NDArray[np.int32]) -> None:
+    """Set what is illegal to -inf, in place.
+
+    Args:
+        logits: float, shape `(batch, ids of the model)`, on any device.
+        rows: the rows of `logits` that the bitmask is for.
+        bitmask: int32, shape `(len(rows), words)`.
+
+    """
+    # Unpacked on the device: a mask is 32 times as large as its bits.
+    packed = torch.from_numpy(bitmask.view(np.uint8)).to(logits.device, non_blocking=True)
+    bits = torch.arange(8, dtype=torch.uint8, device=logits.device)
+    illegal = ((packed.unsqueeze(-1) >> bits) & 1).eq(0).flatten(1)[:, : logits.shape[1]]
+    index = torch.tensor(rows, device=logits.device)
+    logits[index] = logits[index].masked_fill(illegal, -torch.inf)
