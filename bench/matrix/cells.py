@@ -87,8 +87,8 @@ async def run(
 
 def assess(cell: Cell, body: dict[str, Any], reply: Reply) -> list[Finding]:
     """Judge one reply; text beside a response format must fit it or be empty."""
-    # A streamed reply of these routes is put together by their client, as a whole one.
-    assembled = cell.route is not Route.CHAT
+    # What these routes stream is put together by the client, which leaves out what was cut.
+    assembled = cell.route in (Route.MESSAGES, Route.COMPLETIONS)
     seen = body | {"stream": False} if assembled else body
     findings = list(judge(seen, reply, _IDS.get(cell.route, IdRule.UNIQUE)).findings)
     if cell.mode == "response_format" and reply.finish_reason == "stop" and not reply.calls:

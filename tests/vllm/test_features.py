@@ -1,0 +1,232 @@
+"""Features of vLLM's engine that could break a matcher: drafts, preemption, ends of many kinds."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import httpx
+import pytest
+from vllm_servers import TINY, serving
+
+from bench.demo.servers import ENFORCED, MODEL_NAME
+from bench.matrix import modes
+from bench.tiny_model.requests import generate
+from enforcer.verify.measure import judge
+from enforcer.verify.replies import whole
+
+pytestmark = pytest.mark.vllm
+
+TOOLS = modes.MODES["auto"]["tools"]
+ASK = [{"role": "user", "content": "How far is it to Paris?"}]
+
+
+def _post(server, body, path="/v1/chat/completions"):
+    sent = {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, **body}
+    return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
+
+
+def _greedy(server, bodies):
+    sent = [body | {"stream": False, "return_token_ids": True} for body in bodies]
+    with ThreadPoolExecutor(32) as pool:
+        return [whole(answer.json()) for answer in pool.map(lambda b: _post(server, b), sent)]
+
+
+def _bodies(count, seed):
+    return [request.body | {"stream": False} for request in generate(count, seed=seed)]
+
+
+def _metric(server, name):
+    text = httpx.get(f"{server.url}/metrics", timeout=60).text
+    return sum(float(value) for value in re.findall(rf"^{name}\S* (\S+)$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("flags", "witness"),
+    [
+        (
+            (
+                "--speculative-config",
+                '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3}',
+            ),
+            "vllm:spec_decode_num_accepted_tokens_total",
+        ),
+        (
+            # So few blocks that requests which started must wait for one another.
+            ("--num-gpu-blocks-override", "24", "--block-size", "32", "--max-model-len", "640"),
+            "vllm:num_preemptions_total",
+        ),
+    ],
+    ids=["ngram drafts", "preemption"],
+)
+def test_greedy_output_is_valid_and_the_same(tiny_server, tmp_path, flags, witness):
+    bodies = [body for body in _bodies(90, seed=11) if len(json.dumps(body["messages"])) < 900]
+    usual = _greedy(tiny_server, bodies)
+    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
+    with serving(TINY, setting, tmp_path / "server.log") as server:
+        other = _greedy(server, bodies)
+        assert _metric(server, witness) > 0
+    answered = [at for at, reply in enumerate(other) if reply.answered]
+    assert len(answered) > 40
+    for at in answered:
+        assert not judge(bodies[at], other[at]).findings
+        assert other[at].token_ids == usual[at].token_ids
+
+
+def test_a_stop_string_ends_the_reply_where_vllm_says(random_server):
+    free = _post(random_server, {"messages": ASK, "max_tokens": 40}).json()
+    text = free["choices"][0]["message"]["content"]
+    stop = text[len(text) // 2 :][:3]
+    for stream in (False, True):
+        body = {"messages": ASK, "max_tokens": 40, "stop": [stop], "stream": stream}
+        answer = _post(random_server, body)
+        if stream:
+            chunks = [
+                json.loads(line[6:])
+                for line in answer.text.splitlines()
+                if line.startswith("data: {")
+            ]
+            content = "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks)
+        else:
+            content = answer.json()["choices"][0]["message"]["content"] or ""
+        assert content == text[: text.index(stop)]
+
+
+def test_a_stop_string_inside_a_call_leaves_no_call(tiny_server):
+    body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "stop": ["unit"]}
+    choice = _post(tiny_server, body).json()["choices"][0]
+    assert not choice["message"].get("tool_calls")
+    assert "unit" not in (choice["message"]["content"] or "")
+
+
+def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server):
+    body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required"}
+    whole_turn = _post(tiny_server, body | {"return_token_ids": True}).json()["choices"][0]
+    assert whole_turn["message"]["tool_calls"]
+    for most in range(1, len(whole_turn["token_ids"]) - 2):
+        choice = _post(tiny_server, body | {"max_tokens": most}).json()["choices"][0]
+        assert choice["finish_reason"] == "length"
+        assert not choice["message"].get("tool_calls")
+
+
+def test_ignore_eos_does_not_leave_the_end(tiny_server):
+    body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "ignore_eos": True}
+    sent = body | {"return_token_ids": True, "max_tokens": 120}
+    choice = _post(tiny_server, sent).json()["choices"][0]
+    end = choice["token_ids"].index(choice["token_ids"][-1])
+    assert len(set(choice["token_ids"][end:])) == 1
+    assert not [
+        f
+        for f in judge(body | {"stream": False}, whole({"choices": [choice]})).findings
+        if f.fault.name != "FINISH"
+    ]
+
+
+def test_several_choices_and_logprobs(tiny_server):
+    body = {
+        "messages": ASK,
+        "tools": TOOLS,
+        "tool_choice": "required",
+        "n": 3,
+        "temperature": 1,
+        "logprobs": True,
+        "top_logprobs": 2,
+    }
+    answer = _post(tiny_server, body).json()
+    assert len(answer["choices"]) == 3
+    for choice in answer["choices"]:
+        assert choice["logprobs"]["content"]
+        assert not judge(body | {"stream": False}, whole({"choices": [choice]})).findings
+
+
+def test_a_cancelled_stream_costs_nobody_else(tiny_server):
+    body = {"model": MODEL_NAME, "messages": ASK, "tools": TOOLS, "stream": True}
+    for _ in range(8):
+        with httpx.stream(
+            "POST", f"{tiny_server.url}/v1/chat/completions", json=body, timeout=60
+        ) as answer:
+            next(answer.iter_lines())
+    choice = _post(tiny_server, {"messages": ASK, "tools": TOOLS, "tool_choice": "required"})
+    assert choice.json()["choices"][0]["message"]["tool_calls"]
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"use_beam_search": True, "n": 2}, "beam"),
+        ({"min_tokens": 5}, "min_tokens"),
+        ({"bad_words": ["{"]}, "bad_words"),
+        ({"allowed_token_ids": [1, 2, 3]}, "allowed_token_ids"),
+        ({"structured_outputs": {"structural_tag": "{}"}}, "structural_tag"),
+        ({"vllm_xargs": {"enforcer": "off"}}, "vllm_xargs"),
+        ({"vllm_xargs": {"enforcer": "relax"}}, "vllm_xargs"),
+        ({"tools": [TOOLS[0], TOOLS[0]]}, "twice"),
+        ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tool name"),
+        (
+            {
+                "tools": [
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": "a",
+                            "parameters": {
+                                "type": "object",
+                                "properties": {"x": {"$ref": "https://example.com/x.json"}},
+                            },
+                        },
+                    }
+                ]
+            },
+            r"\$\.tools\[0\]\.function\.parameters\.properties\.x.*\$ref",
+        ),
+        (
+            {
+                "tools": [
+                    {"type": "function", "function": {"name": "a", "parameters": {"type": "x"}}}
+                ]
+            },
+            r"\$\.tools\[0\]\.function\.parameters\.type",
+        ),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_cannot_be_enforced_is_refused_with_400(tiny_server, more, word, stream):
+    answer = _post(tiny_server, {"messages": ASK, "tools": TOOLS, "stream": stream, **more})
+    assert answer.status_code == 400
+    assert re.search(word, answer.text)
+    # And it costs only its own request.
+    assert _post(tiny_server, {"messages": ASK, "max_tokens": 3}).status_code == 200
+
+
+def test_min_tokens_without_tools_is_served(tiny_server):
+    answer = _post(tiny_server, {"messages": ASK, "min_tokens": 30, "max_tokens": 40}).json()
+    assert answer["usage"]["completion_tokens"] >= 30
+
+
+def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_server):
+    def dialog(first, second):
+        calls = [
+            {"id": i, "type": "function", "function": {"name": n, "arguments": "{}"}}
+            for i, n in ((first, "get_route"), (second, "get_distance"))
+        ]
+        return [
+            *ASK,
+            {"role": "assistant", "content": "", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": first, "content": "1"},
+            {"role": "tool", "tool_call_id": second, "content": "2"},
+            *ASK,
+        ]
+
+    prompts = [
+        _post(
+            tiny_server, {"messages": dialog(*ids), "tools": TOOLS, "return_token_ids": True}
+        ).json()["prompt_token_ids"]
+        for ids in (
+            ("functions.get_route:0", "functions.get_distance:1"),
+            ("call_9", "search:2"),
+            ("x", "functions_Read_0"),
+        )
+    ]
+    assert prompts[0] == prompts[1] == prompts[2]
