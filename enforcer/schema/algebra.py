@@ -292,7 +292,7 @@ class Algebra:
         """Intersect string languages; None if nothing is left."""
         if a is None or b is None:
             return None
-        result = a if a == b or b == ANY else b if a == ANY else self._checked(both(a, b))
+        result = a if b in (a, ANY) else b if a == ANY else self._checked(both(a, b))
         return None if self.is_empty_regex(result) else result
 
     def is_empty_regex(self, regex: Regex) -> bool:

@@ -217,7 +217,7 @@ class Objects:
         conditions = self._viable(layout, each)
         low, high = layout.counted
         required = each.declared in layout.terms[0].required
-        if layout.most is not None and not required:
+        if layout.most is not None and not required and low < high:
             compare = "lt" if layout.by_number else "bit_count_lt"
             conditions.append(f"{compare}([{low}:{high}], {layout.most})")
         if each.declared in layout.bits:
@@ -225,10 +225,10 @@ class Objects:
             return [(f"set_bit({bit})", [f"bit_clear({bit})", *conditions])]
         if layout.by_number:
             return [(f"incr([{low}:{high}])", conditions)]
-        if each.declared is not None or not layout.others:
-            return [(_setting(each.marks), conditions)]
+        if each.declared is not None:
+            return [("_", conditions)]
         if layout.most is None:
-            return [(_setting((*each.marks, layout.others[0])), conditions)]
+            return [(_setting((*each.marks, *layout.others)), conditions)]
         moves = []
         for i, bit in enumerate(layout.others):
             order = [f"bit_set({layout.others[i - 1]})"] if i else []
@@ -259,7 +259,7 @@ class Objects:
             ]
             if all(options):
                 conditions.append(_nested("or", options))
-        if layout.least:
+        if layout.least and layout.counted[0] < layout.counted[1]:
             low, high = layout.counted
             compare = "ge" if layout.by_number else "bit_count_ge"
             conditions.append(f"{compare}([{low}:{high}], {layout.least})")

@@ -115,7 +115,7 @@ def _decimal(value: Fraction) -> tuple[str, int]:
 def _magnitudes(
     numbers: NumberSet,
     low: Fraction,
-    low_open: bool,
+    low_open: bool,  # noqa: FBT001 - half of a bound
     high: Fraction | None,
     high_open: bool,  # noqa: FBT001
 ) -> str:

@@ -106,10 +106,11 @@ class Parser:
         if "$ref" in schema and draft <= Draft.DRAFT7:
             # Up to draft 7, `$ref` hides everything beside it.
             return self.reference(place, "$ref")
-        parts: list[int] = []
-        for keyword in _REFERENCES:
-            if self.has(schema, keyword, draft):
-                parts.append(self.reference(place, keyword))
+        parts = [
+            self.reference(place, keyword)
+            for keyword in _REFERENCES
+            if self.has(schema, keyword, draft)
+        ]
         for read in (Assertions(self, place, schema).value, *self._readers(place, schema)):
             try:
                 parts.extend(read())
@@ -182,7 +183,8 @@ class Parser:
         return [place.child(keyword, i) for i in range(len(listed))]
 
     def _combinators(self, place: Place, schema: dict[str, Any]) -> list[int]:
-        algebra, parts = self.algebra, []
+        algebra = self.algebra
+        parts: list[int] = []
         if "allOf" in schema:
             parts.extend(self.parse(each) for each in self.branches(place, "allOf"))
         if "anyOf" in schema:

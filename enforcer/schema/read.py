@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import jsonschema_specifications
+import jsonschema_specifications  # type: ignore[import-untyped]
 import referencing.exceptions
 import referencing.jsonschema as dialects
 

@@ -107,7 +107,7 @@ class Shapes:
             return ((ANY, next(iter(merged))),)
         if len(merged) > self._limits.branches:
             raise SchemaLimit(
-                (Problem(a and "$", "patternProperties", "too many overlapping name patterns"),)
+                (Problem("$", "patternProperties", "too many overlapping name patterns"),)
             )
         return tuple((names, value) for value, names in merged.items())
 
@@ -199,16 +199,16 @@ class Shapes:
             out.append(ObjectShape(maximum=shape.minimum - 1, path=path))
         if shape.maximum is not None:
             out.append(ObjectShape(minimum=shape.maximum + 1, path=path))
-        for witness in shape.witnesses:
-            out.append(
-                ObjectShape(
-                    classes=(
-                        (witness.names, neg(witness.value)),
-                        (inverse(witness.names), ALWAYS),
-                    ),
-                    path=path,
-                )
+        out.extend(
+            ObjectShape(
+                classes=(
+                    (witness.names, neg(witness.value)),
+                    (inverse(witness.names), ALWAYS),
+                ),
+                path=path,
             )
+            for witness in shape.witnesses
+        )
         tidied = (self.tidy(each) for each in out)
         return tuple(each for each in tidied if each is not None)
 
@@ -366,7 +366,7 @@ def _constraints(shape: ObjectShape) -> int:
 
 def _covers(big: ObjectShape, small: ObjectShape) -> bool:
     """Tell whether every object of `small` is plainly one of `big` (names compared too)."""
-    if big.classes != small.classes and big.classes != ((ANY, ALWAYS),):
+    if big.classes not in (small.classes, ((ANY, ALWAYS),)):
         return False
     if (
         not big.required <= small.required
