@@ -147,11 +147,14 @@ def recorded_cases(path: Path) -> list[Case]:
         ConfigurationError: the file cannot be read, or a line is no chat request.
 
     """
-    return [
+    cases = [
         Case(document.where, _recorded(value, document.where))
         for document in documents.read(path)
         for value in _values(document)
     ]
+    if not cases:
+        raise ConfigurationError(f"no requests in {path}")
+    return cases
 
 
 def _recorded(value: Any, where: str) -> dict[str, Any]:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from shared_data import shared
 
 from enforcer import cli
@@ -174,6 +176,24 @@ def test_every_valid_schema_of_the_vendor_is_exact(capsys):
     files = [str(file) for file in shared("cases", "walle").rglob("valid.jsonl")]
     assert cli.main(["check", "--json", *files]) == 0
     assert json.loads(capsys.readouterr().out)["counts"]["exact"] > 0
+
+
+WORDS = st.sampled_from(
+    ["tools", "result", "function", "name", "type", "parameters", "input_schema", "inputSchema",
+     "messages", "object", "properties", "f", "$ref", "#", "uniqueItems"]
+)  # fmt: skip
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | WORDS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(ANYTHING, st.booleans())
+def test_any_file_has_an_answer(tmp_path_factory, value, relax):
+    file = tmp_path_factory.getbasetemp() / "drawn.json"
+    file.write_text(json.dumps(value))
+    assert cli.main(["check", str(file), *(["--relax"] if relax else [])]) in (0, 1, 2)
 
 
 def test_wrong_usage_has_a_status_of_its_own():

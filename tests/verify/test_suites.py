@@ -10,6 +10,8 @@ from shared_data import shared
 
 from enforcer.errors import ConfigurationError
 from enforcer.verify import suites
+from enforcer.verify.measure import judge
+from enforcer.verify.replies import Call, Reply
 
 
 def valid(schema, value):
@@ -120,6 +122,62 @@ def test_recorded_requests_are_bodies_or_have_them(tmp_path):
         {"messages": [USER], "stream": True},
         {"messages": [{"role": "system", "content": "x"}]},
     ]
+
+
+def test_a_file_without_requests_is_told(tmp_path):
+    with pytest.raises(ConfigurationError, match="no requests"):
+        suites.recorded_cases(write(tmp_path / "r.json", []))
+
+
+FUNCTION = st.fixed_dictionaries(
+    {}, optional={"name": st.sampled_from(["f", 3]), "parameters": st.sampled_from([{}, None, 7])}
+)
+TOOL = st.one_of(
+    st.just(7),
+    st.fixed_dictionaries({}, optional={"type": st.just("function"), "function": FUNCTION}),
+)
+LISTED = st.lists(TOOL, max_size=2) | st.sampled_from([None, 7])
+MESSAGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant"]),
+        "tools": LISTED,
+        "tool_calls": st.sampled_from([None, [], [7], 7]),
+    },
+)
+CHOICE = st.one_of(
+    st.sampled_from([None, "auto", "none", "required", 7, {}]),
+    st.fixed_dictionaries({"type": st.just("function")}, optional={"function": FUNCTION}),
+    st.fixed_dictionaries(
+        {"type": st.just("allowed_tools")},
+        optional={
+            "allowed_tools": st.fixed_dictionaries(
+                {}, optional={"mode": st.sampled_from(["auto", "required"]), "tools": LISTED}
+            )
+        },
+    ),
+)
+BODY = st.fixed_dictionaries(
+    {"messages": st.lists(MESSAGE | st.just(7), max_size=2) | st.just(7)},
+    optional={
+        "tools": LISTED,
+        "tool_choice": CHOICE,
+        "parallel_tool_calls": st.booleans(),
+        "stream": st.booleans(),
+    },
+)
+
+
+@given(BODY, st.booleans(), st.sampled_from(["stop", "tool_calls", "length"]))
+def test_every_request_that_is_read_can_be_judged(tmp_path_factory, body, calls, finish):
+    file = tmp_path_factory.getbasetemp() / "drawn.json"
+    file.write_text(json.dumps(body))
+    try:
+        [case] = suites.recorded_cases(file)
+    except ConfigurationError:
+        return
+    made = (Call("functions.f:0", "f", "{}"),) if calls else ()
+    judge(case.body, Reply(200, finish_reason=finish, calls=made))
 
 
 @pytest.mark.parametrize(
