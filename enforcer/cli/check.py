@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
 
     """
     engine = engines.load(options.engine, _bytes())
-    engine.compile(compile_schema({}))  # the first one pays for what all share
+    engine.compile(compile_schema({"type": "null"}))  # the first one pays for what all share
     on_unsupported = OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE
     checked: list[Checked] = []
     unreadable: list[str] = []

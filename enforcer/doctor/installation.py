@@ -92,7 +92,7 @@ def engine(name: str, *, chosen: bool) -> Check:
     end = "<|im_end|>"
     vocabulary = Vocabulary([*(bytes([n]) for n in range(256)), end.encode()], {end: 256})
     try:
-        engines.load(name, vocabulary).compile(compile_schema({"type": "object"}))
+        engines.load(name, vocabulary).compile(compile_schema({"type": "boolean"}))
     except EnforcerError as error:
         return wrong(title, f"{version}, which does not work: {error}", f"reinstall {name}")
     return ok(title, version)
