@@ -250,7 +250,7 @@ def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.
 
 
 def _violations(results: Sequence[Result], options: argparse.Namespace) -> bool:
-    allowed = measure.FORGIVEN | ({Fault.REFUSED} if options.allow_refused else set())
+    allowed = {Fault.REFUSED} if options.allow_refused else set()
     return any(result.verdict.faults - allowed for result in results)
 
 

@@ -49,11 +49,6 @@ class Fault(Enum):
     LEAK = "a marker in the content"
     CHOICE = "a tool_choice or parallel_tool_calls that was not obeyed"
     FINISH = "a finish_reason that the calls belie"
-    EMPTY = "neither text nor calls"
-
-
-# An empty reply is no good to anyone, but a model may choose to say nothing.
-FORGIVEN = frozenset({Fault.EMPTY})
 
 
 class IdRule(Enum):
@@ -81,6 +76,8 @@ class Verdict:
         complete: the reply was made, and was not cut off by `max_tokens`.
         has_calls: it is complete and has calls. By the API's rule a call to a function that
             `tool_choice` names finishes with `stop`; it counts all the same.
+        empty: it is complete, with neither text nor calls. That is no good to anyone, but a
+            model may choose to say nothing.
         findings: what is wrong with it.
 
     """
@@ -88,17 +85,13 @@ class Verdict:
     finish: str
     complete: bool
     has_calls: bool
+    empty: bool = False
     findings: tuple[Finding, ...] = ()
 
     @property
     def faults(self) -> frozenset[Fault]:
         """Kinds of what is wrong."""
         return frozenset(finding.fault for finding in self.findings)
-
-    @property
-    def right(self) -> bool:
-        """Tell whether nothing is wrong with it."""
-        return self.faults <= FORGIVEN
 
 
 def is_refusal(reply: Reply) -> bool:
@@ -124,6 +117,7 @@ def judge(body: Mapping[str, Any], reply: Reply, ids: IdRule = IdRule.KIMI) -> V
         finish,
         complete=complete,
         has_calls=complete and bool(reply.calls),
+        empty=complete and not reply.calls and not reply.content,
         findings=tuple(_findings(body, reply, ids)),
     )
 
@@ -143,8 +137,6 @@ def _findings(body: Mapping[str, Any], reply: Reply, ids: IdRule) -> Iterable[Fi
             yield Finding(Fault.FINISH, "finish_reason is tool_calls, and there is no call")
         if broken := _disobeyed(body, calls):
             yield Finding(Fault.CHOICE, broken)
-        if not calls and not reply.content:
-            yield Finding(Fault.EMPTY, Fault.EMPTY.value)
     schemas = _allowed(body)
     for call in calls:
         if call.name not in schemas:
@@ -234,7 +226,12 @@ def _mismatch(arguments: str, schema: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The counts of one run; all of them count requests, as K2-Vendor-Verifier does."""
+    """The counts of one run; all of them count requests, as K2-Vendor-Verifier does.
+
+    Attributes:
+        right: those with nothing wrong, the ones that were cut off included.
+
+    """
 
     requests: int
     finish: Mapping[str, int]
@@ -243,6 +240,7 @@ class Row:
     cut_off: int
     with_calls: int
     successful: int
+    empty: int
     right: int
 
     @property
@@ -269,7 +267,8 @@ def count(verdicts: Sequence[Verdict]) -> Row:
         cut_off=sum(not v.complete and not v.faults & unanswered for v in verdicts),
         with_calls=len(with_calls),
         successful=sum(not verdict.faults & bad_call for verdict in with_calls),
-        right=sum(verdict.right for verdict in verdicts),
+        empty=sum(verdict.empty for verdict in verdicts),
+        right=sum(not verdict.findings for verdict in verdicts),
     )
 
 

@@ -25,7 +25,6 @@ _FAULTS = {
     Fault.CHOICE: "ignored tool choice",
     Fault.FINISH: "wrong finish reason",
     Fault.LEAK: "leaked markers",
-    Fault.EMPTY: "empty replies",
     Fault.REFUSED: "refused (HTTP 400)",
     Fault.FAILED: "failed",
 }
@@ -61,6 +60,7 @@ def table(rows: Mapping[str, Row], similarity: Similarity | None = None) -> str:
     line("complete, with calls", [row.with_calls for row in runs])
     line("successful calls", [row.successful for row in runs])
     line("schema accuracy", [_accuracy(row) for row in runs])
+    line("empty replies", [row.empty for row in runs])
     for fault, title in _FAULTS.items():
         line(title, [row.faults.get(fault, 0) for row in runs])
     if similarity is not None:
@@ -99,6 +99,7 @@ def _row(row: Row) -> dict[str, Any]:
         "finish_reasons": dict(row.finish),
         "complete": row.complete,
         "cut_off": row.cut_off,
+        "empty": row.empty,
         "with_calls": row.with_calls,
         "successful_calls": row.successful,
         "schema_accuracy": row.accuracy if row.with_calls else None,

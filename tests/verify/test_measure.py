@@ -61,7 +61,10 @@ def test_text_has_no_fault():
 
 def test_an_empty_reply_is_told_and_forgiven():
     verdict = judge(body("weather"), Reply(200, finish_reason="stop", reasoning="Well."))
-    assert (verdict.faults, verdict.right) == ({Fault.EMPTY}, True)
+    assert (verdict.empty, verdict.findings) == (True, ())
+    assert not judge(body("weather"), SAID).empty
+    assert not judge(body("weather"), called(GOOD)).empty
+    assert not cut().empty
 
 
 NAMED = {"type": "function", "function": {"name": "clock"}}
@@ -191,10 +194,14 @@ def test_missing_parameters_take_any_object():
 
 VERDICTS = st.builds(
     lambda finish, state, faults: Verdict(
-        finish, state != "cut", state == "calls", tuple(Finding(f, "") for f in faults)
+        finish,
+        complete=state != "cut",
+        has_calls=state == "calls",
+        empty=state == "empty",
+        findings=tuple(Finding(f, "") for f in faults),
     ),
     st.sampled_from(["stop", "tool_calls", "others"]),
-    st.sampled_from(["cut", "text", "calls"]),
+    st.sampled_from(["cut", "text", "calls", "empty"]),
     st.frozensets(st.sampled_from([f for f in Fault if f not in (Fault.FAILED, Fault.REFUSED)])),
 )
 UNANSWERED = st.sampled_from([Fault.FAILED, Fault.REFUSED]).map(
@@ -211,7 +218,8 @@ def test_counts_add_up(verdicts):
     assert 0 <= row.successful <= row.with_calls <= row.complete
     bad = sum(bool(v.faults & {Fault.UNDECLARED, Fault.SCHEMA}) for v in verdicts if v.has_calls)
     assert row.successful == row.with_calls - bad
-    wrong = [v for v in verdicts if v.faults - {Fault.EMPTY}]
+    wrong = [v for v in verdicts if v.findings]
+    assert row.empty == sum(v.empty for v in verdicts)
     assert row.right == len(verdicts) - len(wrong)
     assert row.perfect == (row.with_calls > 0 and not wrong)
     assert not row.perfect or row.accuracy == 1
