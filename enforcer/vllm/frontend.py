@@ -7,8 +7,8 @@ that could leave no id legal. Must not know: parsers, the engine process.
 
 from __future__ import annotations
 
+import asyncio
 import math
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import VLLMValidationError
@@ -19,7 +19,7 @@ from enforcer.vllm import metrics, runtime, settings
 from enforcer.vllm.requests import option_refusal, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from enforcer.spec import Spec
 
@@ -36,20 +36,40 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         text = specs.from_structural_tag(wanted.structural_tag) if wanted else None
         if text is not None:
             _refuse_server(structured_outputs_config)
-            begun = perf_counter_ns()
-            try:
-                runtime.check(text)
-            except RequestError as error:
-                raise refusal(error) from error
-            finally:
-                metrics.timed(metrics.CHECK, begun)
-            spec = runtime.read(text)
-            _refuse_override(spec)
-            refuse_sampling(self, spec)
-            metrics.enforced(spec.toolset.choice)
+            metrics.enforced(_checked(self, text).toolset.choice)
         original(self, model_config, structured_outputs_config, tokenizer)
 
     return _validate_structured_outputs
+
+
+def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    """Wrap what renders a request's prompt, to check the request right after.
+
+    vLLM validates a streamed request only once it has begun to answer with HTTP 200. The
+    check runs on a worker thread; a large schema must not hold up the event loop.
+    """
+
+    async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        result = await original(self, request, *args, **kwargs)
+        own = getattr(request, "structured_outputs", None)
+        text = specs.from_structural_tag(own.structural_tag) if own else None
+        if text is not None:
+            await asyncio.to_thread(_checked, request, text)
+        return result
+
+    return _rendered
+
+
+def _checked(params: Any, text: str) -> Spec:
+    """Check a spec and the sampling options beside it; what has passed is remembered."""
+    try:
+        runtime.check(text)
+    except RequestError as error:
+        raise refusal(error) from error
+    spec = runtime.read(text)
+    _refuse_override(spec)
+    refuse_sampling(params, spec)
+    return spec
 
 
 def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,17 +112,21 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
 
     """
     for name in ("allowed_token_ids", "bad_words"):
-        if getattr(params, name):
+        if getattr(params, name, None):
             raise option_refusal(
                 name, f"`{name}` could forbid what an enforced reply must have: leave it out"
             )
-    if any(not math.isfinite(bias) for bias in (params.logit_bias or {}).values()):
+    if any(
+        not math.isfinite(bias) for bias in (getattr(params, "logit_bias", None) or {}).values()
+    ):
         raise option_refusal(
             "logit_bias",
             "an infinite `logit_bias` could forbid what an enforced reply must have: use a "
             "finite one",
         )
-    if params.min_tokens and (spec.toolset.allowed or spec.response_format is not None):
+    if getattr(params, "min_tokens", 0) and (
+        spec.toolset.allowed or spec.response_format is not None
+    ):
         raise option_refusal(
             "min_tokens",
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "

@@ -52,6 +52,13 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "max_tokens",
         "default_sampling_params",
     ),
+    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_completion": (
+        "self",
+        "request",
+        "prompt_input",
+        "prompt_embeds",
+        "skip_mm_cache",
+    ),
     "vllm.renderers.online_renderer.OnlineRenderer.preprocess_chat": (
         "self",
         "request",
@@ -120,8 +127,9 @@ def install() -> None:
     _wrap(
         OnlineRenderer,
         "preprocess_chat",
-        lambda original: requests.preprocess_chat(original, tool_parser.is_ours),
+        lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.is_ours)),
     )
+    _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
     _wrap(instrumentator, "get_prometheus_registry", metrics.get_prometheus_registry)
     metrics.install()
     ToolParserManager.register_module(

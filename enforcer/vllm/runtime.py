@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from functools import cache, lru_cache
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.api import Enforcer
-from enforcer.vllm import settings
+from enforcer.vllm import metrics, settings
 from enforcer.vllm.measured import MeasuredEnforcer
 from enforcer.vocabulary import Vocabulary
 
@@ -77,7 +78,11 @@ def check(text: object) -> None:
 
 @lru_cache(_PARSED_SPECS)
 def _check(text: str) -> None:
-    checker().check(read(text))
+    begun = perf_counter_ns()
+    try:
+        checker().check(read(text))
+    finally:
+        metrics.timed(metrics.CHECK, begun)
 
 
 def start(tokenizer: Any, text: str, prompt_ids: Sequence[int] | None) -> Matcher:

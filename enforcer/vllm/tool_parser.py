@@ -23,7 +23,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer import spec as specs
 from enforcer.parser import Happening, Parser
-from enforcer.vllm import metrics, requests, runtime
+from enforcer.vllm import metrics, requests, runtime, startup
 from enforcer.vllm.clip import Clip
 from enforcer.vllm.names import PARSER_NAME
 
@@ -194,6 +194,7 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
         if tool_parser_name == PARSER_NAME:
+            startup.look_at(kwargs.get("tokenizer"))
             return EnforcedParser
         return original(cls, tool_parser_name, *args, **kwargs)
 

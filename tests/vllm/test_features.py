@@ -11,6 +11,7 @@ import httpx
 import pytest
 from vllm_servers import TINY, serving
 
+import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
@@ -230,3 +231,31 @@ def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_serv
         )
     ]
     assert prompts[0] == prompts[1] == prompts[2]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_completions_refuse_as_well(tiny_server, stream):
+    tools = [{"type": "function", "function": {"name": "a", "parameters": {"type": "x"}}}]
+    body = {"prompt": "Hi", "stream": stream, **enforcer.extra_body(tools)}
+    answer = _post(tiny_server, body, "/v1/completions")
+    assert answer.status_code == 400
+    assert "$.tools[0].function.parameters.type" in answer.text
+
+
+@pytest.mark.parametrize(
+    "spec", ["{}", "[]", "nonsense", '{"version": 1}', json.dumps({"version": 1, "tools": 3})]
+)
+def test_a_forged_spec_is_refused(tiny_server, spec):
+    tag = json.dumps({"type": "structural_tag", "format": {"type": "any_text"}, "enforcer": spec})
+    body = {"prompt": "Hi", "structured_outputs": {"structural_tag": tag}}
+    assert _post(tiny_server, body, "/v1/completions").status_code == 400
+
+
+def test_tools_that_a_system_message_declares_are_enforced(tiny_server):
+    system = {"role": "system", "content": "", "tools": [TOOLS[0]]}
+    body = {"messages": [system, *ASK], "tool_choice": "required", "tools": [TOOLS[1]]}
+    choice = _post(tiny_server, body).json()["choices"][0]
+    names = {call["function"]["name"] for call in choice["message"]["tool_calls"]}
+    assert names <= {tool["function"]["name"] for tool in TOOLS}
+    alone = {"messages": [{**system, "tools": [{**TOOLS[0], "type": "x"}]}, *ASK]}
+    assert _post(tiny_server, alone).status_code == 400
