@@ -57,7 +57,7 @@ def test_openai(tiny_server, stream):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_anthropic(tiny_server, stream):
-    messages, tools, schemas = _request()
+    messages, _, schemas = _request()
     messages = [{"role": m["role"], "content": m["content"]} for m in messages if m["content"]]
     messages = [message for message in messages if message["role"] in ("user", "assistant")]
     client = anthropic.Anthropic(base_url=tiny_server.url, api_key="-", max_retries=0)
