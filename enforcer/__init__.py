@@ -24,7 +24,7 @@ from enforcer.errors import (
 from enforcer.matcher import Matcher
 from enforcer.parser import Call, Parser, Turn
 from enforcer.schema import Limits, OnUnsupported
-from enforcer.spec import extra_body
+from enforcer.spec import Route, extra_body
 from enforcer.vocabulary import Vocabulary
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "Parser",
     "Problem",
     "RequestError",
+    "Route",
     "SchemaLimit",
     "Turn",
     "UnknownDialect",
