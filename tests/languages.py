@@ -51,6 +51,16 @@ def _asserting(inner):
 asserting_patterns = st.recursive(plain_patterns, _asserting, max_leaves=4)
 
 
+# Assertions inside loops; lookbehinds of several characters.
+looping_patterns = st.builds(
+    "{}(?:{}){}{}".format,
+    st.sampled_from(["", "^", "a", "(?<=ab)", "(?<!a0)"]),
+    asserting_patterns,
+    st.sampled_from(["*", "+", "{2,}", "*?"]),
+    st.sampled_from(["", "$", "b", r"\b", "(?<=a,)", "(?<!ab)$"]),
+)
+
+
 def texts(alphabet: str = PLAIN, max_size: int = 6):
     return st.text(alphabet=alphabet, max_size=max_size)
 

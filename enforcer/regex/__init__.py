@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from enforcer.regex.assertions import Reading, language
+from enforcer.regex.assertions import language
 from enforcer.regex.build import ANY, NOTHING, either, inverse, length, literal
 from enforcer.regex.derivative import (
     BUDGET,
@@ -27,6 +27,7 @@ from enforcer.regex.derivative import (
     is_empty,
 )
 from enforcer.regex.derivative import intersection as both
+from enforcer.regex.edges import Reading
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
 from enforcer.regex.render import to_json_body, to_json_literal

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -130,6 +131,26 @@ def _cased() -> tuple[str, ...]:
 
 EMPTY = CharSet(())
 ALL = CharSet.of([(0, LAST)])
+
+
+def partition(sets: Iterable[CharSet]) -> tuple[CharSet, ...]:
+    """Split all characters so that each of the sets is a union of parts."""
+    flips: defaultdict[int, list[int]] = defaultdict(list)
+    for number, members in enumerate(dict.fromkeys(sets)):
+        for low, high in members.ranges:
+            flips[low].append(number)
+            flips[high + 1].append(number)
+    signature: frozenset[int] = frozenset()
+    spans: defaultdict[frozenset[int], list[tuple[int, int]]] = defaultdict(list)
+    start = 0
+    for code in sorted(flips):
+        if start < code:
+            spans[signature].append((start, code - 1))
+        signature ^= frozenset(flips[code])
+        start = code
+    if start <= LAST:
+        spans[signature].append((start, LAST))
+    return tuple(found for ranges in spans.values() if (found := CharSet.of(ranges)))
 
 
 @dataclass(frozen=True, slots=True)

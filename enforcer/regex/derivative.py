@@ -7,13 +7,12 @@ derivatives breadth-first and stops at a budget. Must not know: patterns, JSON.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
 from enforcer.regex.build import EPSILON, NOTHING, both, concat, either, inverse, repeat
-from enforcer.regex.charset import ALL, LAST, CharSet
+from enforcer.regex.charset import ALL, CharSet, partition
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -116,25 +115,9 @@ def intersection(*parts: Regex) -> Regex:
     return met
 
 
-def first_classes(regex: Regex) -> list[CharSet]:
+def first_classes(regex: Regex) -> tuple[CharSet, ...]:
     """Partition all characters so that members of one class have equal derivatives."""
-    sets = _first_sets(regex)
-    flips: defaultdict[int, list[int]] = defaultdict(list)
-    for number, ranges in enumerate(s.ranges for s in sets):
-        for low, high in ranges:
-            flips[low].append(number)
-            flips[high + 1].append(number)
-    signature: frozenset[int] = frozenset()
-    spans: defaultdict[frozenset[int], list[tuple[int, int]]] = defaultdict(list)
-    start = 0
-    for code in sorted(flips):
-        if start < code:
-            spans[signature].append((start, code - 1))
-        signature ^= frozenset(flips[code])
-        start = code
-    if start <= LAST:
-        spans[signature].append((start, LAST))
-    return [found for ranges in spans.values() if (found := CharSet.of(ranges))]
+    return partition(_first_sets(regex))
 
 
 def _first_sets(regex: Regex) -> dict[CharSet, None]:

@@ -21,9 +21,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex.assertions import Reading, language
+from enforcer.regex.assertions import language
 from enforcer.regex.build import length
 from enforcer.regex.derivative import intersection
+from enforcer.regex.edges import Reading
 from enforcer.regex.pattern import read
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from enforcer.regex.charset import (
-    ALL,
     ANY_BUT_LINE_END,
     LAST,
     CharSet,
@@ -30,7 +29,7 @@ from enforcer.regex.charset import (
     unicode_property,
     word,
 )
-from enforcer.regex.tree import Choice, Counted, Edge, Look, Node, One, RegexError, Sequence
+from enforcer.regex.tree import EVERY, Choice, Counted, Edge, Look, Node, One, RegexError, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +38,6 @@ MAX_NESTING = 64
 MAX_COUNT = 1_000_000
 
 
-EVERY = One(Readings.same(ALL))
 _WORD_EDGES = {"b": Edge.WORD, "B": Edge.NOT_WORD, "A": Edge.START, "Z": Edge.FINISH}
 _CLASSES: dict[str, Callable[[], Readings]] = {"d": digit, "w": word, "s": space}
 _CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}

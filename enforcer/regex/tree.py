@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
-
-if TYPE_CHECKING:
-    from enforcer.regex.charset import Readings
+from enforcer.regex.charset import ALL, Readings
 
 _SHOWN = 200
 
@@ -92,3 +89,5 @@ class Look:
 
 
 Node = One | Sequence | Choice | Counted | Look | Edge
+
+EVERY = One(Readings.same(ALL))
