@@ -20,15 +20,19 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench.demo import measuring, sending, servers, table, workload
+from bench.demo import servers, table, transparency, workload
 from bench.demo.servers import ENFORCED, FREE, STRICT
+from enforcer.verify import client, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from enforcer.verify.replies import Reply
+
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "bench" / "models" / "tiny-kimi"
 SETTINGS = (FREE, STRICT, ENFORCED)
+IN_FLIGHT = 32
 WIDTH = 120  # what the table needs; a narrower terminal folds it, but nothing is left out
 
 
@@ -62,7 +66,7 @@ def _arguments() -> argparse.Namespace:
 
 def _serve_all(
     model: Path, bodies: Sequence[Mapping[str, Any]], logs: Path
-) -> dict[servers.Setting, list[sending.Reply]]:
+) -> dict[servers.Setting, list[Reply]]:
     """Send all the bodies to one server after the other."""
     replies = {}
     columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn())
@@ -73,7 +77,11 @@ def _serve_all(
                 server.wait_until_ready()
                 progress.update(task, state="answering")
                 replies[setting] = asyncio.run(
-                    sending.send_all(server.url, bodies, lambda: progress.advance(task))  # noqa: B023
+                    client.send_all(
+                        client.Endpoint.at(server.url, concurrency=IN_FLIGHT),
+                        bodies,
+                        lambda _: progress.advance(task),  # noqa: B023
+                    )
                 )
                 server.check_alive()
             progress.update(task, state="done")
@@ -83,20 +91,20 @@ def _serve_all(
 def _report(
     model: Path,
     bodies: Sequence[Mapping[str, Any]],
-    replies: Mapping[servers.Setting, Sequence[sending.Reply]],
+    replies: Mapping[servers.Setting, Sequence[Reply]],
 ) -> int:
     verdicts = {
-        setting: [measuring.judge(*pair) for pair in zip(bodies, got, strict=True)]
+        setting: [measure.judge(*pair) for pair in zip(bodies, got, strict=True)]
         for setting, got in replies.items()
     }
-    rows = {setting: measuring.count(judged) for setting, judged in verdicts.items()}
+    rows = {setting: measure.count(judged) for setting, judged in verdicts.items()}
     console = Console(width=max(Console().width, WIDTH), highlight=False)
     console.print(table.render({setting.name: row for setting, row in rows.items()}))
     for setting in rows:
         console.print(f"{setting.name + ':':14}{' '.join(setting.flags)}")
-    markers = measuring.Markers.of_model(model)
+    markers = transparency.Markers.of_model(model)
     strict, enforced = (
-        measuring.compare(bodies, replies[FREE], replies[other], markers)
+        transparency.compare(bodies, replies[FREE], replies[other], markers)
         for other in (STRICT, ENFORCED)
     )
     console.print(
@@ -104,8 +112,8 @@ def _report(
         f"({STRICT.name}: {strict.identical} of {strict.valid})"
     )
     for body, reply, verdict in zip(bodies, replies[ENFORCED], verdicts[ENFORCED], strict=True):
-        if not verdict.right:
-            faults = "; ".join(fault.value for fault in verdict.faults)
+        if verdict.findings:
+            faults = "; ".join(finding.message for finding in verdict.findings)
             print(f"{faults}: {reply} for {json.dumps(body)}", file=sys.stderr)
     return 0 if rows[ENFORCED].perfect else 1
 

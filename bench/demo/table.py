@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from bench.demo.measuring import Fault
+from enforcer.verify.measure import Fault
+from enforcer.verify.report import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bench.demo.measuring import Row
+    from enforcer.verify.measure import Row
 
 # K2-Vendor-Verifier's columns, then the ones that it does not have.
 COLUMNS = (
@@ -53,11 +54,11 @@ def cells(row: Row) -> tuple[str, ...]:
         *(row.faults.get(fault, 0) for fault in (Fault.UNDECLARED, Fault.SCHEMA)),
         row.successful,
     )
-    rest = (Fault.ID, Fault.LEAK, Fault.EMPTY)
+    others = (Fault.CHOICE, Fault.FINISH, Fault.REFUSED, Fault.FAILED)
     return (
         *map(str, counts),
-        # Rounded down, so that only a run without a bad call shows 100 %.
-        f"{int(row.accuracy * 10_000) / 100:.2f} %",
-        *(str(row.faults.get(fault, 0)) for fault in rest),
-        str(sum(row.faults.get(fault, 0) for fault in (Fault.CHOICE, Fault.HTTP))),
+        percent(row.accuracy),
+        *(str(row.faults.get(fault, 0)) for fault in (Fault.ID, Fault.LEAK)),
+        str(row.empty),
+        str(sum(row.faults.get(fault, 0) for fault in others)),
     )

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
 from bench.demo import table
 from bench.demo.__main__ import WIDTH
-from bench.demo.measuring import Fault, Row
+from enforcer.verify.measure import Fault, Row
 
 ROW = Row(
     requests=12,
     finish={"stop": 3, "tool_calls": 8, "others": 1},
-    faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.HTTP: 1, Fault.CHOICE: 2, Fault.LEAK: 4},
+    faults={Fault.UNDECLARED: 2, Fault.SCHEMA: 1, Fault.FAILED: 1, Fault.CHOICE: 2, Fault.LEAK: 4},
+    complete=11,
+    cut_off=1,
     with_calls=8,
     successful=5,
+    empty=0,
     right=4,
 )
 
@@ -37,7 +41,7 @@ def test_cells_stand_under_their_columns():
 
 
 def test_accuracy_is_rounded_down():
-    row = Row(requests=30_000, finish={}, faults={}, with_calls=30_000, successful=29_999, right=0)
+    row = replace(ROW, with_calls=30_000, successful=29_999)
     assert "99.99 %" in table.cells(row)
 
 

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench.demo import transparency
+from bench.demo.transparency import Markers
+from enforcer.verify.replies import Reply
+
+S, B, A, E, Z, END, OPEN, CLOSE, OTHER, TEXT = range(10)
+MARKERS = Markers(dict(zip(range(9), "SBAEZI<>?", strict=True)))
+CALL = [B, TEXT, TEXT, A, TEXT, E]
+
+
+@pytest.mark.parametrize(
+    ("token_ids", "calls", "expected"),
+    [
+        ([TEXT, TEXT, END], 0, True),
+        ([END], 0, True),
+        ([S, *CALL, Z, END], 1, True),
+        ([TEXT, S, *CALL, *CALL, Z, END], 2, True),
+        ([OPEN, TEXT, CLOSE, TEXT, S, *CALL, Z, END], 1, True),
+        ([S, *CALL, Z, END], 0, False),  # the parser dropped the call
+        ([S, *CALL, Z, TEXT, END], 1, False),  # text after the section
+        ([S, *CALL, Z, S, *CALL, Z, END], 2, False),  # a second section
+        ([S, *CALL, TEXT, *CALL, Z, END], 2, False),  # text between calls
+        ([S, Z, END], 0, False),  # an empty section
+        ([S, *CALL, END], 1, False),  # the section is not closed
+        ([TEXT], 0, False),  # cut off
+        ([TEXT, OTHER, END], 0, False),  # another control token
+        ([TEXT, E, TEXT, END], 0, False),  # a stray marker
+    ],
+)
+def test_layout_of_a_turn(token_ids, calls, expected):
+    assert MARKERS.well_formed(token_ids, calls) is expected
+
+
+def test_markers_are_read_from_the_tokenizer(tmp_path):
+    added = [{"id": 7, "content": "<|im_end|>"}, {"id": 9, "content": "[PAD]"}]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"added_tokens": added}))
+    assert Markers.of_model(tmp_path).letters == {7: "I", 9: "?"}
+
+
+def test_only_valid_turns_are_compared():
+    plain = Reply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
+    other = Reply(200, finish_reason="stop", content="b", token_ids=(TEXT, TEXT, END))
+    broken = Reply(200, finish_reason="stop", content="", token_ids=(S, *CALL, Z, END))
+    same = transparency.compare(
+        [{"messages": []}] * 3, [plain, plain, broken], [plain, other, other], MARKERS
+    )
+    assert same == transparency.Transparency(valid=2, identical=1)
