@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import sys
-from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -40,7 +39,8 @@ Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be mea
 A reply that max_tokens cut off is counted as such; it is no violation unless it
 reports a call."""
 _KEY_VARIABLE = "OPENAI_API_KEY"
-_SHOWN = 10
+_SHOWN = 5  # findings of one kind
+_WIDTH = 200
 
 
 class Stream(Enum):
@@ -255,18 +255,20 @@ def _violations(results: Sequence[Result], options: argparse.Namespace) -> bool:
 
 
 def _print_findings(results: Sequence[Result]) -> None:
-    """Print some of what is wrong, of every kind."""
-    shown: Counter[Fault] = Counter()
-    for result in results:
-        for finding in result.verdict.findings:
-            shown[finding.fault] += 1
-            if shown[finding.fault] == 1:
-                print()
-            if shown[finding.fault] <= _SHOWN:
-                print(f"{finding.fault.name.lower()}: {result.case.name}: {finding.message}")
-    for fault, number in shown.items():
-        if number > _SHOWN:
-            print(f"{fault.name.lower()}: {number - _SHOWN} more; --report has them all")
+    """Print the first findings of every kind; the report has them all."""
+    for fault in Fault:
+        told = [
+            f"{result.case.name}: {finding.message}"
+            for result in results
+            for finding in result.verdict.findings
+            if finding.fault is fault
+        ]
+        if told:
+            print(f"\n{fault.value}:")
+        for line in told[:_SHOWN]:
+            print(f"  {line}" if len(line) <= _WIDTH else f"  {line[:_WIDTH]}…")
+        if len(told) > _SHOWN:
+            print(f"  {len(told) - _SHOWN} more, which --report has")
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
