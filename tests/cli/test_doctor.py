@@ -6,7 +6,7 @@ import pytest
 from fake_server import call, reply, serving
 
 from enforcer import cli
-from enforcer.doctor import bad, installation, note, ok
+from enforcer.doctor import Status, bad, installation, note, ok
 from enforcer.doctor.server import impossible
 
 
@@ -81,5 +81,7 @@ def test_a_wrong_url_is_told(installed, capsys):
 
 
 def test_this_installation_is_well(capsys):
+    if installation.distribution().status is Status.BAD:
+        pytest.skip("the project is not installed here, just on the path")
     status, out = doctor(capsys)
     assert status == 0, out

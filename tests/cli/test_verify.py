@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from fake_server import call, reply, serving
@@ -215,3 +216,26 @@ def test_progress_is_shown_on_standard_error(schemas, capsys):
     with serving(enforced) as server:
         assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
     assert "4 of 4 answered" in capsys.readouterr().err
+
+
+def test_progress_is_a_bar_on_a_terminal(schemas, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # which rich takes for a terminal
+    with serving(enforced) as server:
+        assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
+    assert "4/4" in capsys.readouterr().err
+
+
+def test_progress_needs_no_package(schemas, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with serving(enforced) as server:
+        assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
+    assert "4 of 4 answered" in capsys.readouterr().err
+
+
+def test_a_missing_client_is_told(schemas, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.delitem(sys.modules, "enforcer.verify.client", raising=False)
+    monkeypatch.delattr("enforcer.verify.client", raising=False)
+    assert cli.main(["verify", "--url", "http://127.0.0.1:9", "--schemas", schemas]) == 2
+    assert "pip install 'kimi-enforcer[cli]'" in capsys.readouterr().err
