@@ -7,7 +7,6 @@ format is data, never code.
 
 from __future__ import annotations
 
-import reprlib
 import tomllib
 from dataclasses import dataclass
 from enum import Enum
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import UnknownDialect
+from enforcer.errors import UnknownDialect, brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,7 +137,7 @@ def load(name: str) -> Dialect:
     """
     if name not in available():
         raise UnknownDialect(
-            f"unknown dialect {reprlib.repr(name)}; known are: {', '.join(available()) or 'none'}"
+            f"unknown dialect {brief(name)}; known are: {', '.join(available()) or 'none'}"
         )
     return _load(name)
 
@@ -204,13 +203,13 @@ def _build(data: dict[str, Any]) -> Dialect:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{reprlib.repr(value)} stands where a text should")
+        raise TypeError(f"{brief(value)} stands where a text should")
     return value
 
 
 def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise TypeError(f"{reprlib.repr(value)} stands where a list of texts should")
+        raise TypeError(f"{brief(value)} stands where a list of texts should")
     return tuple(_text(item) for item in value)
 
 

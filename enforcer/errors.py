@@ -7,8 +7,17 @@ do (its message). Must not know: anything else of the library.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, replace
 from typing import Self
+
+
+def brief(value: object) -> str:
+    """Show any value in a message: short however large, deep or circular it is."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return f"a huge {type(value).__name__}"
 
 
 class EnforcerError(Exception):

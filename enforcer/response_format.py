@@ -10,10 +10,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from reprlib import repr as brief
 from typing import Any
 
-from enforcer.errors import InvalidTools
+from enforcer.errors import InvalidTools, brief
 
 _PATH = "$.response_format"
 

@@ -12,10 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from reprlib import repr as brief
 from typing import Any, TypeGuard
 
-from enforcer.errors import InvalidTools
+from enforcer.errors import InvalidTools, brief
 
 # What OpenAI's API, MCP servers and Kimi's `functions.NAME:IDX` have in common, letters of
 # any script included. A colon, white space or `<|` would make a header ambiguous.

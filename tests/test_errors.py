@@ -17,6 +17,7 @@ from enforcer.errors import (
     SchemaLimit,
     UnsatisfiableSchema,
     UnsupportedSchema,
+    brief,
 )
 
 LEAVES = [
@@ -28,6 +29,15 @@ PROBLEMS = (
     Problem("$.properties.a", "not", "a complement that cannot be written; list the values"),
     Problem("$", "", "too deep"),
 )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**5000, [10**5000], "x" * 10**6, {"a": b"b" * 10**6}],
+    ids=["number", "list", "text", "object"],
+)
+def test_a_value_is_shown_briefly(value):
+    assert 0 < len(brief(value)) < 100
 
 
 def test_all_have_one_root_and_one_of_two_at_fault():

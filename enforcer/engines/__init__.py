@@ -8,10 +8,9 @@ imported only when chosen), the envelope, tools or requests.
 from __future__ import annotations
 
 from importlib import import_module
-from reprlib import repr as brief
 from typing import TYPE_CHECKING, Protocol
 
-from enforcer.errors import UnknownEngine
+from enforcer.errors import UnknownEngine, brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable

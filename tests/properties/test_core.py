@@ -1,0 +1,202 @@
+"""What holds of every turn: soundness, masks, going back, chunks, round trips, garbage."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import jsonschema
+import vocabularies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from vocabularies import call, legal, row_of, split, write
+from walks import FORMS, OBJECTS, V, instances, requests, schemas, served, step, walk
+
+from enforcer.parser import Happening, Parser
+
+HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+TAILS = [None, "", HEADER, HEADER + "<think>", HEADER + "<think></think>", HEADER + "Well, "]
+SEEDS = st.integers(0, 2**32)
+
+
+def prompt_ids(tail):
+    return None if tail is None else write(V, tail)
+
+
+def first_index(request):
+    return len(request["messages"][0]["tool_calls"])
+
+
+# 1. Sound
+
+
+@settings(max_examples=150)
+@given(requests(), st.sampled_from(TAILS), SEEDS)
+def test_whatever_is_sampled_every_call_is_declared_and_valid(request, tail, seed):
+    prompt = prompt_ids(tail)
+    matcher = served().matcher(**request, prompt_ids=prompt)
+    ids = walk(matcher, Random(seed))
+    assert matcher.failure is None
+    # A turn without a prompt starts in content for the masks, where no think may open.
+    turn = served().parse(ids, prompt)
+    assert turn.stray is None
+    declared = schemas(request)
+    choice = request["tool_choice"]
+    for index, found in enumerate(turn.calls, first_index(request)):
+        assert found.id == f"functions.{found.name}:{index}"
+        jsonschema.Draft202012Validator(declared[found.name]).validate(json.loads(found.arguments))
+        if isinstance(choice, dict):
+            assert found.name == choice["function"]["name"]
+    most = 3 if request["parallel_tool_calls"] else 1
+    assert len(turn.calls) <= (0 if choice == "none" else most)
+    if choice == "required" or isinstance(choice, dict):
+        assert turn.calls or not turn.ended
+
+
+# 2 and 6. Complete, and a round trip
+
+
+@settings(max_examples=150)
+@given(st.data(), OBJECTS, st.sampled_from(FORMS), SEEDS)
+def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(data, schema, form, seed):
+    value = data.draw(instances(schema))
+    text = form(value)
+    random = Random(seed)
+    ids = write(V, "<|tool_calls_section_begin|><|tool_call_begin|>")
+    ids += split(random.choice, V, b"functions.get:4")
+    ids += write(V, "<|tool_call_argument_begin|>") + split(random.choice, V, text.encode())
+    ids += write(V, "<|tool_call_end|><|tool_calls_section_end|><|im_end|>")
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    asked = [{"id": "x", "function": {"name": "get"}}] * 4
+    matcher = served().matcher(tools, messages=[{"role": "assistant", "tool_calls": asked}])
+    assert matcher.validate(ids) == len(ids), V.decode(ids)
+    (found,) = served().parse(ids).calls
+    assert (found.id, found.name, found.index) == ("functions.get:4", "get", 4)
+    assert found.arguments == text
+    assert json.loads(found.arguments) == value
+
+
+# 3. Mask
+
+
+@settings(max_examples=25)
+@given(requests(), st.sampled_from(TAILS), SEEDS)
+def test_a_bit_is_set_exactly_if_accept_then_succeeds(request, tail, seed):
+    matcher = served().matcher(**request, prompt_ids=prompt_ids(tail))
+    random = Random(seed)
+    for at in range(60):
+        allowed = legal(matcher)
+        assert allowed
+        for token_id in range(-1, V.size + 1):
+            accepted = matcher.accept(token_id)
+            assert accepted == (token_id in allowed), (token_id, matcher)
+            if accepted:
+                matcher.rollback(1)
+        assert legal(matcher) == allowed
+        matcher.accept(step(matcher, random, hurry=0.4 + at / 100))
+
+
+# 4. Rollback
+
+
+class GoingBackAndForth(RuleBasedStateMachine):
+    """A matcher that goes back and forth is where one is that went straight there."""
+
+    @initialize(request=requests(), tail=st.sampled_from(TAILS))
+    def start(self, request, tail):
+        self.start_anew = lambda: served().matcher(**request, prompt_ids=prompt_ids(tail))
+        self.matcher = self.start_anew()
+        self.ids = []
+        self.rows = [row_of(self.matcher)]
+
+    @rule(seed=SEEDS, count=st.integers(1, 20))
+    def forth(self, seed, count):
+        random = Random(seed)
+        for _ in range(count):
+            self.ids.append(step(self.matcher, random, hurry=0.5))
+            assert self.matcher.accept(self.ids[-1])
+            self.rows.append(row_of(self.matcher))
+
+    @rule(token_id=st.integers(-2, V.size + 2))
+    def one(self, token_id):
+        accepted = self.matcher.accept(token_id)
+        assert accepted == (token_id in vocabularies.bits(self.rows[-1]))
+        if accepted:
+            self.ids.append(token_id)
+            self.rows.append(row_of(self.matcher))
+
+    @precondition(lambda self: self.ids)
+    @rule(share=st.floats(0, 1))
+    def back(self, share):
+        count = round(share * len(self.ids))
+        self.matcher.rollback(count)
+        del self.ids[len(self.ids) - count :]
+        del self.rows[len(self.rows) - count :]
+
+    @rule(seed=SEEDS, drafted=st.lists(st.integers(0, V.size - 1), max_size=3))
+    def draft(self, seed, drafted):
+        ahead = self.start_anew()
+        for token_id in self.ids:
+            assert ahead.accept(token_id)
+        good = []
+        random = Random(seed)
+        for _ in range(4):
+            good.append(step(ahead, random, hurry=0.5))
+            ahead.accept(good[-1])
+        legal_too = 0
+        while legal_too < len(drafted) and ahead.accept(drafted[legal_too]):
+            legal_too += 1
+        assert self.matcher.validate(good + drafted) == len(good) + legal_too
+
+    @invariant()
+    def the_mask_is_what_it_was_here(self):
+        assert (row_of(self.matcher) == self.rows[-1]).all()
+        assert self.matcher.accepted == len(self.ids)
+        assert self.matcher.failure is None
+
+
+TestGoingBackAndForth = GoingBackAndForth.TestCase
+TestGoingBackAndForth.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+
+
+# 5. Chunks
+
+
+@settings(max_examples=50)
+@given(requests(), st.sampled_from(TAILS), SEEDS)
+def test_any_split_of_a_sampled_turn_gives_the_same(request, tail, seed):
+    prompt = prompt_ids(tail)
+    random = Random(seed)
+    ids = walk(served().matcher(**request, prompt_ids=prompt), random)
+    names = [name for name in schemas(request) if random.random() < 0.7]
+    whole = served().parse(ids, prompt, names)
+    parser = Parser(served().table, prompt, names)
+    events, at = [], 0
+    while at < len(ids):
+        until = at + random.randint(1, 9)
+        events += parser.feed(ids[at:until])
+        at = until
+    assert parser.turn() == whole
+    for what, text in ((Happening.CONTENT, whole.content), (Happening.REASONING, whole.reasoning)):
+        assert "".join(event.text for event in events if event.what is what) == text
+    ends = [event.text for event in events if event.what is Happening.CALL_END]
+    assert ends == [found.arguments for found in whole.calls]
+
+
+@settings(max_examples=60)
+@given(st.data(), st.lists(st.tuples(st.sampled_from(["get", "天气"]), OBJECTS), max_size=3))
+def test_what_is_rendered_is_parsed(data, wanted):
+    texts = [json.dumps(data.draw(instances(schema)), ensure_ascii=False) for _, schema in wanted]
+    calls = [call(name, i, "\0") for i, (name, _) in enumerate(wanted)]
+    ids = write(V, "<|tool_calls_section_begin|>") if wanted else []
+    for spelled, text in zip(calls, texts, strict=True):
+        before, after = spelled.split("\0")
+        # The text may spell a marker, which `write` would take for a real one.
+        ids += write(V, before) + V.encode(text) + write(V, after)
+    ids += write(V, "<|tool_calls_section_end|><|im_end|>" if wanted else "<|im_end|>")
+    turn = served().parse(ids)
+    assert [(c.name, c.index, c.arguments) for c in turn.calls] == [
+        (name, i, text) for i, ((name, _), text) in enumerate(zip(wanted, texts, strict=True))
+    ]
+    assert turn.ended

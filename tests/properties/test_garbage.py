@@ -1,0 +1,240 @@
+"""Whatever is passed as an argument: an answer, or an `EnforcerError`, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from walks import V, served
+
+import enforcer
+from enforcer import dialect as dialects
+from enforcer import history, tools
+from enforcer import response_format as formats
+from enforcer import spec as specs
+from enforcer.errors import EnforcerError
+from enforcer.vocabulary import Vocabulary
+
+SETTINGS = settings(max_examples=150)
+DEEP: object = "end"
+for _ in range(50_000):
+    DEEP = [DEEP]
+CIRCLE: dict[object, object] = {}
+CIRCLE["self"] = CIRCLE
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=8),
+    st.binary(max_size=4),
+    st.sampled_from(
+        [
+            *(
+                "auto",
+                "required",
+                "function",
+                "allowed_tools",
+                "<|tool_call_end|>",
+                "\ud800",
+                "$ref",
+            ),
+            *(float("nan"), -1, object(), {1, 2}, (), range(3), b"{}", CIRCLE, int, 1j),
+        ]
+    ),
+)
+GARBAGE = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.one_of(
+                st.sampled_from(
+                    [
+                        *("type", "function", "name", "parameters", "properties", "enum", "mode"),
+                        *("tools", "role", "tool_calls", "id", "$ref", "allOf", "not", "items"),
+                    ]
+                ),
+                st.text(max_size=3),
+                st.integers(),
+                st.none(),
+            ),
+            inner,
+            max_size=3,
+        ),
+    ),
+    max_leaves=8,
+)
+
+REQUEST = {
+    "tools": [
+        {
+            "type": "function",
+            "function": {
+                "name": "get",
+                "parameters": {
+                    "type": "object",
+                    "properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"items": {}}},
+                    "required": ["a"],
+                },
+            },
+        }
+    ],
+    "tool_choice": {
+        "type": "allowed_tools",
+        "allowed_tools": {
+            "mode": "auto",
+            "tools": [{"type": "function", "function": {"name": "get"}}],
+        },
+    },
+    "parallel_tool_calls": True,
+    "messages": [
+        {"role": "user", "content": "Hi"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "x", "type": "function", "function": {"name": "get"}}],
+        },
+        {"role": "tool", "tool_call_id": "x", "content": ""},
+    ],
+    "response_format": {
+        "type": "json_schema",
+        "json_schema": {"name": "r", "schema": {"type": "object"}},
+    },
+}
+
+
+def places(value, path=()):
+    """Give the path of every part of a value."""
+    yield path
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places(part, (*path, key))
+
+
+PLACES = [path for path in places(REQUEST) if path]
+
+
+@st.composite
+def damaged(draw):
+    """Draw a right request, one or two parts of which are garbage."""
+    request = copy.deepcopy(REQUEST)
+    for path in draw(st.lists(st.sampled_from(PLACES), min_size=1, max_size=2)):
+        part = request
+        *way, last = path
+        try:
+            for key in way:
+                part = part[key]
+            part[last] = draw(GARBAGE)
+        except (TypeError, KeyError, IndexError):
+            continue  # the other damage has taken this part away
+    return request
+
+
+def only_enforcer_errors(function, *args, **kwargs):
+    try:
+        return function(*args, **kwargs)
+    except EnforcerError as error:
+        assert str(error).strip()  # noqa: PT017 - any message will do
+        return None
+
+
+def test_the_request_is_right_before_it_is_damaged():
+    served().matcher(**REQUEST)
+
+
+@SETTINGS
+@given(damaged())
+def test_a_damaged_request(request):
+    only_enforcer_errors(served().matcher, **request)
+    only_enforcer_errors(enforcer.extra_body, **request)
+
+
+@SETTINGS
+@given(GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE)
+def test_garbage_in_every_field(listed, choice, parallel, messages, text_format):
+    only_enforcer_errors(served().matcher, listed, choice, parallel, messages)
+    only_enforcer_errors(tools.parse, listed, choice, parallel)
+    only_enforcer_errors(history.count_calls, messages)
+    only_enforcer_errors(history.normalise, messages, served().dialect)
+    only_enforcer_errors(formats.parse, text_format)
+    only_enforcer_errors(specs.write, listed, choice, parallel, messages, text_format)
+
+
+@pytest.mark.parametrize("path", PLACES, ids=str)
+@pytest.mark.parametrize("value", [DEEP, CIRCLE, 10**5000], ids=["deep", "circle", "huge"])
+def test_what_has_no_end(path, value):
+    request = copy.deepcopy(REQUEST)
+    *way, last = path
+    part = request
+    for key in way:
+        part = part[key]
+    part[last] = value
+    only_enforcer_errors(served().matcher, **request)
+    only_enforcer_errors(enforcer.extra_body, **request)
+
+
+@SETTINGS
+@given(st.lists(st.integers(-5, V.size + 5), max_size=12))
+def test_any_prompt(ids):
+    matcher = only_enforcer_errors(served().matcher, REQUEST["tools"], prompt_ids=ids)
+    served().parse(ids, ids)
+    if matcher is not None:
+        assert matcher.accepted == 0
+
+
+SPEC = specs.write(REQUEST["tools"], "auto", True, 0)
+DIALECT = (dialects._folder() / "kimi_k2.toml").read_text(encoding="utf-8")
+
+
+@st.composite
+def edited(draw, text):
+    """Draw a text from which a stretch is taken, into which another is put."""
+    start = draw(st.integers(0, len(text)))
+    end = min(len(text), start + draw(st.integers(0, 30)))
+    return (
+        text[:start] + draw(st.sampled_from(["", '"', "{}", "[", "1", "x", "\n", "}"])) + text[end:]
+    )
+
+
+@SETTINGS
+@given(st.one_of(GARBAGE, edited(SPEC), GARBAGE.map(lambda value: repr(value)[:200])))
+def test_any_spec(text):
+    only_enforcer_errors(specs.read, text)
+    specs.from_structural_tag(text)
+
+
+@SETTINGS
+@given(st.sampled_from([key for key in json.loads(SPEC)]), GARBAGE)  # noqa: C416
+def test_a_forged_spec(field, value):
+    try:
+        text = json.dumps({**json.loads(SPEC), field: value})
+    except (TypeError, ValueError):
+        return
+    only_enforcer_errors(specs.read, text)
+
+
+@SETTINGS
+@given(st.one_of(GARBAGE, edited(DIALECT)))
+def test_any_dialect(text):
+    only_enforcer_errors(dialects.parse, text)
+
+
+@SETTINGS
+@given(GARBAGE)
+def test_any_name_of_a_dialect_or_engine(name):
+    only_enforcer_errors(enforcer.Enforcer, V, name)
+    only_enforcer_errors(enforcer.Enforcer, V, "kimi_k2", name)
+
+
+@SETTINGS
+@given(GARBAGE, GARBAGE)
+def test_any_vocabulary(one, other):
+    only_enforcer_errors(Vocabulary, one, other)
+    only_enforcer_errors(Vocabulary, [bytes([byte]) for byte in range(256)], other)
+    only_enforcer_errors(Vocabulary.from_transformers, one)
+    only_enforcer_errors(Vocabulary.from_tiktoken, str(one)[:20], other)
