@@ -112,16 +112,25 @@ def run(options: argparse.Namespace) -> int:
     checked: list[Checked] = []
     unreadable: list[str] = []
     for file in options.files:
-        try:
-            for document in documents.read(file):
+        for document in _documents(file, unreadable):
+            try:
                 found = declarations.find(document)
-                checked += check(found, engine, on_unsupported)
-        except ConfigurationError as error:
-            unreadable.append(str(error))
+            except ConfigurationError as error:
+                unreadable.append(str(error))
+                continue
+            checked += check(found, engine, on_unsupported)
     (_print_json if options.json else _print_text)(checked, unreadable)
     if unreadable:
         return 2
     return int(any(one.status is Status.REFUSED for one in checked))
+
+
+def _documents(file: str, unreadable: list[str]) -> list[documents.Document]:
+    try:
+        return documents.read(file)
+    except ConfigurationError as error:
+        unreadable.append(str(error))
+        return []
 
 
 def _bytes() -> Vocabulary:

@@ -79,7 +79,8 @@ def _find(value: Any, path: str, where: str) -> list[Declaration]:
     ):
         return [Declaration(None, value, Root.ANY, where, path, path)]
     raise ConfigurationError(
-        f"{where}: at `{path}` stands no JSON Schema, tool, chat request or MCP tool list"
+        f"{where}: at `{path}` stands no JSON Schema, tool, chat request or MCP tool list "
+        "(an object without any keyword of JSON Schema would fit everything)"
     )
 
 

@@ -146,6 +146,11 @@ def test_a_file_that_cannot_be_read_spoils_no_other(check):
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 1, 1)
 
 
+def test_a_line_that_declares_nothing_spoils_no_other(check):
+    status, found = check(EXACT, {"city": "Oslo"}, EXACT)
+    assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 2, 1)
+
+
 def test_lines_are_told_apart(check):
     status, found = check(EXACT, UNIQUE)
     assert status == 1
