@@ -1,0 +1,283 @@
+"""The front door: what a request means, what it costs, and what bad input gets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from vocabularies import call, legal, section, small, write
+
+import enforcer
+from enforcer.errors import (
+    InvalidSchema,
+    InvalidTools,
+    InvalidVocabulary,
+    UnknownDialect,
+    UnknownEngine,
+    UnsupportedSchema,
+)
+
+V = small()
+BEGIN = V.control("<|tool_calls_section_begin|>")
+STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
+MARKERS = {i for name, i in V.controls.items() if "tool" in name}
+HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+
+
+@pytest.fixture(scope="module")
+def served():
+    return enforcer.Enforcer(V, options=enforcer.Options(max_calls=3, preamble_ids=4))
+
+
+def tool(name, parameters=None, **more):
+    return {"type": "function", "function": {"name": name, "parameters": parameters, **more}}
+
+
+GET = tool("get", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
+
+
+def accepts(served, text, *args, **kwargs):
+    ids = write(V, text)
+    return served.matcher(*args, **kwargs).validate(ids) == len(ids)
+
+
+def test_import_loads_neither_torch_nor_vllm():
+    code = (
+        "import sys, enforcer; sys.exit(bool({'torch', 'vllm', 'transformers'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# What bad input gets
+
+
+@pytest.mark.parametrize("name", ["kimi_k9", "", "../kimi_k2", None, []])
+def test_an_unknown_dialect(name):
+    with pytest.raises(UnknownDialect, match="kimi_k2"):
+        enforcer.Enforcer(V, dialect=name)
+
+
+@pytest.mark.parametrize("name", ["guidance", "", None, []])
+def test_an_unknown_engine(name):
+    with pytest.raises(UnknownEngine, match="llguidance"):
+        enforcer.Enforcer(V, engine=name)
+
+
+def test_a_vocabulary_without_the_dialects_tokens():
+    with pytest.raises(InvalidVocabulary, match="tool_call_end"):
+        enforcer.Enforcer(small("<|tool_call_end|>"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "error", "path"),
+    [
+        ({"type": "objekt"}, InvalidSchema, "$.tools[1].function.parameters"),
+        ({"properties": 3}, InvalidSchema, "$.tools[1].function.parameters"),
+        (
+            {"properties": {"a": {"$ref": "https://example.com/a.json"}}},
+            UnsupportedSchema,
+            "$.tools[1].function.parameters.properties",
+        ),
+        ({"type": "string"}, UnsupportedSchema, "$.tools[1].function.parameters"),
+    ],
+)
+@pytest.mark.parametrize(
+    "choice", ["auto", "none", {"type": "function", "function": {"name": "get"}}]
+)
+def test_a_schema_that_cannot_be_enforced(served, schema, error, path, choice):
+    with pytest.raises(error) as caught:
+        served.matcher([GET, tool("bad", schema)], choice)
+    assert caught.value.path.startswith(path)
+    assert caught.value.problems
+    assert served.matcher([GET], choice) is not None  # nothing else is harmed
+
+
+def test_a_bad_request_harms_no_other(served):
+    good = served.matcher([GET])
+    before = legal(good)
+    with pytest.raises(InvalidTools):
+        served.matcher([GET, GET])
+    assert legal(good) == before
+
+
+# What a request means
+
+
+@pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}])
+@pytest.mark.parametrize("strict", [True, False, None])
+def test_without_parameters_the_arguments_are_any_object(served, parameters, strict):
+    listed = [tool("get", parameters, strict=strict)]
+    for text in ("{}", '{"any": [1, {"thing": null}]}'):
+        assert accepts(served, section(call("get", 0, text)), listed)
+    for text in ("[]", "1", '"{}"', "null", ""):
+        assert not accepts(served, section(call("get", 0, text)), listed)
+
+
+@pytest.mark.parametrize("strict", [True, False, None])
+def test_strict_or_not_the_schema_is_enforced(served, strict):
+    listed = [tool("get", GET["function"]["parameters"], strict=strict)]
+    assert accepts(served, section(call("get", 0, '{"a": 1}')), listed)
+    assert not accepts(served, section(call("get", 0, '{"a": "x"}')), listed)
+    assert not accepts(served, section(call("get", 0, "{}")), listed)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [((None,), {}), (([],), {}), (([], None), {}), (([GET], "none"), {}), ((None, "none"), {})],
+)
+def test_no_tool_token_without_tools_or_with_none_whatever_the_history_has(served, args, kwargs):
+    asked = {"id": "functions.img_gen:0", "function": {"name": "img_gen", "arguments": "{}"}}
+    prompt = write(V, HEADER + section(call("img_gen", 0, "{}")) + HEADER)
+    messages = [{"role": "assistant", "tool_calls": [asked]}]
+    for tail in ("", "<think>", "<think></think>", "Well, "):
+        found = served.matcher(
+            *args, messages=messages, prompt_ids=prompt + write(V, tail), **kwargs
+        )
+        assert legal(found).isdisjoint(MARKERS)
+
+
+@pytest.mark.parametrize("choice", ["auto", None])
+def test_auto_and_null_let_the_model_choose(served, choice):
+    found = served.matcher([GET], choice)
+    assert legal(found) >= {BEGIN} | STOP
+    assert not accepts(served, section(call("evil", 0, "{}")), [GET], choice)
+
+
+def test_required_forces_a_call_and_named_forces_that_one(served):
+    listed = [GET, tool("other")]
+    named = {"type": "function", "function": {"name": "other"}}
+    for choice in ("required", named):
+        found = served.matcher(listed, choice)
+        assert legal(found).isdisjoint(STOP)
+        for _ in range(4):
+            assert found.accept(ord("x"))
+        assert legal(found) == {BEGIN}
+    assert accepts(served, section(call("other", 0, "{}")), listed, named)
+    assert not accepts(served, section(call("get", 0, '{"a": 1}')), listed, named)
+    assert accepts(served, section(call("get", 0, '{"a": 1}')), listed, "required")
+
+
+def test_allowed_tools(served):
+    only = {
+        "type": "allowed_tools",
+        "allowed_tools": {
+            "mode": "auto",
+            "tools": [{"type": "function", "function": {"name": "get"}}],
+        },
+    }
+    listed = [GET, tool("other")]
+    assert accepts(served, section(call("get", 0, '{"a": 1}')), listed, only)
+    assert not accepts(served, section(call("other", 0, "{}")), listed, only)
+
+
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_without_parallel_calls_there_is_one(served, choice):
+    one, two = (section(*(call("get", i, '{"a": 1}') for i in range(n))) for n in (1, 2))
+    assert accepts(served, one, [GET], choice, parallel_tool_calls=False)
+    assert not accepts(served, two, [GET], choice, parallel_tool_calls=False)
+    assert accepts(served, two, [GET], choice)
+
+
+def test_calls_come_to_an_end(served):
+    three, four = (section(*(call("get", i, '{"a": 1}') for i in range(n))) for n in (3, 4))
+    assert accepts(served, three, [GET])
+    assert not accepts(served, four, [GET])
+
+
+def test_the_index_continues_the_dialogs_counter(served):
+    asked = {"id": "search:9", "function": {"name": "get"}}
+    messages = [
+        {"role": "assistant", "tool_calls": [asked, asked]},
+        {"role": "tool", "tool_call_id": "search:9", "content": "1"},
+        {"role": "assistant", "tool_calls": [asked]},
+    ]
+    texts = [section(call("get", i, '{"a": 1}')) for i in range(12)]
+    assert [accepts(served, text, [GET], messages=messages) for text in texts] == [
+        i == 3 for i in range(12)
+    ]
+
+
+def test_names_with_every_legal_character_and_prefixes(served):
+    names = ["a", "ab", "a.b", "a-b", "a_b", "a/b", "A0", "天气", "functions.a"]
+    for name in names:
+        assert accepts(served, section(call(name, 0, "{}")), [tool(n) for n in names])
+        others = [tool(n) for n in names if n != name]
+        assert not accepts(served, section(call(name, 0, "{}")), others)
+
+
+def test_property_names_that_are_not_ascii_in_any_spelling(served):
+    schema = {
+        "type": "object",
+        "properties": {"città": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    for text in ('{"città": 1}', '{"citt\\u00e0": 1}', '{"citt\\u00E0":1}', "{}"):
+        assert accepts(served, section(call("get", 0, text)), [tool("get", schema)])
+    for text in ('{"citta": 1}', '{"città": 1, "citt\\u00e0": 2}', '{"città": "x"}'):
+        assert not accepts(served, section(call("get", 0, text)), [tool("get", schema)])
+
+
+def test_text_fits_the_format_or_the_turn_is_calls(served):
+    wanted = {"type": "json_schema", "json_schema": {"schema": {"enum": ["yes", "no"]}}}
+    assert accepts(served, '"yes"<|im_end|>', [GET], response_format=wanted)
+    assert accepts(served, section(call("get", 0, '{"a": 1}')), [GET], response_format=wanted)
+    for text in (
+        "yes<|im_end|>",
+        '"maybe"<|im_end|>',
+        '"yes"' + section(call("get", 0, '{"a": 1}')),
+    ):
+        assert not accepts(served, text, [GET], response_format=wanted)
+
+
+def test_turns_are_read_back(served):
+    text = "<think>hm</think>I look." + section(call("get", 2, '{"a": 1}'), call("x", 3, "{}"))
+    turn = served.parse(write(V, text), write(V, HEADER), {"get"})
+    assert (turn.reasoning, turn.content) == ("hm", "I look.")
+    (found,) = turn.calls
+    assert (found.id, found.name, found.arguments) == ("functions.get:2", "get", '{"a": 1}')
+
+
+# What it costs
+
+
+def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch):
+    found = enforcer.Enforcer(V)
+    compiled = []
+    original = found.engine.compile
+
+    def counted(grammar):
+        compiled.append(grammar)
+        return original(grammar)
+
+    monkeypatch.setattr(found.engine, "compile", counted)
+    listed = [
+        tool(f"tool_{n}", {"type": "object", "properties": {f"p{n}": {"type": "string"}}})
+        for n in range(128)
+    ]
+    matcher = found.matcher(listed)
+    legal(matcher)
+    assert compiled == []
+    text = section(call("tool_77", 0, '{"p77": "x"}'))
+    for _ in range(3):
+        assert accepts(found, text, listed)
+    assert len(compiled) == 1
+
+
+def test_caches_are_bounded():
+    found = enforcer.Enforcer(V, options=enforcer.Options(cached_grammars=4))
+    for n in range(10):
+        schema = {"type": "object", "properties": {"a": {"const": n}}, "required": ["a"]}
+        assert accepts(found, section(call("get", 0, f'{{"a": {n}}}')), [tool("get", schema)])
+    assert found._compiled.cache_info().currsize <= 4
+    assert found._checked.cache_info().currsize <= 4
+
+
+def test_matchers_of_one_enforcer_do_not_meet(served):
+    one, two = served.matcher([GET]), served.matcher([GET])
+    ids = write(V, section(call("get", 0, '{"a": 12}')))
+    for at, token_id in enumerate(ids):
+        assert one.accept(token_id)
+        if at:
+            assert two.accept(ids[at - 1])
+            assert two.validate(ids[at:]) == len(ids) - at
