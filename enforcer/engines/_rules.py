@@ -27,6 +27,7 @@ from enforcer.regex import (
 )
 from enforcer.regex.build import concat, repeat
 from enforcer.response_format import Kind
+from enforcer.schema.lark import WHITE_SPACE
 from enforcer.schema.nodes import NOTHING_AT_ALL
 from enforcer.schema.number_text import NotSpellableError
 
@@ -40,9 +41,7 @@ if TYPE_CHECKING:
 
 OTHER_ENGINE = "use the llguidance engine, which enforces it"
 
-# As in the grammar for llguidance: one space, or a line break and its indentation.
-WHITE_SPACE = parse(r"^(?: |\r?\n[ \t]{0,64})$")
-_GAP = repeat(WHITE_SPACE, 0, 1)
+_GAP = repeat(parse(f"^(?:{WHITE_SPACE})$"), 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +263,13 @@ class _Writer:
                 "this engine cannot enforce that some undeclared property has a certain value",
             )
             return _EMPTY
+        if shape.some and shape.maximum is not None:
+            self._refuse(
+                f"{shape.path}.maxProperties",
+                "maxProperties",
+                "this engine cannot count properties of which some of a set are required",
+            )
+            return _EMPTY
         others = self._others(shape)
         names = tuple(name for name, value in shape.names if not self._is_never(value))
         walk = _Walk(shape, names, is_open=bool(others))
@@ -340,6 +346,9 @@ class _Walk:
         self.shape = shape
         self.names = names
         self.start = _Place(0, 0)
+        self._some = tuple(
+            sum(1 << i for i, name in enumerate(names) if name in clause) for clause in shape.some
+        )
         self._required = sum(1 << i for i, name in enumerate(names) if name in shape.required)
         # Others are counted as far as a bound tells counts apart.
         self.cap = 0
@@ -373,7 +382,11 @@ class _Walk:
     def is_done(self, place: _Place) -> bool:
         """Tell whether the object may end."""
         count = place.read.bit_count() + place.others
-        return not self._required & ~place.read and count >= self.shape.minimum
+        return (
+            not self._required & ~place.read
+            and all(place.read & clause for clause in self._some)
+            and count >= self.shape.minimum
+        )
 
 
 def _surely_empty(regex: Regex) -> bool:

@@ -1,0 +1,232 @@
+"""One suite for all three engines: what they take, they take exactly and alike."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+import pytest
+import vocabularies
+from engine_cases import CASES, Case, spellings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer import engines
+from enforcer.errors import EnforcerError, UnknownEngine, UnsupportedSchema
+from enforcer.schema import compile_schema
+
+ENGINES = engines.ENGINES
+PAIRS = [
+    pytest.param(engine, case, id=f"{engine}-{case.name}") for engine in ENGINES for case in CASES
+]
+
+
+@cache
+def engine_of(name):
+    try:
+        return engines.load(name, vocabularies.small())
+    except UnknownEngine as error:
+        pytest.skip(str(error))
+
+
+@cache
+def kimi_engine_of(name):
+    try:
+        return engines.load(name, vocabularies.kimi())
+    except UnknownEngine as error:
+        pytest.skip(str(error))
+
+
+@cache
+def compiled(name, case_name):
+    """Compile a case once; None where the engine refuses it."""
+    case = next(case for case in CASES if case.name == case_name)
+    try:
+        return engine_of(name).compile(compile_schema(case.schema))
+    except UnsupportedSchema:
+        return None
+
+
+def taken(name, case):
+    grammar = compiled(name, case.name)
+    if grammar is None:
+        pytest.skip(f"{name} refuses this schema")
+    return grammar
+
+
+def row_of(matcher, vocabulary):
+    row = np.full(vocabulary.words, -1, dtype=np.int32)
+    matcher.fill(row)
+    return row
+
+
+def reads(grammar, ids):
+    matcher = grammar.matcher()
+    return all(matcher.accept(i) for i in ids) and matcher.is_accepting()
+
+
+def test_the_default_engine_takes_every_case():
+    assert [c.name for c in CASES if compiled("llguidance", c.name) is None] == []
+
+
+def test_xgrammar_refuses_no_more_than_what_it_cannot_count():
+    refused = [c.name for c in CASES if compiled("xgrammar", c.name) is None]
+    assert refused == ["unique", "nine properties"]
+
+
+def test_outlines_core_takes_the_small_cases():
+    refused = {c.name for c in CASES if compiled("outlines-core", c.name) is None}
+    assert refused.isdisjoint(c.name for c in CASES if c.small)
+    assert refused >= {"recursive", "open", "counts of others", "unique", "nine properties"}
+
+
+@pytest.mark.parametrize(("engine", "case"), PAIRS)
+def test_instances_in_every_spelling(engine: str, case: Case):
+    grammar, vocabulary = taken(engine, case), vocabularies.small()
+    for value in case.valid:
+        for form, text in spellings(value).items():
+            assert reads(grammar, vocabulary.encode(text)), (form, text)
+    for value in case.invalid:
+        for form, text in spellings(value).items():
+            assert not reads(grammar, vocabulary.encode(text)), (form, text)
+
+
+@pytest.mark.parametrize(("engine", "case"), PAIRS)
+def test_any_split_into_tokens(engine: str, case: Case):
+    grammar, vocabulary = taken(engine, case), vocabularies.small()
+    choose = random.Random(case.name).choice
+    for value in case.valid:
+        for text in spellings(value).values():
+            data = text.encode()
+            assert reads(grammar, list(data))
+            for _ in range(3):
+                ids = vocabularies.split(choose, vocabulary, data)
+                assert reads(grammar, ids), [vocabulary.token_bytes(i) for i in ids]
+
+
+@pytest.mark.parametrize(("engine", "case"), PAIRS)
+def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case):
+    grammar, vocabulary = taken(engine, case), vocabularies.small()
+    matcher = grammar.matcher()
+    for token_id in [*vocabulary.encode(spellings(case.valid[-1])["shuffled"]), None]:
+        row = row_of(matcher, vocabulary)
+        allowed = vocabularies.bits(row)
+        for other in range(-1, vocabulary.size + 40):
+            accepted = matcher.accept(other)
+            assert accepted == (other in allowed), other
+            if accepted:
+                matcher.rollback(1)
+        assert (row_of(matcher, vocabulary) == row).all()
+        assert allowed.isdisjoint(vocabulary.control_ids)
+        assert all(vocabulary.token_bytes(i) for i in allowed)
+        assert allowed or matcher.is_accepting()
+        if token_id is not None:
+            assert matcher.accept(token_id)
+    assert matcher.is_accepting()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(data=st.data())
+def test_rollback_restores_mask_and_completeness(engine, data):
+    case = data.draw(st.sampled_from([c for c in CASES if compiled(engine, c.name) is not None]))
+    vocabulary = vocabularies.small()
+    matcher = compiled(engine, case.name).matcher()
+    before = []  # the mask and completeness that the matcher had before each id
+    for _ in range(data.draw(st.integers(1, 12))):
+        row = row_of(matcher, vocabulary)
+        allowed = sorted(vocabularies.bits(row))
+        if not allowed:
+            break
+        before.append((row.tobytes(), matcher.is_accepting()))
+        assert not matcher.accept(min(vocabulary.control_ids))
+        assert matcher.accept(data.draw(st.sampled_from(allowed)))
+        if data.draw(st.integers(0, 3)) == 0:
+            count = data.draw(st.integers(1, len(before)))
+            matcher.rollback(count)
+            assert (row_of(matcher, vocabulary).tobytes(), matcher.is_accepting()) == before[-count]
+            del before[-count:]
+    while before:
+        matcher.rollback(1)
+        assert (row_of(matcher, vocabulary).tobytes(), matcher.is_accepting()) == before.pop()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@given(data=st.data())
+def test_engines_agree_on_texts_drawn_from_any_of_their_masks(case, data):
+    """Property 8: at every step of a text, the same ids are legal."""
+    vocabulary = vocabularies.small()
+    taking = {name: g for name in ENGINES if (g := compiled(name, case.name)) is not None}
+    matchers = {name: grammar.matcher() for name, grammar in taking.items()}
+    for _ in range(data.draw(st.integers(1, 25))):
+        allowed = {
+            name: vocabularies.bits(row_of(matcher, vocabulary))
+            for name, matcher in matchers.items()
+        }
+        complete = {name: matcher.is_accepting() for name, matcher in matchers.items()}
+        assert len(set(complete.values())) == 1, complete
+        union = set().union(*allowed.values())
+        for name, ids in allowed.items():
+            missing = {vocabulary.token_bytes(i) for i in union - ids}
+            assert not missing, (name, missing)
+        if not union:
+            break
+        token_id = data.draw(st.sampled_from(sorted(union)))
+        assert all(matcher.accept(token_id) for matcher in matchers.values())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_check_raises_what_compile_would(engine):
+    for case in CASES:
+        grammar = compile_schema(case.schema)
+        try:
+            engine_of(engine).check(grammar)
+        except UnsupportedSchema as error:
+            assert compiled(engine, case.name) is None, case.name
+            assert error.path.startswith("$")
+            assert "llguidance" in str(error)
+        else:
+            assert compiled(engine, case.name) is not None, case.name
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_matchers_of_one_grammar_are_independent(engine):
+    grammar, vocabulary = compiled(engine, "one enum"), vocabularies.small()
+    first, second = grammar.matcher(), grammar.matcher()
+    ids = vocabulary.encode('{"a":"x"}')
+    assert all(first.accept(i) for i in ids)
+    assert (row_of(second, vocabulary) == row_of(grammar.matcher(), vocabulary)).all()
+    assert all(second.accept(i) for i in ids)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", ["  {}", "{   }", "{}\n", "{}{}", "{\n\n\n}", "", "{"])
+def test_white_space_is_bounded_and_nothing_follows(engine, text):
+    grammar, vocabulary = compiled(engine, "empty object"), vocabularies.small()
+    assert not reads(grammar, vocabulary.encode(text))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_kimi_vocabulary(engine, kimi_vocabulary):
+    case = next(case for case in CASES if case.name == "one enum")
+    grammar = kimi_engine_of(engine).compile(compile_schema(case.schema))
+    for value in case.valid:
+        for text in spellings(value).values():
+            assert reads(grammar, kimi_vocabulary.encode(text)), text
+    for value in case.invalid:
+        assert not reads(grammar, kimi_vocabulary.encode(spellings(value)["default"]))
+    matcher = grammar.matcher()
+    for token_id in kimi_vocabulary.encode('{"a": "yé"}'):
+        allowed = vocabularies.bits(row_of(matcher, kimi_vocabulary))
+        assert allowed.isdisjoint(kimi_vocabulary.control_ids)
+        for other in random.Random(3).sample(range(kimi_vocabulary.size), 500):
+            assert matcher.accept(other) == (other in allowed)
+            if other in allowed:
+                matcher.rollback(1)
+        assert matcher.accept(token_id)
+
+
+@pytest.mark.parametrize("name", ["", "lark", "xgrammar "])
+def test_unknown_engines(name):
+    with pytest.raises(EnforcerError, match="choose one of"):
+        engines.load(name, vocabularies.small())
