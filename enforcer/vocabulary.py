@@ -194,6 +194,18 @@ class Vocabulary:
         return out
 
     @classmethod
+    def of_bytes(cls, controls: Iterable[str]) -> Vocabulary:
+        """Build the vocabulary of the 256 bytes and these control tokens.
+
+        What can be enforced does not depend on the vocabulary: this one serves to find out
+        without a tokenizer.
+        """
+        names = tuple(dict.fromkeys(controls))
+        tokens = [bytes([byte]) for byte in range(256)]
+        ids = {name: len(tokens) + n for n, name in enumerate(names)}
+        return cls([*tokens, *(name.encode() for name in names)], ids)
+
+    @classmethod
     def from_tiktoken(cls, ranks: str | PathLike[str], config: str | PathLike[str]) -> Vocabulary:
         """Read Kimi's tokenizer from its two files.
 

@@ -273,3 +273,9 @@ def test_a_wrapper_of_tiktoken():
 def test_tokenizers_that_cannot_be_read_exactly_are_refused(tokenizer):
     with pytest.raises(InvalidVocabulary):
         Vocabulary.from_transformers(tokenizer)
+
+
+def test_the_vocabulary_of_bytes():
+    vocabulary = Vocabulary.of_bytes(["<a>", "<b>", "<a>"])
+    assert (vocabulary.size, vocabulary.controls) == (258, {"<a>": 256, "<b>": 257})
+    assert vocabulary.encode("é<a>") == list("é<a>".encode())

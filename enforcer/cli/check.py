@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         UnknownEngine: the engine's package is not installed.
 
     """
-    engine = engines.load(options.engine, _bytes())
+    engine = engines.load(options.engine, Vocabulary.of_bytes(["<|im_end|>"]))
     engine.compile(compile_schema({"type": "null"}))  # the first one pays for what all share
     on_unsupported = OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE
     checked: list[Checked] = []
@@ -131,13 +131,6 @@ def _documents(file: str, unreadable: list[str]) -> list[documents.Document]:
     except ConfigurationError as error:
         unreadable.append(str(error))
         return []
-
-
-def _bytes() -> Vocabulary:
-    """Give the vocabulary of the 256 bytes: a schema compiles the same with any other."""
-    end = "<|im_end|>"
-    tokens = [bytes([byte]) for byte in range(256)]
-    return Vocabulary([*tokens, end.encode()], {end: len(tokens)})
 
 
 def check(

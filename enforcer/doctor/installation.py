@@ -89,10 +89,10 @@ def engine(name: str, *, chosen: bool) -> Check:
     if not _parts(oldest) <= _parts(version) < _parts(untested):
         mend = f"pip install '{name}>={oldest},<{untested}'"
         return wrong(title, f"{version} is untested", mend)
-    end = "<|im_end|>"
-    vocabulary = Vocabulary([*(bytes([n]) for n in range(256)), end.encode()], {end: 256})
     try:
-        engines.load(name, vocabulary).compile(compile_schema({"type": "boolean"}))
+        engines.load(name, Vocabulary.of_bytes(["<|im_end|>"])).compile(
+            compile_schema({"type": "boolean"})
+        )
     except EnforcerError as error:
         return wrong(title, f"{version}, which does not work: {error}", f"reinstall {name}")
     return ok(title, version)

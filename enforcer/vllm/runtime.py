@@ -51,13 +51,8 @@ def _build(vocabulary: Vocabulary, kind: type[Enforcer] = Enforcer) -> Enforcer:
 def checker() -> Enforcer:
     """Give an enforcer over single bytes, which checks schemas without a tokenizer."""
     dialect = dialects.load(settings.current().dialect)
-    markers = dict.fromkeys(
-        [dialect.turn_begin, dialect.turn_end]
-        + [name for names in dialect.markers.values() for name in names]
-    )
-    tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in markers]
-    controls = {name: 256 + n for n, name in enumerate(markers)}
-    return _build(Vocabulary(tokens, controls))
+    markers = [name for names in dialect.markers.values() for name in names]
+    return _build(Vocabulary.of_bytes([dialect.turn_begin, dialect.turn_end, *markers]))
 
 
 @lru_cache(_PARSED_SPECS)
