@@ -28,11 +28,11 @@ from enforcer.regex.derivative import intersection
 from enforcer.regex.edges import (
     START,
     Reading,
+    after_boundary,
     is_boundary,
     left_classes,
     one_character,
     plain_language,
-    word_kinds,
 )
 from enforcer.regex.slices import ending, starting
 from enforcer.regex.tree import Choice, Counted, Edge, Look, Node, RegexError, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
 
 _UNROLL_AT_MOST = 64
-_STEPS = 3_000
+_STEPS = 1_000
 _SIZE_AT_MOST = 200_000
 
 _Rest = dict[int, "Regex"]  # left context to the language of the rest of the string
@@ -187,9 +187,6 @@ class _Compiler:
         if edge is Edge.LINE_END:
             return either(at_end, starting(after, reading.of(LINE_ENDS)))
         before = None if context == START else self._classes[context]
-        allowed = EMPTY
-        for kind in word_kinds():
-            if is_boundary(edge, before, kind, reading):
-                allowed |= kind
+        allowed = after_boundary(edge, before, reading)
         ends = is_boundary(edge, before, None, reading)
         return either(at_end if ends else NOTHING, starting(after, allowed))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.regex.build import ANY, EPSILON, concat, either
-from enforcer.regex.charset import LINE_ENDS, CharSet, partition
+from enforcer.regex.charset import LINE_ENDS, partition
 from enforcer.regex.derivative import derivative
 from enforcer.regex.diagram import FALSE, TRUE, Diagrams, TooManyNodesError
 from enforcer.regex.edges import (
@@ -45,6 +45,7 @@ _STATES = 300
 _NODES = 20_000
 _STACKS = 150  # also bounds how deep the functions of diagrams recurse
 _STEPS = 100_000
+_BEHIND = 1_000
 
 _DONE = 0
 _ANYTHING = Counted(EVERY, 0, None)
@@ -116,11 +117,11 @@ class _Explorer:
         begin = (self._atom(self._start), _Context(START, self._texts_before()))
         states = {begin: 0}
         pending = [begin]
-        edges: list[dict[int, CharSet]] = []
+        edges: list[tuple[int, ...]] = []
         accepting: list[bool] = []
         for function, context in pending:
             accepting.append(self._after(function, context, None) == TRUE)
-            row: dict[int, list[int]] = {}
+            row: list[int] = []
             for letter in range(len(self._letters)):
                 state = self._step(function, context, letter)
                 if state not in states:
@@ -128,12 +129,9 @@ class _Explorer:
                         raise _TooManyStatesError
                     states[state] = len(states)
                     pending.append(state)
-                row.setdefault(states[state], []).append(letter)
-            edges.append({target: self._join(letters) for target, letters in row.items()})
-        return Automaton(tuple(edges), tuple(accepting))
-
-    def _join(self, letters: list[int]) -> CharSet:
-        return CharSet.of(span for letter in letters for span in self._letters[letter].ranges)
+                row.append(states[state])
+            edges.append(tuple(row))
+        return Automaton(self._letters, tuple(edges), tuple(accepting))
 
     def _texts_before(self) -> tuple[Regex, ...]:
         """Build the texts that satisfy each lookbehind, numbered, in both readings."""
@@ -182,7 +180,10 @@ class _Explorer:
             return after, _Context(START, ())  # nothing more is asked of the text
         first = self._letters[letter].first
         number = next(i for i, members in enumerate(self._classes) if first in members)
-        return after, _Context(number, tuple(derivative(r, first) for r in context.behind))
+        behind = tuple(derivative(language, first) for language in context.behind)
+        if any(language.size > _BEHIND for language in behind):
+            raise _TooManyStatesError
+        return after, _Context(number, behind)
 
     def _advance(
         self, stack: int, context: _Context, letter: int | None, looping: frozenset[int]

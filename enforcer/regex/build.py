@@ -41,27 +41,28 @@ def chars(members: CharSet) -> Regex:
 def concat(*parts: Regex) -> Regex:
     """Build the language of one member of each part in sequence."""
     flat: list[Regex] = []
+    texts: list[str] = []
     for part in parts:
         if part == NOTHING:
             return NOTHING
         for piece in part.parts if isinstance(part, Concat) else (part,):
-            if flat and (joined := _join(flat[-1], piece)) is not None:
-                flat[-1] = joined
+            if isinstance(piece, Literal):
+                texts.append(piece.text)
+                continue
+            if text := "".join(texts):
+                flat.append(Literal(text))
+            texts.clear()
+            if flat and (fused := _fuse(flat[-1], piece)) is not None:
+                flat[-1] = fused
             else:
                 flat.append(piece)
-    if len(flat) > 1:
-        flat = [piece for piece in flat if piece != EPSILON]
+    if text := "".join(texts):
+        flat.append(Literal(text))
     return _one_or(flat, EPSILON, Concat)
 
 
-def _join(left: Regex, right: Regex) -> Regex | None:
-    """Fuse two neighbours: text with text, repeats of one part."""
-    if isinstance(left, Literal) and isinstance(right, Literal):
-        return Literal(left.text + right.text)
-    if left == EPSILON:
-        return right
-    if right == EPSILON:
-        return left
+def _fuse(left: Regex, right: Regex) -> Regex | None:
+    """Make one repeat of two neighbours that repeat the same part."""
     if not isinstance(left, Repeat | Chars) or not isinstance(right, Repeat | Chars):
         return None
     base, low, high = _counts(left)

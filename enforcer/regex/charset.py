@@ -37,13 +37,7 @@ class CharSet:
     @classmethod
     def of(cls, ranges: Iterable[tuple[int, int]]) -> CharSet:
         """Build the union of inclusive ranges, in any order; surrogates are dropped."""
-        merged: list[tuple[int, int]] = []
-        for low, high in sorted(chain.from_iterable(map(_scalars, ranges))):
-            if merged and low <= merged[-1][1] + 1:
-                merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
-            else:
-                merged.append((low, high))
-        return cls(tuple(merged))
+        return _merge(chain.from_iterable(map(_scalars, ranges)))
 
     @classmethod
     def span(cls, *spans: str) -> CharSet:
@@ -67,7 +61,7 @@ class CharSet:
     def __or__(self, other: CharSet) -> CharSet:
         if self.ranges == other.ranges:
             return self
-        return CharSet.of(self.ranges + other.ranges)
+        return _merge(self.ranges + other.ranges)
 
     def __and__(self, other: CharSet) -> CharSet:
         if self.ranges == other.ranges:
@@ -112,6 +106,24 @@ class CharSet:
         return self | CharSet.of((ord(c), ord(c)) for c in both)
 
 
+def union(sets: Iterable[CharSet]) -> CharSet:
+    """Build the union of any number of sets."""
+    return _merge(span for members in sets for span in members.ranges)
+
+
+def _merge(ranges: Iterable[tuple[int, int]]) -> CharSet:
+    merged: list[tuple[int, int]] = []
+    start, end = -2, -2
+    for low, high in sorted(ranges):
+        if low > end + 1:
+            merged.append((low, high))
+            start, end = low, high
+        elif high > end:
+            merged[-1] = (start, high)
+            end = high
+    return CharSet(tuple(merged))
+
+
 def _scalars(span: tuple[int, int]) -> list[tuple[int, int]]:
     """Cut the surrogates out of an inclusive range."""
     low, high = span
@@ -126,7 +138,7 @@ _CASED_AT_MOST = 512  # larger sets are met with the cased letters, not walked
 
 @lru_cache(maxsize=1)
 def _cased() -> tuple[str, ...]:
-    return tuple(c for c in ALL if c.lower() != c or c.upper() != c)
+    return tuple(c for c in map(chr, range(_CASED_END)) if c.lower() != c or c.upper() != c)
 
 
 EMPTY = CharSet(())
@@ -196,6 +208,7 @@ _ECMA_SPACE = CharSet.span(
 )  # fmt: skip
 
 ANY_BUT_LINE_END = ~LINE_ENDS
+_CASED_END = 0x20000  # planes 2 to 16 hold no letter that has a case
 _LETTERS_END = 0x40000  # planes 4 to 16 hold no letter, digit or space in any version of Unicode
 
 

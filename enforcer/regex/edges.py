@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.regex.build import chars, concat, either, repeat
-from enforcer.regex.charset import LINE_ENDS, CharSet, Readings, partition, word
+from enforcer.regex.charset import EMPTY, LINE_ENDS, CharSet, Readings, partition, word
 from enforcer.regex.syntax import Chars, Literal, Regex
 from enforcer.regex.tree import Choice, Counted, Edge, Look, Node, One, Sequence
 
@@ -102,6 +102,16 @@ def is_boundary(
         return reading.decide(ecma=ecma, python=python)
     # Python before 3.14 finds no `\B` in an empty string.
     return reading.decide(ecma=not ecma, python=not (python or before is after is None))
+
+
+@lru_cache(maxsize=64)
+def after_boundary(edge: Edge, before: CharSet | None, reading: Reading) -> CharSet:
+    r"""Build the set of characters that may follow `\b` or `\B`; arguments as in `is_boundary`."""
+    allowed = EMPTY
+    for kind in word_kinds():
+        if is_boundary(edge, before, kind, reading):
+            allowed |= kind
+    return allowed
 
 
 def _overlap(part: CharSet | None, whole: CharSet) -> bool:

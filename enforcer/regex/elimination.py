@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.regex.build import EPSILON, NOTHING, chars, concat, either, repeat
+from enforcer.regex.charset import union
 
 if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
@@ -25,15 +26,17 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """A deterministic automaton; state 0 is the first.
+    """A complete deterministic automaton; state 0 is the first.
 
     Attributes:
-        edges: for each state, the next states and the characters that lead to each.
+        letters: a partition of all characters.
+        edges: for each state, the next state for each of the letters.
         accepting: for each state, whether a text may end there.
 
     """
 
-    edges: tuple[dict[int, CharSet], ...]
+    letters: tuple[CharSet, ...]
+    edges: tuple[tuple[int, ...], ...]
     accepting: tuple[bool, ...]
 
 
@@ -44,18 +47,22 @@ def to_regex(automaton: Automaton) -> Regex:
         TooLargeError: too many states are left after merging, or it grows too large.
 
     """
-    merged = _without_dead(_minimal(automaton))
-    count = len(merged.edges)
-    if count > _STATES:
+    merged = _minimal(automaton)
+    live = _live(merged)
+    if len(live) > _STATES:
         raise TooLargeError
-    first, last = count, count + 1
+    first, last = -1, len(merged.edges)
     paths: dict[tuple[int, int], Regex] = {(first, 0): EPSILON}
-    for source, row in enumerate(merged.edges):
-        for target, members in row.items():
-            paths[source, target] = chars(members)
+    for source in live:
+        for target in live.intersection(merged.edges[source]):
+            letters = (
+                letter for letter, into in zip(merged.letters, merged.edges[source], strict=True)
+                if into == target
+            )  # fmt: skip
+            paths[source, target] = chars(union(letters))
         if merged.accepting[source]:
             paths[source, last] = EPSILON
-    left = set(range(count))
+    left = set(live)
     while left:
         state = min(left, key=lambda s: (_cost(paths, s), s))
         left.remove(state)
@@ -89,43 +96,29 @@ def _eliminate(paths: dict[tuple[int, int], Regex], state: int) -> None:
 def _minimal(automaton: Automaton) -> Automaton:
     """Merge the states that accept the same texts."""
     block = [int(accepts) for accepts in automaton.accepting]
-    count = len(set(block))
+    count = 0
     while True:
-        signatures: dict[object, int] = {}
-        refined = []
-        for state, row in enumerate(automaton.edges):
-            signature = (block[state], frozenset(_by_block(row, block).items()))
-            refined.append(signatures.setdefault(signature, len(signatures)))
-        block = refined
+        signatures: dict[tuple[int, ...], int] = {}
+        block = [
+            signatures.setdefault((block[state], *(block[t] for t in row)), len(signatures))
+            for state, row in enumerate(automaton.edges)
+        ]
         if len(signatures) == count:
             break
         count = len(signatures)
-    edges: list[dict[int, CharSet]] = [{} for _ in range(count)]
-    accepting = [False] * count
-    for state, row in enumerate(automaton.edges):
-        edges[block[state]] = _by_block(row, block)
-        accepting[block[state]] = automaton.accepting[state]
-    return Automaton(tuple(edges), tuple(accepting))
+    one_of = {number: state for state, number in enumerate(block)}
+    return Automaton(
+        automaton.letters,
+        tuple(tuple(block[t] for t in automaton.edges[one_of[b]]) for b in range(count)),
+        tuple(automaton.accepting[one_of[b]] for b in range(count)),
+    )
 
 
-def _by_block(row: dict[int, CharSet], block: list[int]) -> dict[int, CharSet]:
-    out: dict[int, CharSet] = {}
-    for target, members in row.items():
-        into = block[target]
-        out[into] = out[into] | members if into in out else members
-    return out
-
-
-def _without_dead(automaton: Automaton) -> Automaton:
-    """Drop the edges to states from which no text is accepted."""
+def _live(automaton: Automaton) -> set[int]:
+    """Find the states from which some text is accepted."""
     live = {state for state, accepts in enumerate(automaton.accepting) if accepts}
-    growing = True
-    while growing:
+    while True:
         found = {s for s, row in enumerate(automaton.edges) if not live.isdisjoint(row)}
-        growing = not found <= live
+        if found <= live:
+            return live
         live |= found
-    edges = [
-        {t: members for t, members in row.items() if t in live} if s in live else {}
-        for s, row in enumerate(automaton.edges)
-    ]
-    return Automaton(tuple(edges), automaton.accepting)

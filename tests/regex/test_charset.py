@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.regex.charset import ALL, EMPTY, CharSet, digit, space, unicode_property, word
+from enforcer.regex.charset import ALL, EMPTY, CharSet, _cased, digit, space, unicode_property, word
 
 _codes = st.one_of(
     st.integers(0, 300), st.integers(0xD7F0, 0xE010), st.integers(0x10FFF0, 0x10FFFF)
@@ -68,6 +68,7 @@ def test_properties():
 
 
 def test_ignoring_case_adds_partners():
+    assert set(_cased()) == {c for c in ALL if c.lower() != c or c.upper() != c}
     assert set(CharSet.span("ac").ignoring_case()) == set("abcABC")
     assert "é" in CharSet.span("É").ignoring_case()
     assert "z" in (~CharSet.span("az")).ignoring_case()
