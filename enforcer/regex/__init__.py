@@ -34,8 +34,9 @@ from enforcer.regex.render import to_json_body, to_json_literal
 from enforcer.regex.syntax import Regex
 from enforcer.regex.tree import RegexError
 
+_CACHED_LENGTH = 1_000  # longer patterns are rare, and would let a cache grow without bound
 
-@lru_cache(maxsize=2048)
+
 def parse(pattern: str) -> Regex:
     """Build the language of all strings in which the pattern matches somewhere.
 
@@ -43,10 +44,9 @@ def parse(pattern: str) -> Regex:
         RegexError: the pattern is malformed, not regular, or not supported.
 
     """
-    return language(read(pattern), Reading.NARROW, pattern)
+    return _matching(pattern, Reading.NARROW)
 
 
-@lru_cache(maxsize=2048)
 def not_matching(pattern: str) -> Regex:
     r"""Build the language of all strings in which the pattern matches nowhere, by any reading.
 
@@ -57,7 +57,18 @@ def not_matching(pattern: str) -> Regex:
         RegexError: the pattern is malformed, not regular, or not supported.
 
     """
-    return inverse(language(read(pattern), Reading.WIDE, pattern))
+    return inverse(_matching(pattern, Reading.WIDE))
+
+
+def _matching(pattern: str, reading: Reading) -> Regex:
+    if len(pattern) > _CACHED_LENGTH:
+        return language(read(pattern), reading, pattern)
+    return _short_matching(pattern, reading)
+
+
+@lru_cache(maxsize=2048)
+def _short_matching(pattern: str, reading: Reading) -> Regex:
+    return language(read(pattern), reading, pattern)
 
 
 def size(regex: Regex) -> int:

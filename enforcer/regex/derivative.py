@@ -8,6 +8,7 @@ derivatives breadth-first and stops at a budget. Must not know: patterns, JSON.
 from __future__ import annotations
 
 from functools import lru_cache
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 BUDGET = 10_000
+_SIZE_PER_STATE = 500
 
 
 class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
@@ -49,7 +51,7 @@ class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
         )
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4_096)
 def derivative(regex: Regex, char: str) -> Regex:
     """Build the language of what may follow `char` in members that start with it."""
     if isinstance(regex, Literal):
@@ -61,7 +63,7 @@ def derivative(regex: Regex, char: str) -> Regex:
         rest = repeat(regex.part, max(regex.minimum - 1, 0), most)
         return concat(derivative(regex.part, char), rest)
     if isinstance(regex, Union):
-        return either(*_live(derivative(p, char) for p in regex.parts))
+        return either(*_live(_of_part(p, char) for p in regex.parts))
     if isinstance(regex, Intersection):
         return both(*(derivative(p, char) for p in regex.parts))
     if isinstance(regex, Complement):
@@ -74,6 +76,13 @@ def derivative(regex: Regex, char: str) -> Regex:
                 break
         return either(*_live(choices))
     raise TypeError(f"not a regular expression: {regex!r}")
+
+
+def _of_part(part: Regex, char: str) -> Regex:
+    """Build a part's derivative; a union of thousands of texts must not fill the cache."""
+    if isinstance(part, Literal):
+        return Literal(part.text[1:]) if part.text[:1] == char else NOTHING
+    return derivative(part, char)
 
 
 def _live(parts: Iterable[Regex]) -> list[Regex]:
@@ -102,17 +111,18 @@ def intersection(*parts: Regex) -> Regex:
     if not isinstance(met, Intersection):
         return met
     for part in met.parts:
-        texts = part.parts if isinstance(part, Union) else (part,)
-        if all(isinstance(t, Literal) for t in texts):
+        texts = _texts(part)
+        if texts is not None:
             others = [p for p in met.parts if p is not part]
-            return either(
-                *(
-                    t
-                    for t in texts
-                    if isinstance(t, Literal) and all(fullmatch(p, t.text) for p in others)
-                )
-            )
+            return either(*(t for t in texts if all(fullmatch(p, t.text) for p in others)))
     return met
+
+
+def _texts(regex: Regex) -> list[Literal] | None:
+    """List the texts that an expression spells out one by one; None for any other kind."""
+    parts = regex.parts if isinstance(regex, Union) else (regex,)
+    texts = [part for part in parts if isinstance(part, Literal)]
+    return texts if len(texts) == len(parts) else None
 
 
 def first_classes(regex: Regex) -> tuple[CharSet, ...]:
@@ -160,7 +170,22 @@ def is_empty(regex: Regex, *, budget: int = BUDGET) -> bool:
     """
     if not regex.boolean:
         return regex == NOTHING
-    return example(regex, budget=budget) is None
+    seen = {regex}
+    spent = 0
+    # Nearest to a member first, by the bound: to find one is the usual case.
+    frontier = [(regex.shortest, 0, regex)]
+    while frontier:
+        _, _, state = heappop(frontier)
+        if state.nullable:
+            return False
+        spent += _effort(state)
+        if spent > budget:
+            raise RegexBudget(budget)
+        for _, after in successors(state):
+            if after not in seen:
+                seen.add(after)
+                heappush(frontier, (after.shortest, len(seen), after))
+    return True
 
 
 def example(regex: Regex, *, budget: int = BUDGET) -> str | None:
@@ -171,6 +196,7 @@ def example(regex: Regex, *, budget: int = BUDGET) -> str | None:
 
     """
     seen = {regex}
+    spent = 0
     level = [(regex, "")]
     while level:
         for state, text in level:
@@ -178,14 +204,20 @@ def example(regex: Regex, *, budget: int = BUDGET) -> str | None:
                 return text
         following = []
         for state, text in level:
+            spent += _effort(state)
+            if spent > budget:
+                raise RegexBudget(budget)
             for members, after in successors(state):
                 if after not in seen:
                     seen.add(after)
                     following.append((after, text + _readable(members)))
-            if len(seen) > budget:
-                raise RegexBudget(budget)
         level = following
     return None
+
+
+def _effort(state: Regex) -> int:
+    """Weigh a state: large ones count as several, so that a budget bounds time as well."""
+    return 1 + state.size // _SIZE_PER_STATE
 
 
 def _readable(members: CharSet) -> str:
@@ -206,15 +238,15 @@ def finite_members(regex: Regex, limit: int, *, budget: int = BUDGET) -> tuple[s
         return None
     found: list[str] = []
     level = [(regex, "")]
-    explored = 0
+    spent = 0
     while level:
         found.extend(text for state, text in level if state.nullable)
         if len(found) > limit:
             return None
         following: list[tuple[Regex, str]] = []
         for state, text in level:
-            explored += 1
-            if explored > budget:
+            spent += _effort(state)
+            if spent > budget:
                 raise RegexBudget(budget)
             for members, after in successors(state):
                 if is_empty(after, budget=budget):

@@ -79,6 +79,19 @@ def test_emptiness_of_patterns_that_exclude_each_other():
     assert example(both(parse("^(?:aa)+$"), parse("^(?:aaa)+$"))) == "aaaaaa"
 
 
+def test_long_members_are_found_without_exploring_all_shorter_texts():
+    long = both(parse("^[a-z]*$"), length(2000, 2000), inverse(parse("foo")), parse("bar"))
+    assert not is_empty(long, budget=2100)
+
+
+def test_many_texts_are_one_state_after_another():
+    names = [f"name_{i * 7919}" for i in range(2000)]
+    language = either(*map(literal, names))
+    assert finite_members(language, 2000) == tuple(sorted(names, key=lambda n: (len(n), n)))
+    assert not is_empty(both(inverse(language), parse("^name_[0-9]+$")), budget=1000)
+    assert is_empty(both(language, inverse(parse("^name_"))), budget=200)
+
+
 def test_a_question_beyond_its_budget_is_refused():
     hard = both(parse("^(?:aa)*b*$"), parse(f"^(?:{'a' * 1999})+$"), parse("c"))
     with pytest.raises(RegexBudget, match="100 states"):
