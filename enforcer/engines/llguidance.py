@@ -37,6 +37,10 @@ _LIMITS = llguidance.LLParserLimits(
     verbose_errors=False,
 )
 
+# By itself llguidance permits a forced text in one split into tokens only, the
+# tokenizer's; a model that splits it otherwise must not be blocked.
+_ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
+
 
 class EngineFailure(EnforcerError):  # noqa: N818 - named for what happened, as its siblings
     """The engine gave up in the middle of a text; the text must not go on."""
@@ -107,13 +111,15 @@ def _text_grammar(wanted: ResponseFormat) -> str:
         # knows none.
         ends = source.endswith("$") and not source.endswith("\\$")
         source = source.removeprefix("^")
-        grammar = llguidance.LLMatcher.grammar_from_regex(source[:-1] if ends else source)
+        wrapped = llguidance.LLMatcher.grammar_from_regex(source[:-1] if ends else source)
+        lark = json.loads(wrapped)["grammars"][0]["lark_grammar"]
     elif wanted.kind is Kind.CHOICE:
-        choices = " | ".join(json.dumps(choice) for choice in json.loads(source))
-        grammar = llguidance.LLMatcher.grammar_from_lark(f"start: {choices}")
+        lark = "start: " + " | ".join(json.dumps(choice) for choice in json.loads(source))
     else:
-        grammar = llguidance.LLMatcher.grammar_from_lark(any_to_lark(source))
-    return str(grammar)
+        lark = any_to_lark(source)
+        if "%llguidance" in lark:
+            return str(lark)  # a grammar of the client's has options of its own
+    return _ANY_SPLIT + str(lark)
 
 
 def _unreadable(wanted: ResponseFormat, why: str) -> InvalidSchema:
@@ -123,7 +129,7 @@ def _unreadable(wanted: ResponseFormat, why: str) -> InvalidSchema:
 
 
 def _compiled(tokenizer: llguidance.LLTokenizer, grammar: ArgumentGrammar) -> llguidance.LLMatcher:
-    text = llguidance.LLMatcher.grammar_from_lark(to_lark(grammar))
+    text = _ANY_SPLIT + to_lark(grammar)
     matcher = llguidance.LLMatcher(tokenizer, text, log_level=0, limits=_LIMITS)
     if matcher.is_error():
         reason = matcher.get_error().strip().splitlines()[0][:300]

@@ -97,6 +97,22 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(request, tail, seed):
         matcher.accept(step(matcher, random, hurry=0.4 + at / 100))
 
 
+def test_what_is_forced_may_be_split_in_any_way():
+    """A text without an alternative is still many rows of ids."""
+    schema = {
+        "type": "object",
+        "properties": {"city": {"const": "Paris"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    matcher = served().matcher(tools, "required")
+    opened = call("get", 0, '{"city": "').removesuffix("<|tool_call_end|>")
+    vocabularies.feed(matcher, write(V, "<|tool_calls_section_begin|>" + opened))
+    spelled = {V.token_bytes(i) for i in legal(matcher)}
+    assert {b"P", b"Paris"} <= spelled
+
+
 # 4. Rollback
 
 
