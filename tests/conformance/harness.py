@@ -16,6 +16,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from shared_data import shared
+
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
 
@@ -95,6 +97,27 @@ def accepts(grammar: CompiledGrammar, vocabulary: Vocabulary, text: str) -> bool
     """Tell whether a whole text is accepted, token by token."""
     matcher = grammar.matcher()
     return all(map(matcher.accept, vocabulary.encode(text))) and matcher.is_accepting()
+
+
+def all_cases() -> Iterator[Case]:
+    """Read everything that expectations are kept for."""
+    yield from suite(shared("cases", "json-schema-test-suite"))
+    yield from maskbench(shared("cases", "maskbench", "cases.jsonl.gz"))
+
+
+def expected() -> dict[str, tuple[str, str]]:
+    """Read the cases that are not right: the verdict, and the reason for it."""
+    if not EXPECTED.exists():
+        return {}
+    listed = json.loads(EXPECTED.read_text(encoding="utf-8"))
+    return {name: (verdict, reason) for name, (verdict, reason) in listed.items()}
+
+
+def is_step_back(before: dict[str, tuple[str, str]], name: str, verdict: Verdict) -> bool:
+    """Tell whether a verdict is worse than the one on record."""
+    worst = [each.value for each in Verdict]
+    recorded = before.get(name, (Verdict.RIGHT.value, ""))[0]
+    return worst.index(verdict.value) > worst.index(recorded)
 
 
 def judge(case: Case, engine: ArgumentEngine, vocabulary: Vocabulary) -> Outcome:

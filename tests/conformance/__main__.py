@@ -1,0 +1,72 @@
+"""Runs all conformance cases and compares them with the committed expectations.
+
+python -m tests.conformance            compare; exit status 1 on a step back
+python -m tests.conformance --update   take over what has become better
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+# As pytest does: the folder of a test and that of the common helpers.
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+
+from harness import (  # noqa: E402
+    EXPECTED,
+    Verdict,
+    all_cases,
+    expected,
+    is_step_back,
+    judge,
+)
+from shared_data import shared  # noqa: E402
+
+from enforcer.engines import load  # noqa: E402
+from enforcer.vocabulary import Vocabulary  # noqa: E402
+
+
+def main() -> int:
+    """Run, print a summary, and return the exit status."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--update", action="store_true")
+    options.add_argument("--only", default="", help="part of the identifiers to run")
+    arguments = options.parse_args()
+    vocabulary = Vocabulary.from_tiktoken(
+        shared("kimi", "tiktoken.model"), shared("kimi", "tokenizer_config.json")
+    )
+    engine = load("llguidance", vocabulary)
+    before = expected()
+    counts: dict[str, Counter[str]] = {}
+    back: list[str] = []
+    seconds: list[tuple[float, str]] = []
+    after = dict(before)
+    for case in all_cases():
+        if arguments.only not in case.id:
+            continue
+        begun = time.perf_counter()
+        outcome = judge(case, engine, vocabulary)
+        seconds.append((time.perf_counter() - begun, case.id))
+        counts.setdefault(case.id.split("/")[0], Counter())[outcome.verdict.value] += 1
+        if is_step_back(before, case.id, outcome.verdict):
+            back.append(f"{case.id}: {outcome.verdict.value}: {outcome.detail}")
+        if outcome.verdict is Verdict.RIGHT:
+            after.pop(case.id, None)
+        else:
+            after[case.id] = (outcome.verdict.value, outcome.detail[:200])
+    for source, counter in counts.items():
+        total = sum(counter.values())
+        print(source, total, dict(counter), f"right: {counter['right'] / total:.1%}")  # noqa: T201
+    print("slowest:", [(f"{s:.1f} s", name) for s, name in sorted(seconds)[-5:]])  # noqa: T201
+    print("\n".join(f"STEP BACK {each}" for each in back))  # noqa: T201
+    if arguments.update and (not back or not before):
+        EXPECTED.write_text(json.dumps(after, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    return 1 if back and before else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
