@@ -236,6 +236,9 @@ def finite_members(regex: Regex, limit: int, *, budget: int = BUDGET) -> tuple[s
     """
     if not regex.boolean and regex.longest is None and regex != NOTHING:
         return None
+    if (texts := _texts(regex)) is not None:
+        listed = sorted((t.text for t in texts), key=lambda text: (len(text), text))
+        return tuple(listed) if len(listed) <= limit else None
     found: list[str] = []
     level = [(regex, "")]
     spent = 0

@@ -88,6 +88,7 @@ def test_many_texts_are_one_state_after_another():
     names = [f"name_{i * 7919}" for i in range(2000)]
     language = either(*map(literal, names))
     assert finite_members(language, 2000) == tuple(sorted(names, key=lambda n: (len(n), n)))
+    assert finite_members(language, 1999) is None
     assert not is_empty(both(inverse(language), parse("^name_[0-9]+$")), budget=1000)
     assert is_empty(both(language, inverse(parse("^name_"))), budget=200)
 
