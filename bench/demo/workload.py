@@ -1,4 +1,4 @@
-"""The demo's requests: the tiny model's own kinds, drawn in equal parts, greedy.
+"""The demo's requests: the tiny model's own mix of kinds, greedy.
 
 Owns: how many of which kind, and the sampling options. Must not know: how the
 kinds are made, or who answers them.
