@@ -184,7 +184,8 @@ def _malformed(value: Any) -> str:
     choice = value.get("tool_choice")
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         allowed = choice.get("allowed_tools")
-        lists.append(allowed.get("tools") if isinstance(allowed, dict) else "absent")
+        listed = allowed.get("tools") if isinstance(allowed, dict) else None
+        lists.append("absent" if listed is None else listed)
     elif isinstance(choice, dict):
         lists.append([choice])
     for tools in lists:
