@@ -17,11 +17,13 @@ from vllm.v1.sample.logits_processor.interface import (
     MoveDirectionality,
 )
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
-from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
+from vllm.v1.worker.gpu.sample.logits_processor.interface import (
+    LogitsContext,
+    LogitsProcRequestState,
+)
 from vllm.v1.worker.gpu.sample.logits_processor.interface import (
     LogitsProcessor as V2LogitsProcessor,
 )
-from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
 
 import enforcer
 from enforcer.errors import ConfigurationError
@@ -268,9 +270,9 @@ def test_v2_begins_again_where_vllm_computes_again():
     assert runner.step([(0, len(prompt) + 1, [])]) == {
         0: [{VOCABULARY.control("<|tool_call_begin|>")}]
     }
-    free = runner.step([(0, len(prompt), [])])[0][0]
+    assert runner.step([(0, len(prompt), [])])[0][0] == expected(prompt, [])
     runner.commit(0, len(prompt), other)
-    assert runner.step([(0, len(prompt) + 1, [])])[0][0] == free
+    assert runner.step([(0, len(prompt) + 1, [])])[0][0] == expected(prompt, other)
 
 
 @pytest.mark.parametrize("method", ["synthetic", "fly"])
@@ -339,7 +341,8 @@ def test_v1_catches_up_after_preemption_and_after_a_shortened_output():
     processor.update_state(update([(0, params(TOOLS), prompt, output)]))
     run(processor)
     again = list(output)
-    processor.update_state(update([(0, params(TOOLS), prompt, again)], removed=[0]))
+    processor.update_state(update(removed=[0], size=0))
+    processor.update_state(update([(0, params(TOOLS), prompt, again)]))
     assert run(processor)[0] == expected(prompt, output)
     del again[1:]
     assert run(processor)[0] == expected(prompt, again)
