@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from harness import Verdict, all_cases, expected, is_step_back, judge
-
 from enforcer.engines import load
+from tests.conformance.harness import Verdict, all_cases, expected, is_step_back, judge
 
 SAMPLE = 12  # every so-many-th case; `python -m tests.conformance` runs them all
 
