@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "usual", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("thorough", settings.get_profile("usual"), max_examples=2000)
+settings.register_profile("thorough", settings.get_profile("usual"), max_examples=600)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 

@@ -10,6 +10,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from vocabularies import legal, small
 
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
     from enforcer.matcher import Matcher
 
 V = small()
+_USUAL = 60  # examples of the usual profile
 NAMES = ["get", "get_", "get_weather", "a", "a/b-c.d", "天气"]
 KEYS = ["a", "city", "città", 'quo"te', "日本", ""]
 # What brings a turn to its end, where it is legal.
 _CLOSERS = [*b'"]}']
+
+
+def examples(count: int) -> settings:
+    """Give the settings for so many examples, and more of them in a thorough run."""
+    return settings(max_examples=round(count * settings().max_examples / _USUAL))
 
 
 @cache

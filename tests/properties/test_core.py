@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from vocabularies import call, legal, row_of, split, write
-from walks import FORMS, OBJECTS, V, instances, requests, schemas, served, step, walk
+from walks import FORMS, OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
 from enforcer.parser import Happening, Parser
 
@@ -31,7 +31,7 @@ def first_index(request):
 # 1. Sound
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
 def test_whatever_is_sampled_every_call_is_declared_and_valid(request, tail, seed):
     prompt = prompt_ids(tail)
@@ -57,7 +57,7 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(request, tail, see
 # 2 and 6. Complete, and a round trip
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.data(), OBJECTS, st.sampled_from(FORMS), SEEDS)
 def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(data, schema, form, seed):
     value = data.draw(instances(schema))
@@ -80,7 +80,7 @@ def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(data, sche
 # 3. Mask
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
 def test_a_bit_is_set_exactly_if_accept_then_succeeds(request, tail, seed):
     matcher = served().matcher(**request, prompt_ids=prompt_ids(tail))
@@ -173,13 +173,13 @@ class GoingBackAndForth(RuleBasedStateMachine):
 
 
 TestGoingBackAndForth = GoingBackAndForth.TestCase
-TestGoingBackAndForth.settings = settings(max_examples=25, stateful_step_count=15, deadline=None)
+TestGoingBackAndForth.settings = settings(examples(25), stateful_step_count=15)
 
 
 # 5. Chunks
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
 def test_any_split_of_a_sampled_turn_gives_the_same(request, tail, seed):
     prompt = prompt_ids(tail)
@@ -200,7 +200,7 @@ def test_any_split_of_a_sampled_turn_gives_the_same(request, tail, seed):
     assert ends == [found.arguments for found in whole.calls]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.lists(st.tuples(st.sampled_from(["get", "天气"]), OBJECTS), max_size=3))
 def test_what_is_rendered_is_parsed(data, wanted):
     texts = [json.dumps(data.draw(instances(schema)), ensure_ascii=False) for _, schema in wanted]

@@ -6,9 +6,9 @@ import copy
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from walks import V, served
+from walks import V, examples, served
 
 import enforcer
 from enforcer import dialect as dialects
@@ -18,7 +18,6 @@ from enforcer import spec as specs
 from enforcer.errors import EnforcerError
 from enforcer.vocabulary import Vocabulary
 
-SETTINGS = settings(max_examples=150)
 DEEP: object = "end"
 for _ in range(50_000):
     DEEP = [DEEP]
@@ -147,14 +146,14 @@ def test_the_request_is_right_before_it_is_damaged():
     served().matcher(**REQUEST)
 
 
-@SETTINGS
+@examples(150)
 @given(damaged())
 def test_a_damaged_request(request):
     only_enforcer_errors(served().matcher, **request)
     only_enforcer_errors(enforcer.extra_body, **request)
 
 
-@SETTINGS
+@examples(150)
 @given(GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE)
 def test_garbage_in_every_field(listed, choice, parallel, messages, text_format):
     only_enforcer_errors(served().matcher, listed, choice, parallel, messages)
@@ -178,7 +177,7 @@ def test_what_has_no_end(path, value):
     only_enforcer_errors(enforcer.extra_body, **request)
 
 
-@SETTINGS
+@examples(150)
 @given(st.lists(st.integers(-5, V.size + 5), max_size=12))
 def test_any_prompt(ids):
     matcher = only_enforcer_errors(served().matcher, REQUEST["tools"], prompt_ids=ids)
@@ -201,14 +200,14 @@ def edited(draw, text):
     )
 
 
-@SETTINGS
+@examples(150)
 @given(st.one_of(GARBAGE, edited(SPEC), GARBAGE.map(lambda value: repr(value)[:200])))
 def test_any_spec(text):
     only_enforcer_errors(specs.read, text)
     specs.from_structural_tag(text)
 
 
-@SETTINGS
+@examples(150)
 @given(st.sampled_from([key for key in json.loads(SPEC)]), GARBAGE)  # noqa: C416
 def test_a_forged_spec(field, value):
     try:
@@ -218,20 +217,20 @@ def test_a_forged_spec(field, value):
     only_enforcer_errors(specs.read, text)
 
 
-@SETTINGS
+@examples(150)
 @given(st.one_of(GARBAGE, edited(DIALECT)))
 def test_any_dialect(text):
     only_enforcer_errors(dialects.parse, text)
 
 
-@SETTINGS
+@examples(150)
 @given(GARBAGE)
 def test_any_name_of_a_dialect_or_engine(name):
     only_enforcer_errors(enforcer.Enforcer, V, name)
     only_enforcer_errors(enforcer.Enforcer, V, "kimi_k2", name)
 
 
-@SETTINGS
+@examples(150)
 @given(GARBAGE, GARBAGE)
 def test_any_vocabulary(one, other):
     only_enforcer_errors(Vocabulary, one, other)
