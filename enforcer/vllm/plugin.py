@@ -90,6 +90,47 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.parser.abstract_parser.Parser.set_prompt_token_ids": ("self", "prompt_token_ids"),
 }
 
+# What is read or set on vLLM's objects, by class. Checked against sources by `bench.compat`.
+_REQUEST = (
+    *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
+    *("structured_outputs", "skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
+    *("use_beam_search", "extract_structured_outputs"),
+)
+_RESPONSES = (
+    *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
+    *("skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
+    *("extract_structured_outputs",),
+)
+ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "vllm.v1.structured_output": ("XgrammarBackend",),
+    "vllm.v1.structured_output.StructuredOutputManager": ("backend", "grammar_init"),
+    "vllm.v1.request.Request": ("request_id", "prompt_token_ids", "structured_output_request"),
+    "vllm.v1.structured_output.request.StructuredOutputRequest": (
+        "reasoning_ended",
+        "structured_output_key",
+    ),
+    "vllm.v1.structured_output.backend_types.StructuredOutputBackend": ("tokenizer", "vocab_size"),
+    "vllm.v1.structured_output.backend_types.StructuredOutputOptions": ("STRUCTURAL_TAG",),
+    "vllm.sampling_params.SamplingParams": (
+        *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
+        *("min_tokens", "thinking_token_budget"),
+    ),
+    "vllm.sampling_params.StructuredOutputsParams": (
+        *("json", "json_object", "regex", "choice", "grammar", "structural_tag"),
+    ),
+    "vllm.config.structured_outputs.StructuredOutputsConfig": ("backend",),
+    "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
+    "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest": _REQUEST,
+    "vllm.entrypoints.openai.responses.protocol.ResponsesRequest": _RESPONSES,
+    "vllm.v1.sample.logits_processor.interface.BatchUpdate": ("added", "removed", "moved"),
+    "vllm.v1.worker.gpu.sample.logits_processor.interface.LogitsProcRequestState": (
+        *("all_token_ids", "prompt_len", "prefill_len"),
+    ),
+    "vllm.v1.worker.gpu.sample.logits_processor.interface.LogitsContext": (
+        *("expanded_idx_mapping", "idx_mapping_np", "input_ids", "pos"),
+    ),
+}
+
 
 def install() -> None:
     """Patch vLLM in this process.

@@ -80,6 +80,9 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         """Say where the turn starts."""
         self._prompt_ids = prompt_token_ids
 
+    def set_history_tool_call_count(self, count: int) -> None:
+        """Know the count already, from the prompt; vLLM 0.33 tells it for ids that we keep."""
+
     def is_reasoning_end(self, input_ids: list[int]) -> bool:  # noqa: ARG002
         """Tell vLLM to mask from the first id on: the envelope has the think in it."""
         return True
