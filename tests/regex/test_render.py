@@ -20,7 +20,7 @@ from enforcer.regex import (
     to_json_body,
     to_json_literal,
 )
-from enforcer.regex.build import chars
+from enforcer.regex.build import chars, concat, repeat
 from enforcer.regex.charset import CharSet
 
 _spelled = texts(SHARP + '"\\/\b\f').flatmap(
@@ -97,6 +97,18 @@ def test_any_string_as_python_writes_it(text):
         text = text.encode("utf-8", "replace").decode()
     assert _any().accepts(json.dumps(text))
     assert _any().accepts(json.dumps(text, ensure_ascii=False))
+
+
+@given(
+    languages, languages, st.sampled_from([(0, None), (1, None), (0, 1), (2, 2), (1, 3)]), _spelled
+)
+def test_operators_inside_sequences_and_repetitions(left, right, counts, spelled):
+    language = concat(repeat(left, *counts), literal('"'), right)
+    text, spelling = spelled
+    if language != NOTHING:
+        for spare, spelled_spare in (("", ""), ('"', '\\"'), ('"', "\\u0022")):
+            accepted = Terminal(to_json_literal(language)).accepts(f'"{spelling}{spelled_spare}"')
+            assert accepted == fullmatch(language, text + spare)
 
 
 def test_operators_stand_where_lark_takes_them():
