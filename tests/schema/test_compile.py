@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from enforcer.engines import load
+from enforcer.errors import (
+    InvalidSchema,
+    SchemaError,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+
+
+@pytest.fixture(scope="module")
+def accepts(vocabulary):
+    engine = load("llguidance", vocabulary)
+
+    def run(schema, text, **options):
+        matcher = engine.compile(compile_schema(schema, **options)).matcher()
+        return all(map(matcher.accept, vocabulary.encode(text))) and matcher.is_accepting()
+
+    return run
+
+
+CITY = {"properties": {"city": {"type": "string"}}, "required": ["city"], "type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "expected"),
+    [
+        (CITY, '{"\\u0063ity": "x"}', True),
+        (CITY, '{"\\u0063ity": 1}', False),
+        (CITY, '{"city": "x", "\\u0063ity": "y"}', False),
+        (CITY, '{"city": "x", "city": "y"}', False),
+        (CITY, '{\n\t"city": "x"\n}', True),
+        (CITY, '{  "city": "x"}', False),
+        ({"enum": [100, -2.5]}, "1e2", True),
+        ({"enum": [100, -2.5]}, "100.0", True),
+        ({"enum": [100, -2.5]}, "-2.50", True),
+        ({"enum": [0]}, "-0", True),
+        ({"type": "integer"}, "1.50e1", True),
+        ({"type": "integer"}, "1.5e0", False),
+        ({"type": "integer", "$schema": "http://json-schema.org/draft-04/schema#"}, "1.0", False),
+        ({"exclusiveMaximum": 1}, "0.99999999999999999999", False),
+        ({"exclusiveMinimum": 0}, "1e-400", False),
+        ({"multipleOf": 0.01}, "4.35", True),
+        ({"multipleOf": 0.01}, "4.355", False),
+        ({"const": {"a": [1, {"b": None}]}}, '{"a": [1.0, {"b": null}]}', True),
+        ({"minProperties": 1}, "{}", False),
+        ({"minProperties": 2, "required": ["a"]}, '{"a": 1, "a": 2}', False),
+        ({"minProperties": 2, "required": ["a"]}, '{"a": 1, "q": 2}', True),
+        ({"maxProperties": 1}, '{"q": 1, "r": 2}', False),
+        ({"uniqueItems": True, "items": {"enum": ["a", "b"]}}, '["a", "\\u0061"]', False),
+        ({"not": {"required": ["a"]}}, '{"\\u0061": 1}', False),
+        ({"items": [{"type": "null"}], "additionalItems": False}, "[null, null]", False),
+    ],
+)
+def test_spellings_and_values(accepts, schema, text, expected):
+    assert accepts(schema, text) is expected
+
+
+def test_a_required_name_past_the_bits_is_refused_by_name():
+    names = [f"n{i}" for i in range(70)]
+    engine_schema = compile_schema({"type": "object", "required": names})
+    from enforcer.schema.lark import to_lark
+
+    with pytest.raises(UnsupportedSchema, match="at most 64"):
+        to_lark(engine_schema)
+
+
+def test_many_optional_properties_keep_the_required_ones_exact(accepts):
+    properties = {f"n{i}": {"type": "integer"} for i in range(300)}
+    schema = {"properties": properties, "required": ["n299"], "additionalProperties": False}
+    assert accepts(schema, '{"n7": 1, "n299": 2, "n250": 3}')
+    assert not accepts(schema, '{"n7": 1, "n250": 3}')
+    assert not accepts(schema, '{"n299": 1, "n300": 3}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "error", "path"),
+    [
+        ({"type": "strin"}, InvalidSchema, "$.type"),
+        (
+            {"properties": {"a b": {"minLength": -1}}},
+            InvalidSchema,
+            '$.properties["a b"].minLength',
+        ),
+        ({"items": {"uniqueItems": True}}, UnsupportedSchema, "$.items.uniqueItems"),
+        ({"$ref": "https://example.com/x"}, UnsupportedSchema, "$.$ref"),
+        ({"$ref": "#/$defs/none"}, InvalidSchema, "$.$ref"),
+        ({"$schema": "https://example.com/d"}, UnsupportedSchema, "$.$schema"),
+        ({"pattern": "(a)\\1"}, UnsupportedSchema, "$.pattern"),
+        ({"minProperties": 2}, UnsupportedSchema, "$.minProperties"),
+        (False, UnsatisfiableSchema, "$"),
+        (
+            {"required": ["a"], "properties": {"a": False}, "type": "object"},
+            UnsatisfiableSchema,
+            "$",
+        ),
+        ({"$ref": "#"}, UnsupportedSchema, "$"),
+        (
+            {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+            UnsatisfiableSchema,
+            "$",
+        ),
+    ],
+)
+def test_refusals_name_the_path(schema, error, path):
+    with pytest.raises(error) as caught:
+        compile_schema(schema)
+    assert caught.value.path == path
+
+
+def test_every_offender_is_listed():
+    schema = {
+        "properties": {"a": {"pattern": "(x)\\1"}, "b": {"items": {"pattern": "(?<n>y)\\k<n>"}}}
+    }
+    with pytest.raises(UnsupportedSchema) as caught:
+        compile_schema(schema)
+    assert [x.path for x in caught.value.problems] == [
+        "$.properties.a.pattern",
+        "$.properties.b.items.pattern",
+    ]
+
+
+def test_relaxing_reports_what_it_leaves_out(accepts):
+    schema = {"items": {"type": "string"}, "uniqueItems": True, "type": "array"}
+    grammar = compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
+    assert [x.keyword for x in grammar.relaxed] == ["uniqueItems"]
+    relax = {"on_unsupported": OnUnsupported.RELAX}
+    assert accepts(schema, '["a", "a"]', **relax)
+    assert not accepts(schema, "[1]", **relax)
+
+
+@pytest.mark.parametrize("schema", [None, {}, True])
+def test_an_absent_schema_means_any_object(accepts, schema):
+    assert accepts(schema, '{"x": [1]}', root=Root.OBJECT)
+    assert not accepts(schema, "[1]", root=Root.OBJECT)
+
+
+def nested(depth):
+    schema: dict = {}
+    for _ in range(depth):
+        schema = {"items": schema}
+    return schema
+
+
+def cyclic():
+    schema: dict = {}
+    schema["not"] = schema
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        nested(10_000),
+        cyclic(),
+        {"minimum": 10**5000},
+        {"enum": ["x"] * 30_000},
+        {"allOf": [{"anyOf": [{"required": [f"{i}{j}"]} for j in range(6)]} for i in range(12)]},
+        {"oneOf": [{"properties": {f"n{i}": {"type": "null"}}} for i in range(60)]},
+        {"pattern": "(" * 5000},
+        {"properties": {f"p{i}": {} for i in range(9_000)}},
+    ],
+    ids=["deep", "cyclic", "digits", "enum", "product", "one-of", "pattern", "properties"],
+)
+def test_monsters_are_refused_or_compiled_but_never_crash(schema):
+    try:
+        compile_schema(schema)
+    except SchemaError as error:
+        assert error.problems  # noqa: PT017 - either outcome is right
+
+
+def test_limits_are_the_callers():
+    with pytest.raises(SchemaLimit):
+        compile_schema({"enum": [1, 2, 3]}, limits=Limits(enum=2))
+    with pytest.raises(SchemaLimit):
+        compile_schema({"items": {"items": {}}}, limits=Limits(depth=1))
+
+
+def test_equal_schemas_have_equal_keys():
+    a, b = (compile_schema(json.loads('{"type": "string"}')) for _ in range(2))
+    assert a.key == b.key
+    assert a.key != compile_schema({"type": "string"}, root=Root.ANY, limits=Limits(depth=9)).key
