@@ -21,4 +21,4 @@ test: env ## Lint, types, tests.
 	$(BIN)/python -m pytest
 
 bench: env ## Measure first mask and mask times beside xgrammar's.
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench.first_mask

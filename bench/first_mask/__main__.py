@@ -1,0 +1,82 @@
+"""First mask and mask times, side by side: `python -m bench.first_mask [--json FILE]`.
+
+Owns: one process for each rival, one after the other, and the table. Must not know: how
+anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+_OURS, _THEIRS = "enforcer", "xgrammar"
+
+
+def _run(rival: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "bench.first_mask.run", rival]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def _find(lines: list[dict[str, Any]], **wanted: Any) -> dict[str, Any] | None:
+    return next((x for x in lines if all(x.get(k) == v for k, v in wanted.items())), None)
+
+
+def _ratio(ours: float, theirs: float | None) -> str:
+    return "-" if theirs is None else f"{theirs:10.3f}  {theirs / ours:8.1f}x"
+
+
+def table(lines: list[dict[str, Any]]) -> str:
+    """Write the measurements as a table; the last column is theirs divided by ours."""
+    out = ["time to the first mask, ms (median)"]
+    out.append(
+        f"{'tools':>6} {'seen':<12}{'check':>10}{'start':>10}{'total':>10}{_THEIRS:>11}  ratio"
+    )
+    for ours in (x for x in lines if x["rival"] == _OURS and x["what"] == "first mask"):
+        theirs = _find(
+            lines, rival=_THEIRS, what="first mask", tools=ours["tools"], seen=ours["seen"]
+        )
+        check = ours["parse"] + ours["check"]
+        out.append(
+            f"{ours['tools']:>6} {ours['seen']:<12}{check:>10.3f}{ours['start']:>10.3f}"
+            f"{ours['total']:>10.3f} {_ratio(ours['total'], theirs and theirs['total'])}"
+        )
+    out += [
+        "",
+        "time of a mask with 128 tools declared, µs",
+        f"{'segment':<14}{'mean':>12}{'p99':>12}{_THEIRS:>12}  ratio of means",
+    ]
+    for ours in (x for x in lines if x["rival"] == _OURS and x["what"] == "mask"):
+        theirs = _find(lines, rival=_THEIRS, what="mask", segment=ours["segment"])
+        out.append(
+            f"{ours['segment']:<14}{ours['mean']:>12.1f}{ours['p99']:>12.1f}  "
+            f"{_ratio(ours['mean'], theirs and theirs['mean'])}"
+        )
+    for rival in (_OURS, _THEIRS):
+        refused = sum(x["rival"] == rival and x["what"] == "refused" for x in lines)
+        blocked = _find(lines, rival=rival, what="blocked")
+        if blocked is not None:
+            out.append(
+                f"{rival}: refused {refused} declarations, "
+                f"blocked {blocked['calls']} of {blocked['of']} valid calls"
+            )
+    return "\n".join(out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="also write the measurements, a line each")
+    options = parser.parse_args()
+    lines = [line for rival in (_OURS, _THEIRS) for line in _run(rival)]
+    if options.json is not None:
+        options.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    print(json.dumps(_find(lines, what="inputs")))
+    print(table(lines))
+
+
+if __name__ == "__main__":
+    main()
