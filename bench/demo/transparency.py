@@ -75,6 +75,9 @@ def compare(
 ) -> Transparency:
     """Compare greedy turns, id by id.
 
+    A dialog with call ids of a foreign form is left out: the Enforcer renames them before
+    the prompt is rendered, so that the model reads something else there.
+
     Args:
         bodies: the requests, all of temperature 0.
         free: the replies of a server that constrains nothing, in the order of `bodies`.
@@ -85,6 +88,16 @@ def compare(
     valid = [
         (one, other)
         for body, one, other in zip(bodies, free, constrained, strict=True)
-        if not judge(body, one).findings and markers.well_formed(one.token_ids, len(one.calls))
+        if not _is_renamed(body)
+        and not judge(body, one).findings
+        and markers.well_formed(one.token_ids, len(one.calls))
     ]
     return Transparency(len(valid), sum(one.token_ids == other.token_ids for one, other in valid))
+
+
+def _is_renamed(body: Mapping[str, Any]) -> bool:
+    calls = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
+    return any(
+        call["id"] != f"functions.{call['function']['name']}:{index}"
+        for index, call in enumerate(calls)
+    )

@@ -50,3 +50,11 @@ def test_only_valid_turns_are_compared():
         [{"messages": []}] * 3, [plain, plain, broken], [plain, other, other], MARKERS
     )
     assert same == transparency.Transparency(valid=2, identical=1)
+
+
+@pytest.mark.parametrize(("call_id", "compared"), [("functions.f:0", 1), ("call_1", 0)])
+def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id, compared):
+    call = {"id": call_id, "function": {"name": "f", "arguments": "{}"}}
+    body = {"messages": [{"role": "assistant", "tool_calls": [call]}]}
+    plain = Reply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
+    assert transparency.compare([body], [plain], [plain], MARKERS).valid == compared
