@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a case reads best on one line
 """Schemas with valid and invalid instances, and ways of writing an instance.
 
 Owns: what the engines' shared suite is run on. Must not know: engines.
@@ -33,14 +34,21 @@ def closed(properties: dict[str, Any], *required: str, **more: Any) -> dict[str,
 
 
 _WEATHER = closed(
-    {"city": {"type": "string"}, "unit": {"enum": ["C", "F", 1, None]}, "sure": {"type": "boolean"}},
+    {
+        "city": {"type": "string"},
+        "unit": {"enum": ["C", "F", 1, None]},
+        "sure": {"type": "boolean"},
+    },
     "city",
 )
 _TREE = {
     "$ref": "#/$defs/node",
     "$defs": {
         "node": closed(
-            {"v": {"type": "integer"}, "next": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
+            {
+                "v": {"type": "integer"},
+                "next": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
             "v",
         )
     },
@@ -242,6 +250,8 @@ def spellings(value: Any) -> dict[str, str]:
         "indented": json.dumps(value, indent=2, ensure_ascii=False),
         "tabs": json.dumps(value, indent="\t").replace("\n", "\r\n"),
         "shuffled": json.dumps(shuffled(value, 7), ensure_ascii=False),
-        "spaced": " " + compact.replace("{", "{ ").replace("}", " }") if compact == "{}" else compact,
+        "spaced": " " + compact.replace("{", "{ ").replace("}", " }")
+        if compact == "{}"
+        else compact,
         "escaped": escaped(compact) if "\\" not in compact else compact,
     }

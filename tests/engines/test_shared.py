@@ -61,6 +61,11 @@ def row_of(matcher, vocabulary):
     return row
 
 
+def texts(row, vocabulary):
+    """Give the bytes of the legal ids; some bytes have two ids in the small vocabulary."""
+    return {vocabulary.token_bytes(i) for i in vocabularies.bits(row)}
+
+
 def reads(grammar, ids):
     matcher = grammar.matcher()
     return all(matcher.accept(i) for i in ids) and matcher.is_accepting()
@@ -160,18 +165,20 @@ def test_engines_agree_on_texts_drawn_from_any_of_their_masks(case, data):
     matchers = {name: grammar.matcher() for name, grammar in taking.items()}
     for _ in range(data.draw(st.integers(1, 25))):
         allowed = {
-            name: vocabularies.bits(row_of(matcher, vocabulary))
+            name: texts(row_of(matcher, vocabulary), vocabulary)
             for name, matcher in matchers.items()
         }
         complete = {name: matcher.is_accepting() for name, matcher in matchers.items()}
         assert len(set(complete.values())) == 1, complete
         union = set().union(*allowed.values())
         for name, ids in allowed.items():
-            missing = {vocabulary.token_bytes(i) for i in union - ids}
+            missing = union - ids
             assert not missing, (name, missing)
         if not union:
             break
-        token_id = data.draw(st.sampled_from(sorted(union)))
+        text = data.draw(st.sampled_from(sorted(union)))
+        keys, ids_of = vocabulary.sorted_text
+        token_id = ids_of[keys.index(text)]
         assert all(matcher.accept(token_id) for matcher in matchers.values())
 
 
@@ -179,14 +186,12 @@ def test_engines_agree_on_texts_drawn_from_any_of_their_masks(case, data):
 def test_check_raises_what_compile_would(engine):
     for case in CASES:
         grammar = compile_schema(case.schema)
-        try:
+        if compiled(engine, case.name) is not None:
             engine_of(engine).check(grammar)
-        except UnsupportedSchema as error:
-            assert compiled(engine, case.name) is None, case.name
-            assert error.path.startswith("$")
-            assert "llguidance" in str(error)
-        else:
-            assert compiled(engine, case.name) is not None, case.name
+            continue
+        with pytest.raises(UnsupportedSchema, match="llguidance") as caught:
+            engine_of(engine).check(grammar)
+        assert caught.value.path.startswith("$")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
