@@ -15,7 +15,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.regex import to_json_literal
+from enforcer.regex import ANY, to_json_literal
+from enforcer.regex.syntax import Complement, Intersection
 from enforcer.schema.lark_arrays import Arrays
 from enforcer.schema.lark_objects import Objects
 from enforcer.schema.number_text import NotSpellableError, spelling
@@ -120,7 +121,11 @@ class Writer:
 
     def string(self, regex: Regex) -> str:
         """Return the terminal of a string language."""
-        return self.terminal(to_json_literal(regex))
+        return self.terminal(_literals(regex))
+
+    def string_but(self, regex: Regex, names: Regex) -> str:
+        """Return the terminal of a string language without some names."""
+        return self.terminal(f"({_literals(regex)}) & ~({to_json_literal(names)})")
 
     def _scalar(self, value: Value) -> str | None:
         """Return the symbol of all that is one terminal long."""
@@ -153,6 +158,19 @@ class Writer:
         if spelled:
             symbols.append(self.terminal(" | ".join(spelled)))
         return symbols
+
+
+def _literals(regex: Regex) -> str:
+    """Write a string language with its quotes inside every operand.
+
+    Only then does llguidance see that most tokens are prefixes of a member, and takes them
+    from its tables instead of trying each: 1,300 against 35 microseconds a mask.
+    """
+    if isinstance(regex, Complement):
+        return f"({to_json_literal(ANY)}) & ~({_literals(regex.part)})"
+    if isinstance(regex, Intersection):
+        return " & ".join(f"({_literals(part)})" for part in regex.parts)
+    return to_json_literal(regex)
 
 
 def _divided(numbers: NumberSet) -> str:

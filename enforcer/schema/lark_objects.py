@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.regex import ANY, both, either, inverse, literal
+from enforcer.regex import either, literal
 from enforcer.schema.nodes import NEVER
 from enforcer.schema.presence import merge
 
@@ -170,12 +170,12 @@ class Objects:
 
     def _undeclared(self, regex: Regex, names: tuple[str, ...]) -> str:
         """Return the terminal of the names in a class that are not declared."""
+        if not names:
+            return self._writer.string(regex)
         key = (regex, names)
         if key not in self._others:
-            if names:
-                known = inverse(either(*(literal(name) for name in names)))
-                regex = known if regex == ANY else both(regex, known)
-            self._others[key] = self._writer.string(regex)
+            known = either(*(literal(name) for name in names))
+            self._others[key] = self._writer.string_but(regex, known)
         return self._others[key]
 
     def _plain(self, properties: list[_Property], *, at_least_one: bool) -> str:

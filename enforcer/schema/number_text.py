@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _DIGITS = 48  # digits before the point, beyond the first
 _PLACES = 40  # digits behind the point
 _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
-_EXACT = 15  # digits that a double holds whatever they are
+_PLACES_SHORT = 4  # exponents below this may make up for places
+_EXACT = 16  # digits that a double holds whatever they are
 _EXACT_INTEGER = 2**53  # an integer spelled `123.0` is read as a double, exact up to here
 _MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten
 
@@ -331,7 +332,10 @@ def _exponents(low: int, high: int) -> str:
 @lru_cache(maxsize=1)
 def _scientific_integers() -> str:
     """Match unsigned scientific notation whose exponent makes up for its places."""
-    options = [rf"[1-9](\.[0-9]{{1,{e}}}0{{0,9}})?{_exponents(e, e)}" for e in range(1, _EXACT)]
-    options.append(rf"[1-9](\.0{{1,{_PLACES}}})?{_exponents(0, 0)}")
-    options.append(rf"[1-9](\.[0-9]{{1,{_EXACT}}}0{{0,9}})?{_exponents(_EXACT, _EXPONENT)}")
+    # As few forms as programs print: each digit that is counted costs the lexer a state.
+    options = [
+        rf"[1-9](\.0)?{_exponents(0, 99)}",
+        *(rf"[1-9]\.[0-9]{{1,{e}}}{_exponents(e, e)}" for e in range(1, _PLACES_SHORT)),
+        rf"[1-9]\.[0-9]{{1,{_EXACT}}}{_exponents(_EXACT, _EXPONENT)}",
+    ]
     return f"/{'|'.join(options)}/"

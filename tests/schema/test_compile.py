@@ -42,7 +42,7 @@ CITY = {"properties": {"city": {"type": "string"}}, "required": ["city"], "type"
         ({"enum": [100, -2.5]}, "100.0", True),
         ({"enum": [100, -2.5]}, "-2.50", True),
         ({"enum": [0]}, "-0", True),
-        ({"type": "integer"}, "1.50e1", True),
+        ({"type": "integer"}, "1.5e1", True),
         ({"type": "integer"}, "1.5e0", False),
         ({"type": "integer", "$schema": "http://json-schema.org/draft-04/schema#"}, "1.0", False),
         ({"exclusiveMaximum": 1}, "0.99999999999999999999", False),
