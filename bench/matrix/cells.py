@@ -64,8 +64,8 @@ async def run(
     chosen = list(wanted if wanted is not None else cells())
     jobs: list[tuple[Route, dict[str, Any]]] = []
     for cell in chosen:
-        for seed in range(repeats):
-            request = modes.body(cell.mode, cell.thinking, stream=cell.stream, seed=seed)
+        for _ in range(repeats):
+            request = modes.body(cell.mode, cell.thinking, stream=cell.stream)
             jobs.append(
                 (cell.route, request | {"max_tokens": max_tokens, "temperature": temperature})
             )

@@ -71,9 +71,9 @@ _ONLY = {"allowed_tools": (Route.RESPONSES, Route.COMPLETIONS), "response_format
 THINKING: dict[str, bool | None] = {"-": None, "open": True, "closed": False}
 
 
-def body(mode: str, thinking: str, *, stream: bool, seed: int) -> dict[str, Any]:
+def body(mode: str, thinking: str, *, stream: bool) -> dict[str, Any]:
     """Build the chat request of a cell."""
-    request = {"messages": _HISTORY, "stream": stream, "seed": seed, **MODES[mode]}
+    request = {"messages": _HISTORY, "stream": stream, **MODES[mode]}
     if THINKING[thinking] is not None:
         request["chat_template_kwargs"] = {"thinking": THINKING[thinking]}
     return request

@@ -80,7 +80,7 @@ class Client:
 
     async def _chat(self, body: dict[str, Any]) -> Reply:
         known = {
-            *("messages", "tools", "tool_choice", "parallel_tool_calls", "temperature", "seed"),
+            *("messages", "tools", "tool_choice", "parallel_tool_calls", "temperature"),
             *("max_tokens", "stream", "response_format", "stop", "n", "logprobs"),
         }
         extra = {key: value for key, value in body.items() if key not in known}
@@ -133,7 +133,7 @@ class Client:
             choice = {"type": "function", "name": choice["function"]["name"]}
         if choice is not None:
             sent["tool_choice"] = choice
-        for key in ("parallel_tool_calls", "chat_template_kwargs", "seed"):
+        for key in ("parallel_tool_calls", "chat_template_kwargs"):
             if key in body:
                 sent["extra_body"][key] = body[key]
         if body.get("stream"):
@@ -226,7 +226,6 @@ class Client:
             prompt=prompt,
             max_tokens=body["max_tokens"],
             temperature=body.get("temperature", 0),
-            seed=body.get("seed"),
             stream=bool(body.get("stream")),
             extra_body=extra,
         )

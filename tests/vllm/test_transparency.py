@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import httpx
 import pytest
+from vllm_servers import TINY, reader
 
 from bench.demo.servers import MODEL_NAME
 from bench.tiny_model.requests import generate
 from enforcer.verify.measure import judge
-from enforcer.verify.replies import whole
+from enforcer.verify.replies import Call, whole
 
 pytestmark = pytest.mark.vllm
 
@@ -28,11 +30,13 @@ def _send(url, bodies):
 
 def test_a_valid_greedy_turn_is_the_same_token_for_token(free_server, tiny_server):
     bodies = [request.body | {"stream": False} for request in generate(150, seed=7)]
-    free, enforced = _send(free_server.url, bodies), _send(tiny_server.url, bodies)
-    judged = [judge(body, reply) for body, reply in zip(bodies, free, strict=True)]
-    right = [at for at, verdict in enumerate(judged) if verdict.complete and not verdict.findings]
+    # Stock vLLM forces a call by itself where one is demanded; with "auto" the model is free.
+    unforced = [body | {"tool_choice": "auto"} if "tools" in body else body for body in bodies]
+    free, enforced = _send(free_server.url, unforced), _send(tiny_server.url, bodies)
+    turns = reader(TINY)
+    right = [at for at, body in enumerate(bodies) if _is_right(turns, body, free[at])]
     assert len(right) > 40
-    assert any(free[at].calls for at in right)
+    assert sum(bool(enforced[at].calls) for at in right) > 10
     changed = [
         json.dumps(bodies[at])[:2000]
         for at in right
@@ -48,6 +52,20 @@ def test_a_valid_greedy_turn_is_the_same_token_for_token(free_server, tiny_serve
         for body, reply in zip(bodies, enforced, strict=True)
         for finding in judge(body, reply).findings
     ]
+
+
+def _is_right(turns, body, reply):
+    """Judge what the model generated; stock vLLM's parser leaves out what it does not like."""
+    turn = turns.parse(reply.token_ids)
+    if not turn.ended or turn.stray is not None:
+        return False
+    said = replace(
+        reply,
+        finish_reason="tool_calls" if turn.calls else "stop",
+        content=turn.content,
+        calls=tuple(Call(call.id, call.name, call.arguments) for call in turn.calls),
+    )
+    return not judge(body, said).findings
 
 
 def _has_foreign_ids(body):
