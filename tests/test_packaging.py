@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -101,3 +102,14 @@ def test_wheel_works_where_nothing_else_is_installed(wheel, tmp_path):
     assert installed.returncode == 0, needed.stderr + installed.stderr
     used = python(bare, "-c", USE, cwd=tmp_path)
     assert used.returncode == 0, used.stderr
+
+
+def test_the_readme_has_the_commands_and_no_dead_link():
+    readme = (ROOT / "README.md").read_text()
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    commands = re.findall(r"^make (\w+)", readme, re.MULTILINE)
+    assert set(commands) == {"demo", "test"} <= set(targets)
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", readme) if "://" not in link]
+    assert links
+    assert not [link for link in links if not (ROOT / link).exists()]

@@ -75,12 +75,14 @@ def compare(
 ) -> Transparency:
     """Compare greedy turns, id by id.
 
-    A dialog with call ids of a foreign form is left out: the Enforcer renames them before
-    the prompt is rendered, so that the model reads something else there.
+    Two kinds of request are left out. A dialog with call ids of a foreign form: the Enforcer
+    renames them before the prompt is rendered, so that the model reads something else there.
+    And one that vLLM constrains by itself, at its default strict level too: it does so when
+    a call is demanded or a tool is `strict`.
 
     Args:
         bodies: the requests, all of temperature 0.
-        free: the replies of a server that constrains nothing, in the order of `bodies`.
+        free: the replies of vLLM at its default strict level, in the order of `bodies`.
         constrained: another server's replies, in the same order.
         markers: the markers' ids in the model's vocabulary.
 
@@ -89,6 +91,7 @@ def compare(
         (one, other)
         for body, one, other in zip(bodies, free, constrained, strict=True)
         if not _is_renamed(body)
+        and not _is_constrained(body)
         and not judge(body, one).findings
         and markers.well_formed(one.token_ids, len(one.calls))
     ]
@@ -101,3 +104,8 @@ def _is_renamed(body: Mapping[str, Any]) -> bool:
         call["id"] != f"functions.{call['function']['name']}:{index}"
         for index, call in enumerate(calls)
     )
+
+
+def _is_constrained(body: Mapping[str, Any]) -> bool:
+    demanded = body.get("tool_choice") not in (None, "auto", "none")
+    return demanded or any(tool["function"].get("strict") for tool in body.get("tools") or ())

@@ -6,7 +6,7 @@ import pytest
 
 from bench.demo import transparency
 from bench.demo.transparency import Markers
-from enforcer.verify.replies import Reply
+from enforcer.verify.replies import Call, Reply
 
 S, B, A, E, Z, END, OPEN, CLOSE, OTHER, TEXT = range(10)
 MARKERS = Markers(dict(zip(range(9), "SBAEZI<>?", strict=True)))
@@ -58,3 +58,24 @@ def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id, compared)
     body = {"messages": [{"role": "assistant", "tool_calls": [call]}]}
     plain = Reply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
     assert transparency.compare([body], [plain], [plain], MARKERS).valid == compared
+
+
+@pytest.mark.parametrize(
+    ("more", "compared"),
+    [
+        ({"tool_choice": "auto"}, 1),
+        ({"tool_choice": "none"}, 1),
+        ({"tool_choice": "required"}, 0),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, 0),
+        ({"tools": [{"function": {"name": "f", "strict": False}}]}, 1),
+        ({"tools": [{"function": {"name": "f", "strict": True}}]}, 0),
+    ],
+)
+def test_requests_that_vllm_constrains_by_itself_are_not_compared(more, compared):
+    call = Call("functions.f:0", "f", "{}")
+    named = more.get("tool_choice") not in (None, "auto", "none")
+    ids = (S, *CALL, Z, END) if named else (TEXT, END)
+    calls = (call,) if named else ()
+    reply = Reply(200, finish_reason="tool_calls", content="a", calls=calls, token_ids=ids)
+    body = {"messages": [], "tools": [{"function": {"name": "f"}}], **more}
+    assert transparency.compare([body], [reply], [reply], MARKERS).valid == compared
