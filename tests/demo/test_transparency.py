@@ -6,6 +6,7 @@ import pytest
 
 from bench.demo import transparency
 from bench.demo.transparency import Markers
+from enforcer.verify.measure import judge
 from enforcer.verify.replies import Call, Reply
 
 S, B, A, E, Z, END, OPEN, CLOSE, OTHER, TEXT = range(10)
@@ -76,6 +77,8 @@ def test_requests_that_vllm_constrains_by_itself_are_not_compared(more, compared
     named = more.get("tool_choice") not in (None, "auto", "none")
     ids = (S, *CALL, Z, END) if named else (TEXT, END)
     calls = (call,) if named else ()
-    reply = Reply(200, finish_reason="tool_calls", content="a", calls=calls, token_ids=ids)
+    finish = "tool_calls" if named else "stop"
+    reply = Reply(200, finish_reason=finish, content="a", calls=calls, token_ids=ids)
     body = {"messages": [], "tools": [{"function": {"name": "f"}}], **more}
+    assert not judge(body, reply).findings
     assert transparency.compare([body], [reply], [reply], MARKERS).valid == compared
