@@ -1,0 +1,214 @@
+"""What holds of every schema: acceptance is validity, in every form and along every mask.
+
+`SCHEMA_EXAMPLES=200000 python -m pytest tests/properties/test_schemas.py` draws so many
+examples in all instead of the usual number; add `--hypothesis-seed=N` for another set.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from random import Random
+
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+from schema_judge import accepts, compiled, engine, is_valid, walk
+from schema_strategies import DIALECTS, DRAFT4, DRAFT7, instances, schemas
+from second_source import from_schema
+from spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
+
+from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import OnUnsupported, compile_schema
+
+SEEDS = st.integers(0, 2**32)
+EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "2100"))
+
+
+def share(part):
+    """Give the settings of a property that takes such a part of all examples."""
+    return settings(
+        max_examples=max(round(EXAMPLES * part), 1),
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def judged(schema, value):
+    """Ask the validator; skip the example where it recurses without end."""
+    try:
+        return is_valid(schema, value, formats=asserts_formats(schema))
+    except RecursionError:
+        event("the validator recurses")
+        assume(False)
+
+
+def asserts_formats(schema):
+    named = schema.get("$schema", "") if isinstance(schema, dict) else ""
+    return next(d for d in DIALECTS if d.uri == named).asserts_formats
+
+
+def compiled_or_not(schema):
+    """Compile; None if the schema is refused by name, which an event tells."""
+    try:
+        return compiled(schema)
+    except UnsatisfiableSchema:
+        event("unsatisfiable")
+    except UnsupportedSchema as error:
+        event(f"refused: {type(error).__name__} {error.keyword}")
+        assert all(problem.path.startswith("$") for problem in error.problems)
+        assert all(problem.reason for problem in error.problems)
+    else:
+        event("compiled")
+    return None
+
+
+def texts(schema, value, random):
+    """Spell a value in the printers' forms and in two at random."""
+    # Divisors other than 1 are enforced on plain decimals only; see docs/schema-support.md.
+    free = "multipleOf" not in json.dumps(schema)
+    forms = [COMPACT, DEFAULT, INDENTED, *(Form.drawn(random, numbers=free) for _ in range(2))]
+    return [spell(value, form, random) for form in forms]
+
+
+def check(schema, grammar, value, random):
+    """Require of all spellings of a value that acceptance is validity."""
+    valid = judged(schema, value)
+    event(f"instance valid: {valid}")
+    for text in texts(schema, value, random):
+        assert accepts(grammar, text, random) == valid, (
+            f"{'valid' if valid else 'invalid'} {text!r} by {json.dumps(schema)}"
+        )
+
+
+# 1. Acceptance is validity
+
+
+@share(0.4)
+@given(st.data(), SEEDS)
+def test_what_is_valid_is_accepted_and_nothing_else(data, seed):
+    schema = data.draw(schemas())
+    values = [data.draw(instances(schema)) for _ in range(3)]
+    grammar = compiled_or_not(schema)
+    if grammar is not None:
+        for value in values:
+            check(schema, grammar, value, Random(seed))
+
+
+@share(0.15)
+@given(st.data(), st.sampled_from(DIALECTS), SEEDS)
+def test_every_draft_by_its_own_rules(data, dialect, seed):
+    schema = data.draw(schemas(dialect, 2))
+    values = [data.draw(instances(schema, dialect)) for _ in range(3)]
+    grammar = compiled_or_not(schema)
+    if grammar is not None:
+        for value in values:
+            if dialect is DRAFT4:  # spells integers without a fraction
+                valid = judged(schema, value)
+                assert accepts(grammar, spell(value, COMPACT, Random(seed))) == valid
+            else:
+                check(schema, grammar, value, Random(seed))
+
+
+@share(0.1)
+@given(st.data(), SEEDS)
+def test_instances_of_another_source(data, seed):
+    schema = data.draw(schemas(DRAFT7, 2, references=False))
+    grammar = compiled_or_not(schema)
+    assume(grammar is not None)
+    try:
+        strategy = from_schema(schema)
+        value = data.draw(strategy)
+    except (ValueError, AssertionError, RecursionError, KeyError):
+        event("the other source gives up")
+        assume(False)
+    check(schema, grammar, value, Random(seed))
+
+
+# 2. What masks allow is valid
+
+
+@share(0.2)
+@given(st.data(), SEEDS)
+def test_whatever_is_sampled_is_valid_and_accepted_in_every_form(data, seed):
+    schema = data.draw(schemas())
+    grammar = compiled_or_not(schema)
+    assume(grammar is not None)
+    random = Random(seed)
+    for _ in range(3):
+        found = walk(grammar, random)
+        if found is None:
+            event("endless walk")
+            continue
+        text = found.decode()  # always UTF-8
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # no lone surrogate
+        assert judged(schema, value), f"invalid {text!r} by {json.dumps(schema)}"
+        assert accepts(grammar, text, random)
+        if no_infinite_number(value) and not repeats_itself(text):
+            check(schema, grammar, value, random)
+
+
+def no_infinite_number(value):
+    return "Infinity" not in json.dumps(value)
+
+
+def repeats_itself(text):
+    """Tell whether a property name occurs twice in one object."""
+    repeated = False
+
+    def pairs(members):
+        nonlocal repeated
+        repeated = repeated or len({name for name, _ in members}) < len(members)
+        return dict(members)
+
+    json.loads(text, object_pairs_hook=pairs)
+    return repeated
+
+
+# 3. Refusals
+
+
+@share(0.1)
+@given(st.data())
+def test_what_is_called_unsatisfiable_has_no_instance(data):
+    schema = data.draw(schemas())
+    try:
+        compile_schema(schema)
+    except UnsatisfiableSchema:
+        for _ in range(3):
+            assert not judged(schema, data.draw(instances(schema)))
+    except UnsupportedSchema:
+        pass
+
+
+@share(0.05)
+@given(st.data(), SEEDS)
+def test_relaxed_is_a_superset_that_says_so(data, seed):
+    schema = data.draw(schemas())
+    values = [data.draw(instances(schema)) for _ in range(3)]
+    try:
+        grammar = compile_schema(schema)
+    except (SchemaLimit, UnsatisfiableSchema):
+        return
+    except UnsupportedSchema as error:
+        relaxed = relaxed_or_not(schema)
+        if relaxed is None:
+            return
+        assert {p.keyword for p in error.problems} <= {p.keyword for p in relaxed.relaxed}
+        usable = engine().compile(relaxed)
+        for value in values:
+            if judged(schema, value):
+                assert accepts(usable, spell(value, DEFAULT, Random(seed)))
+    else:
+        assert grammar.relaxed == ()
+
+
+def relaxed_or_not(schema):
+    """Compile the nearest superset; None where there is none to speak of."""
+    try:
+        return compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
+    except SchemaLimit:
+        return None
+    except UnsupportedSchema as error:
+        assert error.keyword == "$ref"  # a loop of references has no meaning to relax
+        return None

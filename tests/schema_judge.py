@@ -1,0 +1,99 @@
+"""A validator to compare the compiler with, and compiled schemas to ask and to sample.
+
+Owns: `jsonschema` with exact arithmetic, and reading and walking a compiled grammar over
+the small vocabulary. Must not know: where schemas and instances come from.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+from jsonschema import validators
+from vocabularies import bits, small, split
+
+from enforcer.engines.llguidance import LLGuidanceEngine
+from enforcer.schema import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from enforcer.engines import CompiledGrammar
+
+V = small()
+# What ends a string, an array or an object, and digits, which end nothing but never loop.
+_CLOSERS = frozenset(b'"]}')
+# Checked by Python's standard library, and as the RFCs say on the strings of our pools.
+FORMATS = jsonschema.FormatChecker(["date", "ipv4", "uuid"])
+
+
+@cache
+def engine() -> LLGuidanceEngine:
+    """Give llguidance over the small vocabulary."""
+    return LLGuidanceEngine(V)
+
+
+def compiled(schema: Any, **options: Any) -> CompiledGrammar:
+    """Compile a schema; raises what the compiler or the engine does."""
+    return engine().compile(compile_schema(schema, **options))
+
+
+def _multiple(_: Any, divisor: float, value: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+    # `jsonschema` divides doubles, for which 0.3 is no multiple of 0.1.
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return
+    if (_exact(value) / _exact(divisor)).denominator != 1:
+        yield jsonschema.ValidationError(f"{value!r} is not a multiple of {divisor}")
+
+
+def _exact(number: float) -> Fraction:
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+@cache
+def _exactly(base: type) -> Any:
+    return validators.extend(base, {"multipleOf": _multiple})
+
+
+def is_valid(schema: Any, value: Any, *, formats: bool = True) -> bool:
+    """Ask `jsonschema`, by the dialect that the schema names or draft 2020-12."""
+    named = schema if isinstance(schema, dict) and "$schema" in schema else True
+    base = validators.validator_for(named, jsonschema.Draft202012Validator)
+    checker = FORMATS if formats else None
+    return bool(_exactly(base)(schema, format_checker=checker).is_valid(value))
+
+
+def accepts(grammar: CompiledGrammar, text: str | bytes, random: Random | None = None) -> bool:
+    """Tell whether a whole text is accepted, split into tokens at random if asked to."""
+    data = text.encode() if isinstance(text, str) else text
+    ids = list(data) if random is None else split(random.choice, V, data)
+    matcher = grammar.matcher()
+    return all(map(matcher.accept, ids)) and matcher.is_accepting()
+
+
+def walk(grammar: CompiledGrammar, random: Random, most: int = 120) -> bytes | None:
+    """Sample a whole text from the masks; None if it would not come to an end.
+
+    Fails where a mask is empty though the text is not complete, and where a token of the
+    mask is refused.
+    """
+    matcher = grammar.matcher()
+    row = np.zeros(V.words, dtype=np.int32)
+    ids: list[int] = []
+    while len(ids) < 4 * most:
+        if matcher.is_accepting() and random.random() < 0.2 + len(ids) / most:
+            return V.decode(ids)
+        matcher.fill(row)
+        legal = sorted(bits(row))
+        if not legal and matcher.is_accepting():
+            return V.decode(ids)
+        assert legal, f"a dead end after {V.decode(ids)!r}"
+        ends = [i for i in legal if i in _CLOSERS]
+        hurried = bool(ends) and random.random() < 0.3 + len(ids) / most
+        ids.append(random.choice(ends if hurried else legal))
+        assert matcher.accept(ids[-1]), f"the mask has {ids[-1]}, but it is refused"
+    return None
