@@ -10,6 +10,7 @@ import gc
 import json
 import statistics
 import time
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,8 @@ def measure(rival: Rival, pool: list[dict[str, Any]], vocabulary: Vocabulary) ->
     """Print a line for each measurement."""
     # Warm up with tools that no measurement uses: pages, regular expressions, imports.
     rival.begin(_plain(pool[-3:]))
-    usable = [tool for tool in pool[:-3] if _is_taken(rival, tool)]
+    taken = (tool for tool in pool[:-3] if _is_taken(rival, tool))
+    usable = list(islice(taken, max(SIZES)))
     for count in SIZES:
         tools = _plain(usable[:count])
         if len(tools) < count:

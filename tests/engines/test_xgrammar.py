@@ -1,0 +1,77 @@
+"""What is xgrammar's own: refusals, counts, response formats."""
+
+from __future__ import annotations
+
+import pytest
+import vocabularies
+
+from enforcer.errors import InvalidVocabulary, UnsupportedSchema
+from enforcer.response_format import parse
+from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
+
+engines = pytest.importorskip("enforcer.engines.xgrammar", exc_type=ImportError)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return engines.build(vocabularies.small())
+
+
+def reads(grammar, text):
+    matcher = grammar.matcher()
+    return all(map(matcher.accept, vocabularies.small().encode(text))) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize(
+    ("schema", "path", "keyword"),
+    [
+        ({"properties": {"a": {"items": {"enum": [1, 2]}, "type": "array", "uniqueItems": True}}},
+         "$.properties.a.uniqueItems", "uniqueItems"),
+        ({"type": "array", "contains": {"const": 1}}, "$.contains", "contains"),
+        ({"properties": {f"p{i}": {} for i in range(9)}}, "$.properties", "properties"),
+        ({"maxProperties": 300}, "$", "maxProperties"),
+    ],
+)  # fmt: skip
+def test_refusals_name_path_and_keyword(engine, schema, path, keyword):
+    with pytest.raises(UnsupportedSchema, match="use the llguidance engine") as caught:
+        engine.check(compile_schema(schema))
+    assert (caught.value.path, caught.value.keyword) == (path, keyword)
+
+
+def test_every_offender_is_listed(engine):
+    one, two = ({"type": "array", "contains": {"const": value}} for value in (1, 2))
+    with pytest.raises(UnsupportedSchema) as caught:
+        engine.compile(compile_schema({"properties": {"a": one, "b": two}, "type": "object"}))
+    assert [p.path for p in caught.value.problems] == [
+        "$.properties.a.contains",
+        "$.properties.b.contains",
+    ]
+
+
+def test_one_of_several_names_is_required(engine):
+    schema = {
+        "type": "object",
+        "properties": {"a": {"const": 1}, "b": {"const": 2}},
+        "additionalProperties": False,
+        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+    }
+    grammar = engine.compile(compile_schema(schema))
+    assert all(reads(grammar, t) for t in ('{"a":1}', '{"b":2}', '{"b":2,"a":1}'))
+    assert not reads(grammar, "{}")
+
+
+def test_response_formats(engine):
+    regex = engine.compile_text(parse({"type": "regex", "regex": "[a-c]+\\d"}))
+    assert reads(regex, "abc7")
+    assert not reads(regex, "abc")
+    choice = engine.compile_text(parse({"type": "choice", "choice": ["yes", 'n"o']}))
+    assert reads(choice, 'n"o')
+    assert not reads(choice, "no")
+    with pytest.raises(UnsupportedSchema, match="llguidance"):
+        engine.compile_text(parse({"type": "grammar", "grammar": "start: /a/"}))
+
+
+def test_a_vocabulary_without_controls():
+    with pytest.raises(InvalidVocabulary):
+        engines.build(Vocabulary([bytes([i]) for i in range(256)], {}))
