@@ -4,8 +4,9 @@ Owns: the spec's form, and the `extra_body` that carries it. Must not know: vLLM
 code (only which request fields reach its engine), vocabularies, schemas.
 
 The spec rides as an extra key in a structural tag, which vLLM hands through
-unread. The tag's own format is a constant that no text of a model begins with, so
-that a server without the plugin refuses every token rather than run unenforced.
+unread. The tag's own format is a token that no vocabulary has: xgrammar reads it, and
+fails to compile it, so that an engine without the plugin ends the request with an error
+rather than run unenforced.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _FIELDS = {
     *("version", "tools", "tool_choice", "parallel_tool_calls"),
     *("first_index", "response_format", "on_unsupported"),
 }
-_IMPOSSIBLE = {"type": "const_string", "value": "\u0000never"}
+_IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 
 
 class Route(Enum):
