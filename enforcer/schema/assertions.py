@@ -204,6 +204,15 @@ class Assertions:
         if "format" in self._schema and self._asserts_format():
             name = self._schema["format"]
             known = format_regex(name) if isinstance(name, str) else None
+            if name == "regex":
+                self._extra.append(
+                    self._parser.refuse(
+                        self._place,
+                        "format",
+                        "which strings are well-formed regular expressions cannot be enforced; "
+                        "drop `format`",
+                    )
+                )
             if known is not None:
                 found = both(found, known)
         if "pattern" in self._schema:
