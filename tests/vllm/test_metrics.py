@@ -138,3 +138,78 @@ def test_processes_share_a_folder_that_goes_with_the_first(tmp_path):
     total, folder, files = done.stdout.split()
     assert (total, files) == ("3", "3")
     assert not Path(folder).exists()
+
+
+def sample(url, name, **labels):
+    import httpx
+    from prometheus_client.parser import text_string_to_metric_families
+
+    text = httpx.get(f"{url}/metrics/", timeout=60).text
+    return sum(
+        found.value
+        for family in text_string_to_metric_families(text)
+        for found in family.samples
+        if found.name == name and labels.items() <= found.labels.items()
+    )
+
+
+@pytest.mark.vllm
+def test_a_server_shows_what_its_engine_does(tiny_server):
+    import httpx
+
+    from bench.demo.servers import MODEL_NAME
+
+    url = tiny_server.url
+    names = (
+        "enforcer_requests_total",
+        "enforcer_calls_total",
+        "enforcer_compile_seconds_count",
+        "enforcer_mask_seconds_count",
+        "enforcer_grammar_cache_hits_total",
+        "enforcer_grammar_cache_misses_total",
+        "enforcer_check_seconds_count",
+    )
+
+    def ask(schema, **more):
+        function = {"name": "measured_here", "parameters": schema}
+        body = {
+            "model": MODEL_NAME,
+            "messages": [{"role": "user", "content": "hello"}],
+            "tools": [{"type": "function", "function": function}],
+            "tool_choice": "required",
+            "parallel_tool_calls": False,
+            "max_tokens": 200,
+            **more,
+        }
+        return httpx.post(f"{url}/v1/chat/completions", json=body, timeout=300)
+
+    schema = {
+        "type": "object",
+        "properties": {"only_in_this_test": {"enum": [1, 2]}},
+        "required": ["only_in_this_test"],
+        "additionalProperties": False,
+    }
+    before = [sample(url, name) for name in names]
+    spent = 0
+    for stream in (False, True):
+        answer = ask(schema, stream=stream)
+        assert answer.status_code == 200, answer.text
+        if not stream:
+            spent = answer.json()["usage"]["completion_tokens"]
+    after = [sample(url, name) for name in names]
+    grew = dict(zip(names, (b - a for a, b in zip(before, after, strict=True)), strict=True))
+    assert grew["enforcer_requests_total"] == grew["enforcer_check_seconds_count"] == 2
+    assert grew["enforcer_calls_total"] == 2
+    assert grew["enforcer_grammar_cache_misses_total"] == 1
+    assert grew["enforcer_compile_seconds_count"] == 1
+    assert grew["enforcer_grammar_cache_hits_total"] == 1
+    assert grew["enforcer_mask_seconds_count"] >= spent > 0
+    assert sample(url, "enforcer_grammar_cache_entries") >= 1
+    assert sample(url, "enforcer_turns_failed_total") == 0
+
+    refused = {"error": "InvalidSchema", "keyword": "type"}
+    assert sample(url, "enforcer_requests_refused_total", **refused) == 0
+    assert ask({"type": "text"}).status_code == 400
+    assert sample(url, "enforcer_requests_refused_total", **refused) == 1
+    # vLLM's own are still there.
+    assert sample(url, "vllm:request_success_total") >= 2

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import vllm
+
+from bench import compat
+from enforcer.vllm import plugin
+from enforcer.vllm.names import TESTED_VERSIONS
+
+INSTALLED = Path(vllm.__file__).parents[1]
+
+
+def wrong(root):
+    return {
+        found.what: found.trouble for found in compat.check(compat.Sources(root)) if found.trouble
+    }
+
+
+def test_the_installed_vllm_fits_by_its_sources_as_it_does_by_import():
+    plugin.check_signatures()
+    assert wrong(INSTALLED) == {}
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("version", TESTED_VERSIONS[1:])
+def test_the_other_tested_versions_fit(version):
+    try:
+        root = compat.fetch(version, compat._CACHE)
+    except (subprocess.CalledProcessError, OSError) as error:
+        pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
+    assert wrong(root) == {}
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """Copy the parts of vLLM's sources that are looked at."""
+    root = tmp_path_factory.mktemp("copied")
+
+    def keep(folder, names):
+        return [n for n in names if not (n.endswith(".py") or (Path(folder) / n).is_dir())]
+
+    for part in ("entrypoints", "parser", "renderers", "tool_parsers", "tokenizers", "config"):
+        shutil.copytree(INSTALLED / "vllm" / part, root / "vllm" / part, ignore=keep)
+    for part in ("structured_output", "sample", "worker/gpu/sample", "metrics"):
+        shutil.copytree(INSTALLED / "vllm/v1" / part, root / "vllm/v1" / part, ignore=keep)
+    for file in (
+        "__init__.py",
+        "sampling_params.py",
+        "exceptions.py",
+        "v1/request.py",
+        "v1/__init__.py",
+    ):
+        shutil.copy(INSTALLED / "vllm" / file, root / "vllm" / file)
+    assert wrong(root) == {}
+    return root
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "trouble"),
+    [
+        (
+            (
+                "v1/structured_output/__init__.py",
+                "def _create_grammar(self, request:",
+                "def _create_grammar(self, request_id: str, request:",
+            ),
+            "StructuredOutputManager._create_grammar",
+            "request_id",
+        ),
+        (
+            (
+                "v1/structured_output/__init__.py",
+                "import XgrammarBackend",
+                "import XgrammarBackend as Renamed",
+            ),
+            "vllm.v1.structured_output.XgrammarBackend",
+            "no such thing",
+        ),
+        (
+            (
+                "v1/structured_output/backend_types.py",
+                "class StructuredOutputGrammar(ABC):",
+                "class StructuredOutputGrammar(ABC):\n    @abstractmethod\n    def fork(self): ...\n",
+            ),
+            "EnforcedGrammar implements",
+            "fork",
+        ),
+        (
+            (
+                "v1/structured_output/request.py",
+                "reasoning_ended: bool",
+                "thinking_ended: bool",
+            ),
+            "StructuredOutputRequest.reasoning_ended",
+            "no such thing",
+        ),
+        (
+            (
+                "entrypoints/openai/chat_completion/serving.py",
+                "parser.set_prompt_token_ids(",
+                "parser._initialize_history_tool_call_cnt(",
+            ),
+            "_initialize_history_tool_call_cnt",
+            "_stream_state",
+        ),
+        (
+            (
+                "entrypoints/openai/chat_completion/serving.py",
+                "parser.set_prompt_token_ids(",
+                "parser.something_new(",
+            ),
+            "something_new",
+            "neither",
+        ),
+    ],
+)
+def test_a_change_is_found(copied, change, what, trouble):
+    file, old, new = change
+    path = copied / "vllm" / file
+    before = path.read_text()
+    assert old in before
+    path.write_text(before.replace(old, new, 1))
+    try:
+        found = wrong(copied)
+    finally:
+        path.write_text(before)
+    assert len(found) == 1
+    ((name, said),) = found.items()
+    assert what in name
+    assert trouble in said
+
+
+def test_the_command_says_what_does_not_hold(copied, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["compat", "0.0", "--sources", str(copied)])
+    assert compat.main() == 0
+    monkeypatch.setitem(plugin.ATTRIBUTES, "vllm.v1.request.Request", ("soul",))
+    assert compat.main() == 1
+    assert "vllm.v1.request.Request.soul  there is no such thing" in capsys.readouterr().out

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from vllm import SamplingParams
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.v1 import structured_output
+from vllm_servers import TINY
+
+import enforcer
+from bench.demo.servers import ENFORCED, MODEL_NAME, Server
+from enforcer import spec as specs
+from enforcer.errors import ConfigurationError, UnsupportedHost
+from enforcer.vllm import backend, metrics, plugin
+from enforcer.vllm.names import TESTED_VERSIONS
+
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed():
+    plugin.install()
+    # Else servers that later tests start would count into this process's folder.
+    os.environ.pop(metrics.FOLDER_VARIABLE)
+
+
+def patched():
+    names = [name for name in plugin.SIGNATURES if hasattr(plugin._find(name), plugin._MARK)]
+    return {name: plugin._find(name) for name in names}
+
+
+def test_installing_again_changes_nothing():
+    before = {name: getattr(found, "__func__", found) for name, found in patched().items()}
+    assert len(before) >= 5
+    plugin.install()
+    os.environ.pop(metrics.FOLDER_VARIABLE)
+    assert before == {name: getattr(found, "__func__", found) for name, found in patched().items()}
+    for found in before.values():
+        assert not hasattr(getattr(found, plugin._MARK), plugin._MARK)
+    assert structured_output.XgrammarBackend is backend.EnforcerBackend
+
+
+@pytest.mark.parametrize("version", ["0.31.9", "0.34.0", "0.32.1", "1.0.dev3+g1234", ""])
+def test_an_untested_version_is_refused_with_those_that_were(version):
+    with pytest.raises(UnsupportedHost) as refused:
+        plugin.check_version(version)
+    for tested in TESTED_VERSIONS:
+        assert tested in str(refused.value)
+
+
+@pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])
+def test_a_tested_version_is_accepted(version):
+    plugin.check_version(version)
+
+
+def test_a_changed_signature_is_refused(monkeypatch):
+    name = "vllm.v1.structured_output.StructuredOutputManager._create_grammar"
+
+    def changed(self, request, more):
+        raise NotImplementedError
+
+    manager = structured_output.StructuredOutputManager
+    monkeypatch.setattr(manager, "_create_grammar", changed)
+    with pytest.raises(UnsupportedHost, match=re.escape(name)):
+        plugin.check_signatures()
+    monkeypatch.delattr(manager, "_create_grammar")
+    with pytest.raises(UnsupportedHost, match="has no"):
+        plugin.check_signatures()
+
+
+def test_every_wrapped_function_is_among_the_checked_ones():
+    source = inspect.getsource(plugin.install)
+    wrapped = set(re.findall(r'_wrap\(\s*[\w.]+,\s*"(\w+)"', source))
+    assert wrapped
+    assert wrapped <= {name.rpartition(".")[2] for name in plugin.SIGNATURES}
+
+
+# An old vLLM: the process that would serve must not come up.
+OLD = """
+import vllm
+vllm.__version__ = "0.11.0"
+from vllm.plugins import load_general_plugins
+load_general_plugins()
+print("serving")
+"""
+
+
+def test_an_old_vllm_does_not_start():
+    done = subprocess.run(
+        [sys.executable, "-c", OLD],
+        env={**os.environ, "VLLM_PLUGINS": "enforcer"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "serving" not in done.stdout
+    assert "0.11.0 is untested" in done.stderr
+    assert "0.32.0" in done.stderr
+
+
+def validate(tag, server_backend="auto", **options):
+    params = SamplingParams(
+        structured_outputs=StructuredOutputsParams(structural_tag=tag), **options
+    )
+    config = SimpleNamespace(backend=server_backend, disable_any_whitespace=False)
+    params._validate_structured_outputs(
+        SimpleNamespace(is_diffusion=False), config, tokenizer=object()
+    )
+    return params
+
+
+def tag(**changes):
+    body = enforcer.extra_body([TOOL])
+    made = json.loads(body["structured_outputs"]["structural_tag"])
+    if changes:
+        made[specs.KEY] = json.dumps(json.loads(made[specs.KEY]) | changes)
+    return json.dumps(made)
+
+
+def test_a_spec_passes_and_picks_the_backend_that_it_rides_on():
+    assert validate(tag()).structured_outputs._backend == "xgrammar"
+
+
+@pytest.mark.parametrize("chosen", ["guidance", "outlines", "lm-format-enforcer"])
+def test_another_backend_of_the_operator_is_refused(chosen):
+    with pytest.raises(VLLMValidationError, match=f"xgrammar backend.*{chosen}.*remove"):
+        validate(tag(), chosen)
+
+
+FORGED = [
+    tag(version=99),
+    tag(first_index=-1),
+    tag(first_index="0"),
+    tag(surplus=True),
+    tag(tools=[TOOL, TOOL]),
+    tag(tools="all"),
+    tag(tool_choice={"type": "function", "function": {"name": "other"}}),
+    tag(on_unsupported="relax"),
+    json.dumps(json.loads(tag()) | {specs.KEY: {"tools": []}}),
+    json.dumps(json.loads(tag()) | {specs.KEY: 7}),
+    json.dumps(json.loads(tag()) | {specs.KEY: "no JSON"}),
+]
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_forged_spec_is_refused(forged):
+    with pytest.raises(VLLMValidationError):
+        validate(forged)
+
+
+def test_in_the_engine_a_spec_without_its_prompt_is_refused():
+    # What happens where the manager's method is not the patched one.
+    mine = object.__new__(backend.EnforcerBackend)
+    kind = backend.StructuredOutputOptions.STRUCTURAL_TAG
+    with pytest.raises(ConfigurationError, match="not patched in this process"):
+        mine.compile_grammar(kind, tag())
+
+
+def test_in_the_engine_another_backend_is_refused():
+    wanted = SimpleNamespace(
+        structured_output_key=(backend.StructuredOutputOptions.STRUCTURAL_TAG, tag())
+    )
+    manager = SimpleNamespace(backend=object())
+    request = SimpleNamespace(structured_output_request=wanted, prompt_token_ids=[], request_id="r")
+    with pytest.raises(ConfigurationError, match="rides on vLLM's xgrammar backend"):
+        structured_output.StructuredOutputManager._create_grammar(manager, request)
+
+
+# The plugin is loaded in the API server, and taken away from the engine that it spawns.
+WITHOUT = """
+import os, runpy
+from vllm.plugins import load_general_plugins
+load_general_plugins()
+os.environ["VLLM_PLUGINS"] = ""
+os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "spawn"
+runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.vllm
+def test_an_engine_without_the_plugin_answers_with_an_error(tmp_path):
+    log = tmp_path / "server.log"
+    server = Server(TINY, ENFORCED, log)
+    at = server._command.index("-m")
+    server._command[at : at + 2] = ["-c", WITHOUT]
+    asked = {
+        "model": MODEL_NAME,
+        "messages": [{"role": "user", "content": "hello"}],
+        "max_tokens": 20,
+    }
+    with server:
+        server.wait_until_ready()
+        for more in ({}, {"tools": [TOOL]}, {"tools": [TOOL], "tool_choice": "required"}):
+            answer = httpx.post(f"{server.url}/v1/chat/completions", json=asked | more, timeout=300)
+            assert answer.status_code >= 400
+            assert "choices" not in answer.json()
+        with httpx.stream(
+            "POST",
+            f"{server.url}/v1/chat/completions",
+            json=asked | {"tools": [TOOL], "stream": True},
+            timeout=300,
+        ) as answer:
+            lines = [line for line in answer.iter_lines() if line.startswith("data: {")]
+        events = [json.loads(line.removeprefix("data: ")) for line in lines]
+        assert "error" in events[-1]
+        assert not any(
+            choice["delta"].get("content") or choice["delta"].get("tool_calls")
+            for event in events
+            for choice in event.get("choices", ())
+        )
+    assert "Failed to compile grammar for request" in log.read_text()
+
+
+@pytest.mark.vllm
+def test_forged_specs_are_refused_over_http(tiny_server):
+    for forged in FORGED:
+        answer = httpx.post(
+            f"{tiny_server.url}/v1/completions",
+            json={
+                "model": MODEL_NAME,
+                "prompt": "hello",
+                "max_tokens": 4,
+                "structured_outputs": {"structural_tag": forged},
+            },
+            timeout=300,
+        )
+        assert answer.status_code == 400, answer.text
