@@ -137,7 +137,10 @@ def either(*parts: Regex) -> Regex:
         if excluded in rest or excluded == NOTHING:
             return ANY
         rest[inverse(excluded)] = None
-    union = _one_or(_merge_counts(list(rest), empty=empty), NOTHING, Union)
+    merged = _merge_counts(list(rest), empty=empty)
+    if ANY in merged:
+        return ANY
+    union = _one_or(merged, NOTHING, Union)
     return union if not empty or union.nullable else _optional(union)
 
 

@@ -68,6 +68,8 @@ def test_laws_hold_as_equality(a, b):
         (concat(literal("a"), literal("b"), EPSILON), literal("ab")),
         (literal("\ud800"), NOTHING),
         (length(3, 2), NOTHING),
+        (either(literal("a"), length(0, 0), length(1, None)), ANY),
+        (either(literal("a"), length(0, 3), length(4, None)), ANY),
         (both(), ANY),
         (either(), NOTHING),
     ],
