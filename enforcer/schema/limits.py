@@ -52,5 +52,5 @@ class Limits:
     definitions: int = 20_000
     regex_size: int = 200_000
     regex_states: int = 2_000
-    steps: int = 400_000
+    steps: int = 300_000
     name_bits: int = 60

@@ -69,6 +69,8 @@ class Shapes:
 
     def meet_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
         """Intersect; None if surely no object is left."""
+        # Work grows with the names, not only with the shapes.
+        self._algebra.spend((len(a.names) + len(b.names)) // 2)
         conj = self._algebra.conj
         of_a, of_b = dict(a.names), dict(b.names)
         names = {
@@ -226,6 +228,7 @@ class Shapes:
         unique = _joined(list(dict.fromkeys(shapes)))
         if not 1 < len(unique) <= _COMPARED:
             return unique
+        self._algebra.spend(len(unique) ** 2 // 4)
         kept: list[ObjectShape] = []
         for shape in sorted(unique, key=_constraints):
             if not any(_covers(other, shape) for other in kept):
