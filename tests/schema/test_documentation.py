@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from schema_judge import accepts, compiled
+
+from enforcer import errors
+from enforcer.regex import format_regex
+from enforcer.schema import Limits, OnUnsupported, compile_schema, number_text, settle, unevaluated
+from enforcer.schema.lark import WHITE_SPACE
+
+PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(schema|relaxed)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def table(heading):
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return {
+        key.strip("`"): int(value) for key, value in re.findall(r"\| (.+?) \| (\d+) \|", section)
+    }
+
+
+@pytest.mark.parametrize(("kind", "block"), BLOCKS, ids=[each.split("\n")[0] for _, each in BLOCKS])
+def test_every_example_is_as_the_page_says(kind, block):
+    source, *claims = block.strip().split("\n")
+    schema = json.loads(source)
+    assert claims
+    options = {"on_unsupported": OnUnsupported.RELAX} if kind == "relaxed" else {}
+    for claim in claims:
+        sign, text = claim.split(" ", 1)
+        if sign == "!" and kind == "relaxed":
+            (left_out,) = compile_schema(schema, **options).relaxed
+            assert f"{left_out.path} {left_out.keyword}" == text
+        elif sign == "!":
+            with pytest.raises(errors.SchemaError) as caught:
+                compiled(schema)
+            found = caught.value
+            assert f"{type(found).__name__} {found.path} {found.keyword}".strip() == text
+        else:
+            assert sign in "✓✗"
+            assert accepts(compiled(schema, **options), text.replace("⏎", "\n")) == (sign == "✓")
+
+
+def test_the_page_has_every_part():
+    assert len(BLOCKS) > 40
+    assert {"schema", "relaxed"} == {kind for kind, _ in BLOCKS}
+
+
+def test_the_limits_are_the_defaults():
+    assert table("Limits") == asdict(Limits())
+
+
+def test_the_bounds_are_those_of_the_code():
+    assert table("Bounded") == {
+        "spaces between two tokens on one line": 1,
+        "characters of indentation after a line break": int(
+            re.search(r"\{0,(\d+)\}", WHITE_SPACE).group(1)
+        ),
+        "digits before the point": number_text._DIGITS + 1,
+        "digits behind the point": number_text._PLACES,
+        "exponent, up to": number_text._EXPONENT,
+        "exponent of an integer of one digit, up to": 99,
+    }
+    assert f"at most {settle._COUNT_BITS} values" in PAGE
+    assert f"at most {unevaluated._MOST_CASES}." in PAGE
+
+
+def at_the_bound(schema, fits, over):
+    grammar = compiled(schema)
+    return accepts(grammar, fits), accepts(grammar, over)
+
+
+def test_the_bounds_are_those_of_the_grammar():
+    bounds = table("Bounded")
+    indent = bounds["characters of indentation after a line break"]
+    whole, places = bounds["digits before the point"], bounds["digits behind the point"]
+    exponent = bounds["exponent, up to"]
+    of_integers = bounds["exponent of an integer of one digit, up to"]
+    only = (True, False)
+    assert at_the_bound({}, "[ 1]", "[  1]") == only
+    assert at_the_bound({}, f"[\n{' ' * indent}1]", f"[\n{' ' * (indent + 1)}1]") == only
+    for named in ("number", "integer"):
+        assert at_the_bound({"type": named}, "1" * whole, "1" * (whole + 1)) == only
+    assert at_the_bound({"type": "number"}, f"1e{exponent}", f"1e{exponent + 1}") == only
+    assert at_the_bound({"type": "integer"}, f"1e{of_integers}", f"1e{of_integers + 1}") == only
+    assert at_the_bound({}, f"0.{'1' * places}", f"0.{'1' * (places + 1)}") == only
+
+
+def test_the_formats_are_those_of_the_code():
+    listed = PAGE.split("where no `$schema` is named: ")[1].split(".\n")[0]
+    formats = re.findall(r"`([^`]+)`", listed)
+    assert len(formats) > 15
+    assert all(format_regex(name) is not None for name in formats)
+    standard = "date time date-time duration email idn-email hostname idn-hostname ipv4 ipv6 uri \
+        uri-reference iri iri-reference uri-template uuid json-pointer relative-json-pointer regex"
+    assert set(formats) == {x for x in standard.split() if format_regex(x) is not None}
