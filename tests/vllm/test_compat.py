@@ -84,7 +84,7 @@ def copied(tmp_path_factory):
             (
                 "v1/structured_output/backend_types.py",
                 "class StructuredOutputGrammar(ABC):",
-                "class StructuredOutputGrammar(ABC):\n    @abstractmethod\n    def fork(self): ...\n",
+                "class StructuredOutputGrammar(ABC):\n @abstractmethod\n def fork(self): ...\n",
             ),
             "EnforcedGrammar implements",
             "fork",

@@ -213,3 +213,14 @@ def test_a_server_shows_what_its_engine_does(tiny_server):
     assert sample(url, "enforcer_requests_refused_total", **refused) == 1
     # vLLM's own are still there.
     assert sample(url, "vllm:request_success_total") >= 2
+
+
+def test_the_documentation_lists_every_metric():
+    page = Path(__file__).parents[2] / "docs" / "vllm" / "metrics.md"
+    listed = [
+        line.split("`")[1].partition("{")[0]
+        for line in page.read_text().splitlines()
+        if line.startswith("| `enforcer_")
+    ]
+    suffix = {metrics.Counter: "_total"}
+    assert listed == [f.name + suffix.get(type(f), "") for f in metrics.LAYOUT.families]
