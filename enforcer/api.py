@@ -20,6 +20,7 @@ from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
 from enforcer.parser import Parser, Turn
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Enforcer:
         self.table = Table(self.dialect, vocabulary)
         self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
+        self._trusts_plain = self.engine.holds_plain and self.options.limits == Limits()
         keep = self.options.cached_grammars
         self._checked = lru_cache(keep)(self._check)
         self._compiled = lru_cache(keep)(self._compile)
@@ -188,6 +190,8 @@ class Enforcer:
         return self._compiled(schema, on_unsupported).matcher()
 
     def _check(self, schema: str, on_unsupported: OnUnsupported | None) -> None:
+        if self._trusts_plain and is_plain_object(json.loads(schema), len(schema)):
+            return
         self.engine.check(self._grammar(schema, on_unsupported))
 
     def _compile(self, schema: str, on_unsupported: OnUnsupported | None) -> CompiledGrammar:

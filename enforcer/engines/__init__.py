@@ -72,6 +72,11 @@ class ArgumentEngine(Protocol):
         """The name by which `load` finds it."""
         ...
 
+    @property
+    def holds_plain(self) -> bool:
+        """Whether it compiles whatever `enforcer.schema.plain` calls plain."""
+        ...
+
     def check(self, grammar: ArgumentGrammar) -> None:
         """Raise `UnsupportedSchema` if `compile` would; as cheap as the engine allows."""
         ...

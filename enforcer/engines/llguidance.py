@@ -13,7 +13,6 @@ import llguidance
 import numpy as np
 from llguidance.gbnf_to_lark import GbnfToLarkError, any_to_lark
 
-from enforcer.engines._simple import is_simple
 from enforcer.errors import EnforcerError, InvalidSchema, Problem, SchemaLimit
 from enforcer.response_format import Kind
 from enforcer.schema.lark import to_lark
@@ -66,6 +65,7 @@ class LLGuidanceEngine:
     """Compiles argument grammars with llguidance for one vocabulary."""
 
     name = "llguidance"
+    holds_plain = True
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -75,9 +75,8 @@ class LLGuidanceEngine:
         self._bytes = llguidance.LLTokenizer("byte")
 
     def check(self, grammar: ArgumentGrammar) -> None:
-        """Compile for single bytes only, if need be; raises what `compile` would."""
-        if not is_simple(grammar):
-            _compiled(self._bytes, grammar)
+        """Compile for single bytes only; raises what `compile` would."""
+        _compiled(self._bytes, grammar)
 
     def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
         """Compile a grammar.

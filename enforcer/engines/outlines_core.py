@@ -41,6 +41,7 @@ class OutlinesCoreEngine:
     """Compiles argument grammars with outlines-core for one vocabulary."""
 
     name = "outlines-core"
+    holds_plain = False  # it refuses objects with many properties
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         controls = vocabulary.control_ids

@@ -35,6 +35,7 @@ class XGrammarEngine:
     """Compiles argument grammars with xgrammar for one vocabulary."""
 
     name = "xgrammar"
+    holds_plain = False  # it refuses objects with many properties
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         controls = vocabulary.control_ids
