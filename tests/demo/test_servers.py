@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import is_running
 
 from bench.demo.servers import ENFORCED, FREE, STRICT, Server, ServerFailedError
 
@@ -22,14 +23,6 @@ def stand_in(tmp_path, *command):
     server = Server(Path("model"), FREE, tmp_path / "server.log")
     server._command = [sys.executable, *command]
     return server
-
-
-def is_running(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 def test_the_engine_is_ended_with_the_server(tmp_path, monkeypatch):

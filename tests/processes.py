@@ -1,0 +1,27 @@
+"""Processes as Linux shows them.
+
+Owns: reading `/proc`. Must not know: what the processes are.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the ids of a process's children, and of theirs; none if it has gone."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except FileNotFoundError:
+        return []
+    found = [int(child) for child in children.split()]
+    return found + [below for child in found for below in descendants(child)]
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process exists and has not ended; a zombie has ended."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
