@@ -62,7 +62,7 @@ def test_the_bounds_are_those_of_the_code():
         ),
         "digits before the point": number_text._DIGITS + 1,
         "digits behind the point": number_text._PLACES,
-        "exponent, up to": number_text._EXPONENT - 1,
+        "exponent, up to": number_text._EXPONENT,
         "exponent of an integer of one digit, up to": 99,
     }
     assert f"at most {settle._COUNT_BITS} values" in PAGE
