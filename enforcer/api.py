@@ -48,7 +48,7 @@ class Options:
     on_unsupported: OnUnsupported = OnUnsupported.REFUSE
     limits: Limits = field(default_factory=Limits)
     max_calls: int = 128
-    preamble_ids: int = 64
+    preamble_ids: int = 32
     cached_grammars: int = 4096
 
 

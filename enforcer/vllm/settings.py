@@ -39,7 +39,7 @@ class Settings:
         "", "what a request may switch through `vllm_xargs`: off, relax, or both with a comma"
     )
     max_calls: str = _setting("128", "most calls in one turn")
-    preamble_ids: str = _setting("64", "most tokens of text before a demanded call")
+    preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
     cached_grammars: str = _setting("4096", "compiled schemas that are kept, per process")
 
     def options(self) -> Options:
