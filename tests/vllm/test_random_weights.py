@@ -28,4 +28,4 @@ def test_five_hundred_concurrent_requests_leave_only_declared_and_valid_calls(
     ]
     assert not wrong
     # The test would say nothing if hardly any call were completed.
-    assert sum(reply.finish_reason != "length" and bool(reply.calls) for reply in replies) > 100
+    assert sum(reply.finish_reason != "length" and bool(reply.calls) for reply in replies) > 40
