@@ -95,7 +95,7 @@ CALLS = Counter(
     "Calls in replies that were parsed: completed, cut off, or dropped as undeclared.",
     (("outcome", tuple(outcome.value for outcome in Outcome)),),
 )
-CHECK = Histogram("enforcer_check_seconds", "Time to check a request's schemas.", _LONG)
+CHECK = Histogram("enforcer_check_seconds", "Time to check tools and schemas that are new.", _LONG)
 COMPILE = Histogram("enforcer_compile_seconds", "Time to compile one schema.", _LONG)
 MASK = Histogram("enforcer_mask_seconds", "Time to fill one mask.", _SHORT)
 CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars kept in the engine.")

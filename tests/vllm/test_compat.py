@@ -84,10 +84,10 @@ def copied(tmp_path_factory):
             (
                 "v1/structured_output/backend_types.py",
                 "class StructuredOutputGrammar(ABC):",
-                "class StructuredOutputGrammar(ABC):\n @abstractmethod\n def fork(self): ...\n",
+                "class StructuredOutputGrammar(ABC):\n    @abstractmethod\n    def f(self): ...",
             ),
             "EnforcedGrammar implements",
-            "fork",
+            "not implemented: f",
         ),
         (
             (
