@@ -36,6 +36,7 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "structured_outputs_config",
         "tokenizer",
     ),
+    "vllm.parser.abstract_parser.DelegatingParser._apply_structural_tag": ("self", "request"),
     "vllm.parser.parser_manager.ParserManager._compose_parser": (
         "tool_parser_name",
         "reasoning_parser_name",
@@ -145,6 +146,7 @@ def install() -> None:
     from vllm import sampling_params
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+    from vllm.parser.abstract_parser import DelegatingParser
     from vllm.parser.parser_manager import ParserManager
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
@@ -165,6 +167,7 @@ def install() -> None:
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
+    _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(
         OnlineRenderer,
         "preprocess_chat",

@@ -204,6 +204,22 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
     return _compose_parser
 
 
+def apply_structural_tag(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `DelegatingParser._apply_structural_tag`, where vLLM's other parsers constrain.
+
+    A chat request that brings our spec to a server with another parser would lose it there:
+    vLLM puts a tag of its own in its place where a call is demanded or a tool is strict.
+    """
+
+    def _apply_structural_tag(self: Any, request: Any) -> Any:
+        own = request.structured_outputs
+        if own is not None and specs.from_structural_tag(own.structural_tag) is not None:
+            return request
+        return original(self, request)
+
+    return _apply_structural_tag
+
+
 def is_ours(parser: Any) -> bool:
     """Tell whether a server was started with our parser."""
     return isinstance(parser, type) and issubclass(parser, EnforcedParser)

@@ -12,7 +12,7 @@ import pytest
 from vllm_servers import TINY, serving
 
 import enforcer
-from bench.demo.servers import ENFORCED, MODEL_NAME
+from bench.demo.servers import ENFORCED, FREE, MODEL_NAME
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
 from enforcer.verify.measure import judge
@@ -259,3 +259,25 @@ def test_tools_that_a_system_message_declares_are_enforced(tiny_server):
     assert names <= {tool["function"]["name"] for tool in TOOLS}
     alone = {"messages": [{**system, "tools": [{**TOOLS[0], "type": "x"}]}, *ASK]}
     assert _post(tiny_server, alone).status_code == 400
+
+
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_a_chat_request_brings_its_spec_to_a_server_with_another_parser(tmp_path, choice):
+    """vLLM's own tag would take the spec's place where a call is demanded or a tool strict."""
+    tools = [
+        {"type": "function", "function": {**tool["function"], "strict": True}} for tool in TOOLS
+    ]
+    setting = replace(ENFORCED, flags=FREE.flags)
+    with serving(TINY, setting, tmp_path / "server.log", ENFORCER_PREAMBLE_IDS="0") as server:
+        history = modes.body("auto", "-", stream=False)["messages"]
+        body = {"messages": history, "tools": tools, "tool_choice": choice}
+        extra = enforcer.extra_body(tools, choice, messages=history)
+        replies = [
+            whole(_post(server, body | extra | {"temperature": 1}).json()) for _ in range(10)
+        ]
+    for reply in replies:
+        # The index continues the dialog's counter, which only our matcher knows.
+        for at, call in enumerate(reply.calls, 1):
+            assert call.id == f"functions.{call.name}:{at}"
+    if choice == "required":
+        assert all(reply.calls for reply in replies)
