@@ -158,6 +158,7 @@ def test_a_cancelled_stream_costs_nobody_else(tiny_server):
     [
         ({"use_beam_search": True, "n": 2}, "beam"),
         ({"min_tokens": 5}, "min_tokens"),
+        ({"thinking_token_budget": 5}, "thinking_token_budget"),
         ({"bad_words": ["{"]}, "bad_words"),
         ({"allowed_token_ids": [1, 2, 3]}, "allowed_token_ids"),
         ({"structured_outputs": {"structural_tag": "{}"}}, "structural_tag"),
