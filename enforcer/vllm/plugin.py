@@ -13,7 +13,9 @@ import inspect
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from enforcer import dialect as dialects
 from enforcer.errors import UnsupportedHost
+from enforcer.vllm import settings
 from enforcer.vllm.names import PARSER_NAME, TESTED_VERSIONS
 
 if TYPE_CHECKING:
@@ -138,11 +140,13 @@ def install() -> None:
 
     Raises:
         UnsupportedHost: this vLLM is not one that the plugin was tested on.
+        ConfigurationError: a setting of the operator is wrong, its dialect unknown.
 
     """
     import vllm
 
     check_version(vllm.__version__)
+    dialects.load(settings.current().dialect)
     from vllm import sampling_params
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest

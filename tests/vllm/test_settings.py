@@ -5,7 +5,7 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.schema import OnUnsupported
-from enforcer.vllm import settings
+from enforcer.vllm import plugin, settings
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
 
@@ -56,3 +56,17 @@ def test_the_docs_list_every_setting_as_it_is():
         for field in fields(settings.Settings)
     ]
     assert [line for line in DOC.read_text().splitlines() if "| `ENFORCER_" in line] == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "word"),
+    [("ENFORCER_DIALECT", "kimi_k9", "kimi_k2"), ("ENFORCER_MAX_CALLS", "x", "ENFORCER_MAX_CALLS")],
+)
+def test_a_server_does_not_start_with_wrong_settings(monkeypatch, name, value, word):
+    monkeypatch.setenv(name, value)
+    settings.current.cache_clear()
+    try:
+        with pytest.raises(ConfigurationError, match=word):
+            plugin.install()
+    finally:
+        settings.current.cache_clear()
