@@ -6,6 +6,7 @@ Owns: `type`, and the keywords for numbers, strings, arrays and objects, read in
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ from enforcer.schema.read import Draft, step
 from enforcer.schema.shapes import child_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from enforcer.regex import Regex
     from enforcer.schema.algebra import Algebra
     from enforcer.schema.parse import Parser
@@ -103,18 +106,35 @@ class Assertions:
         self._extra: list[int] = []
 
     def value(self) -> list[int]:
-        """Return the formulas of all these keywords; raises `Malformed`."""
+        """Return the formulas of all these keywords; raises `Malformed` for `type` alone."""
         types = self._types()
-        null, booleans, numbers = "null" in types, frozenset[bool](), self._numbers(types)
+        null, booleans = "null" in types, frozenset[bool]()
+        numbers: tuple[NumberSet, ...] = ()
+        strings: Regex | None = None
+        arrays: tuple[ArrayShape, ...] = ()
+        objects: tuple[ObjectShape, ...] = ()
         if "boolean" in types:
             booleans = ANYTHING.booleans
-        strings = self._strings() if "string" in types else None
-        arrays = self._arrays() if "array" in types else ()
-        objects = self._objects() if "object" in types else ()
+        # What is wrong about one type must not hide what is wrong about the next.
+        with self._noted():
+            numbers = self._numbers(types)
+        with self._noted():
+            strings = self._strings() if "string" in types else None
+        with self._noted():
+            arrays = self._arrays() if "array" in types else ()
+        with self._noted():
+            objects = self._objects() if "object" in types else ()
         return [
             self._parser.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
             *self._extra,
         ]
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except Malformed as error:
+            self._parser.malformed(self._place, error.keyword, error.reason)
 
     def _has(self, keyword: str) -> bool:
         return self._parser.has(self._schema, keyword, self._place.draft)

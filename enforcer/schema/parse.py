@@ -79,7 +79,8 @@ class Parser:
         self.unsupported[problem] = None
         return self.algebra.unknown(problem)
 
-    def _malformed(self, place: Place, keyword: str, reason: str) -> int:
+    def malformed(self, place: Place, keyword: str, reason: str) -> int:
+        """Note what is no JSON Schema; returns a formula that stands in for it."""
         path = step(place.path, keyword) if keyword else place.path
         self.invalid[Problem(path, keyword, reason)] = None
         return ALWAYS
@@ -93,7 +94,7 @@ class Parser:
         if schema is True or schema is False:
             return ALWAYS if schema else NEVER
         if not isinstance(schema, dict):
-            return self._malformed(
+            return self.malformed(
                 place, "", f"a schema is an object or a boolean, not {_shown(schema)}"
             )
         key = place.key
@@ -115,7 +116,7 @@ class Parser:
             try:
                 parts.extend(read())
             except Malformed as error:
-                parts.append(self._malformed(place, error.keyword, error.reason))
+                parts.append(self.malformed(place, error.keyword, error.reason))
         formula = self.algebra.conj(parts)
         for keyword in ("unevaluatedProperties", "unevaluatedItems"):
             if self.has(schema, keyword, draft):
@@ -131,7 +132,7 @@ class Parser:
     def target(self, place: Place, keyword: str) -> Place | None:
         """Follow a reference; None, with the problem noted, where that is impossible."""
         if not isinstance(place.schema[keyword], str):
-            self._malformed(place, keyword, "a reference is a string")
+            self.malformed(place, keyword, "a reference is a string")
             return None
         try:
             return self.document.follow(place, keyword)

@@ -1,0 +1,82 @@
+"""Spellings against values: what a terminal matches is what is in the set, and bounded."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, compiled
+from spelled_json import numbers
+
+BOUNDS = st.one_of(
+    st.integers(-300, 300),
+    st.decimals(-20, 20, places=2).map(float),
+    st.sampled_from([1e-7, 1e21, 0.1, 1e15, 123456789.125]),
+)
+
+
+def around(bound):
+    return [bound, bound + 1, bound - 1, bound * 2, bound / 2, -bound, bound + 0.001, 0]
+
+
+def value_of(text):
+    return Fraction(text)
+
+
+@given(BOUNDS, BOUNDS, st.sampled_from(["minimum", "exclusiveMinimum"]), st.booleans())
+def test_bounds_hold_in_every_spelling(low, high, keyword, both):
+    schema = {"type": "number", keyword: low, **({"maximum": high} if both and low < high else {})}
+    grammar = compiled(schema)
+    for value in (*around(low), *around(high)):
+        valid = (value >= low if keyword == "minimum" else value > low) and value <= schema.get(
+            "maximum", value
+        )
+        for text in numbers(value):
+            assert accepts(grammar, text) == valid, (text, schema)
+
+
+@given(st.sampled_from([1, 2, 5, 10, 0.5, 0.25, 0.1, 0.01]), st.decimals(-50, 50, places=3))
+def test_multiples_are_exact_decimals(divisor, value):
+    grammar = compiled({"multipleOf": divisor})
+    text = format(value, "f")
+    whole = (Fraction(text) / Fraction(repr(divisor))).denominator == 1
+    for spelled in (text, f"{text}00"):
+        assert accepts(grammar, spelled) == whole, spelled
+
+
+@given(st.sampled_from([3, 7, 12, 1.5]), st.integers(-2000, 2000))
+def test_other_divisors_take_plain_decimals(divisor, value):
+    grammar = compiled({"multipleOf": divisor})
+    number = value / 2 if isinstance(divisor, float) else value
+    text = json.dumps(int(number) if number == int(number) else number)
+    assert accepts(grammar, text) == (Fraction(text) % Fraction(repr(divisor)) == 0)
+
+
+@given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), st.data())
+def test_a_constant_is_its_value_however_written(value, data):
+    text = data.draw(st.sampled_from(numbers(value)))
+    other = data.draw(st.one_of(st.integers(-5, 5), st.floats(-5, 5)))
+    grammar = compiled({"const": value})
+    bounded = abs(value) < 1e40 and (value == 0 or abs(value) > 1e-30)
+    if bounded:
+        assert accepts(grammar, text)
+    assert accepts(grammar, json.dumps(other)) == (other == value) or not bounded
+
+
+@pytest.mark.parametrize("text", ["01", "+1", ".5", "1.", "1e", "0x1", "--1", "1_0", "NaN", "1 "])
+@pytest.mark.parametrize("schema", [{}, {"type": "number"}, {"minimum": -5}, {"const": 1}])
+def test_what_is_no_json_number(schema, text):
+    assert not accepts(compiled(schema), text)
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "integer"}, {"type": "number"}, {"minimum": 3}, {"multipleOf": 0.5}, {}]
+)
+@pytest.mark.parametrize("digits", ["1", "0.1", "1e0", "-2.0"])
+def test_digits_come_to_an_end(schema, digits):
+    matcher = compiled(schema).matcher()
+    taken = sum(1 for byte in digits.encode() + b"0" * 400 if matcher.accept(byte))
+    assert taken < 200

@@ -1,0 +1,141 @@
+"""What is refused is named; what is asked to be relaxed is a superset, and says so."""
+
+from __future__ import annotations
+
+import pytest
+from schema_judge import accepts, compiled
+
+from enforcer.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import OnUnsupported, Root, compile_schema
+
+RELAX = OnUnsupported.RELAX
+STRINGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+
+
+def test_every_offender_is_listed_in_document_order():
+    schema = {
+        "properties": {
+            "a": {"pattern": "(x)\\1"},
+            "b": {"items": {"$ref": "https://example.com/b"}},
+            "c": {"patternProperties": {"(?<q>y)\\k<q>": {}}},
+        }
+    }
+    with pytest.raises(UnsupportedSchema) as caught:
+        compile_schema(schema)
+    assert [(each.path, each.keyword) for each in caught.value.problems] == [
+        ("$.properties.a.pattern", "pattern"),
+        ("$.properties.b.items.$ref", "$ref"),
+        ("$.properties.c.patternProperties", "patternProperties"),
+    ]
+    assert all(each.reason for each in caught.value.problems)
+
+
+def test_every_malformed_keyword_is_listed():
+    schema = {"minLength": "x", "properties": {"a": {"type": 5}, "b": {"required": "a"}}}
+    with pytest.raises(InvalidSchema) as caught:
+        compile_schema(schema)
+    assert {each.path for each in caught.value.problems} == {
+        "$.minLength",
+        "$.properties.a.type",
+        "$.properties.b.required",
+    }
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"tags": STRINGS}},
+        {"$defs": {"t": STRINGS}, "properties": {"tags": {"$ref": "#/$defs/t"}}},
+        {"anyOf": [{"type": "null"}, STRINGS]},
+    ],
+)
+def test_relaxing_keeps_all_but_what_it_reports(schema):
+    grammar = compile_schema(schema, on_unsupported=RELAX)
+    (left_out,) = grammar.relaxed
+    assert left_out.keyword == "uniqueItems"
+    assert left_out.path.endswith(".uniqueItems")
+    assert compile_schema({"type": "null"}, on_unsupported=RELAX).relaxed == ()
+    usable = compiled(schema, on_unsupported=RELAX)
+    if "properties" in schema:
+        assert accepts(usable, '{"tags": ["a", "a"]}')
+        assert not accepts(usable, '{"tags": [1]}')
+
+
+def test_what_is_no_schema_is_never_relaxed():
+    with pytest.raises(InvalidSchema):
+        compile_schema({**STRINGS, "minItems": -1}, on_unsupported=RELAX)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        False,
+        {"not": {}},
+        {"enum": []},
+        {"type": "integer", "minimum": 1, "maximum": 0},
+        {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"type": "string", "minLength": 3, "maxLength": 2},
+        {"type": "string", "pattern": "^a+$", "const": "b"},
+        {"allOf": [{"type": "string"}, {"type": "integer"}]},
+        {"type": "array", "minItems": 2, "maxItems": 1},
+        {"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3},
+        {"type": "array", "contains": False},
+        {"type": "object", "required": ["a"], "additionalProperties": False},
+        {"type": "object", "required": ["ab"], "propertyNames": {"maxLength": 1}},
+        {"type": "object", "required": ["a", "b"], "maxProperties": 1},
+        {
+            "type": "object",
+            "required": ["a"],
+            "dependentRequired": {"a": ["b"]},
+            "maxProperties": 1,
+        },
+        {"oneOf": [{"type": "null"}, {"const": None}]},
+        {"type": "null", "if": {"const": None}, "then": False},
+    ],
+)
+def test_unsatisfiable(schema):
+    with pytest.raises(UnsatisfiableSchema):
+        compile_schema(schema)
+    with pytest.raises(UnsatisfiableSchema):
+        compile_schema(schema, on_unsupported=RELAX)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+        {"type": "array", "items": {"$ref": "#"}, "minItems": 1},
+        {
+            "$defs": {
+                "a": {"type": "array", "prefixItems": [{"$ref": "#/$defs/b"}], "minItems": 1},
+                "b": {
+                    "type": "object",
+                    "properties": {"k": {"$ref": "#/$defs/a"}},
+                    "required": ["k"],
+                },
+            },
+            "$ref": "#/$defs/a",
+        },
+    ],
+)
+def test_recursion_without_an_end(schema):
+    with pytest.raises(UnsatisfiableSchema, match="recursion"):
+        compile_schema(schema)
+
+
+def test_recursion_with_a_way_out_takes_it():
+    tree = {
+        "type": "object",
+        "properties": {"left": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
+        "required": ["left"],
+    }
+    grammar = compiled(tree)
+    assert accepts(grammar, '{"left": {"left": null}}')
+    assert not accepts(grammar, '{"left": {}}')
+
+
+def test_an_object_at_the_root_on_demand():
+    for schema in ({"type": "string"}, {"enum": [1, [2]]}):
+        compile_schema(schema)
+        with pytest.raises(UnsatisfiableSchema):
+            compile_schema(schema, root=Root.OBJECT)

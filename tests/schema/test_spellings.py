@@ -1,0 +1,101 @@
+"""One value, many spellings: what is enforced is the value."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, compiled
+from spelled_json import Form, spell
+
+NAMED = {
+    "type": "object",
+    "properties": {"city": {"type": "integer"}, 'q"/é🙂': {"type": "integer"}},
+    "required": ["city"],
+}
+CITY = ["city", "\\u0063ity", "cit\\u0079", "\\u0063\\u0069\\u0074\\u0079"]
+
+
+@pytest.mark.parametrize("name", CITY)
+def test_an_escaped_name_is_that_property(name):
+    grammar = compiled(NAMED)
+    assert accepts(grammar, f'{{"{name}": 1}}')
+    assert not accepts(grammar, f'{{"{name}": "text"}}')
+
+
+@pytest.mark.parametrize("one", CITY)
+@pytest.mark.parametrize("other", CITY)
+def test_a_name_never_repeats_in_any_spelling(one, other):
+    grammar = compiled(NAMED)
+    assert not accepts(grammar, f'{{"{one}": 1, "{other}": 1}}')
+    assert not accepts(grammar, f'{{"{one}": 1, "x": [], "{other}": 1}}')
+
+
+@pytest.mark.parametrize("name", CITY)
+def test_a_forbidden_name_is_forbidden_in_any_spelling(name):
+    assert not accepts(compiled({"not": {"required": ["city"]}}), f'{{"{name}": 1}}')
+    assert not accepts(compiled({"properties": {"city": False}}), f'{{"{name}": 1}}')
+    assert not accepts(compiled({"propertyNames": {"maxLength": 3}}), f'{{"{name}": 1}}')
+
+
+@pytest.mark.parametrize(
+    "spelled", ['q\\"/é🙂', "q\\u0022\\/\\u00e9\\ud83d\\ude42", 'q\\"\\/é\\uD83D\\uDE42']
+)
+def test_quotes_solidus_and_pairs_in_names(spelled):
+    grammar = compiled(NAMED)
+    assert accepts(grammar, f'{{"{spelled}": 1, "city": 2}}')
+    assert not accepts(grammar, f'{{"{spelled}": null, "city": 2}}')
+
+
+@given(st.text(max_size=6), st.integers(0, 2**32))
+def test_any_text_is_a_name_and_a_constant_in_any_form(text, seed):
+    random = Random(seed)
+    grammar = compiled(
+        {"type": "object", "properties": {text: {"const": text}}, "required": [text]}
+    )
+    form = Form.drawn(random, numbers=True)
+    assert accepts(grammar, spell({text: text}, form, random), random)
+    assert not accepts(grammar, spell({text: text + "x"}, form, random), random)
+    assert not accepts(grammar, spell({text + "x": text}, form, random), random)
+
+
+@pytest.mark.parametrize(
+    ("schema", "repeated", "different"),
+    [
+        ({"minProperties": 2, "required": ["a"]}, '{"a": 1, "a": 1}', '{"a": 1, "x": 1}'),
+        (
+            {"minProperties": 2, "properties": {"a": {}, "b": {}}, "additionalProperties": False},
+            '{"b": 1, "\\u0062": 1}',
+            '{"b": 1, "a": 1}',
+        ),
+        ({"minProperties": 1, "maxProperties": 1}, '{"x": 1, "x": 1}', '{"x": 1}'),
+    ],
+)
+def test_a_repeated_name_counts_once(schema, repeated, different):
+    grammar = compiled({"type": "object", **schema})
+    assert not accepts(grammar, repeated)
+    assert accepts(grammar, different)
+
+
+@pytest.mark.parametrize("space", [" ", "\n", "\t", "\r", "\n ", "\r\n"])
+@pytest.mark.parametrize("start", ["", "[", "[1", "[1,", "{", '{"a"', '{"a":', '{"a":1'])
+def test_white_space_comes_to_an_end(start, space):
+    matcher = compiled({}).matcher()
+    for byte in start.encode():
+        assert matcher.accept(byte)
+    taken = 0
+    for byte in (space * 400).encode():
+        if not matcher.accept(byte):
+            break
+        taken += 1
+    assert taken <= 66
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b'"\xff"', b'"\xc3"', b'"\xed\xa0\x80"', b'"\x01"', b'"\\ud800"', b'"\\udc00\\ud800"', b"'a'"],
+)
+def test_what_is_no_valid_text(text):
+    assert not accepts(compiled({}), text)
