@@ -26,6 +26,7 @@ _PLACES = 40  # digits behind the point
 _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
 _PLACES_SHORT = 4  # exponents below this may make up for places
 _EXACT = 16  # digits that a double holds whatever they are
+_SURE = 15  # digits, any two of which doubles tell apart
 _EXACT_INTEGER = 2**53  # an integer spelled `123.0` is read as a double, exact up to here
 _MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten
 
@@ -134,8 +135,12 @@ def _magnitudes(
         plain.append(_multiples(numbers.multiple, plain=numbers.plain))
         scientific.append(_scientific_integers() if numbers.multiple == 1 else "")
     for divisor in numbers.not_multiples:
-        plain.append(f"~({_multiples(divisor, plain=False)})")
-        scientific.append(f"~({_scientific_integers()})" if divisor == 1 else "")
+        if divisor == 1:
+            plain.append(_between_integers())
+            scientific.append(_below_one())
+        else:
+            plain.append(f"~({_multiples(divisor, plain=False)})")
+            scientific.append("")
     expression = " & ".join(f"({part})" for part in plain)
     if numbers.plain or not all(scientific):
         return expression
@@ -342,3 +347,28 @@ def _scientific_integers() -> str:
         rf"[1-9]\.[0-9]{{1,{_EXACT}}}{_exponents(_EXACT, _EXPONENT)}",
     ]
     return f"/{'|'.join(options)}/"
+
+
+# What is no integer. The complement of the spellings above would not do: they are not all
+# that integers have, and a fraction nearer to an integer than doubles are is read as one.
+
+
+@lru_cache(maxsize=1)
+def _between_integers() -> str:
+    """Match unsigned plain decimals that are not read as integers."""
+    options = []
+    for whole in range(1, _SURE):
+        # The first places, as many as doubles surely tell apart, are neither all 0 nor all 9.
+        more = _SURE - whole - 1
+        nines = rf"9{{1,{more}}}([0-8][0-9]{{0,{_PLACES}}})?" if more else ""
+        zeros = rf"0{{1,{more}}}[1-9][0-9]{{0,{_PLACES}}}" if more else ""
+        behind = "|".join(x for x in (rf"[1-8][0-9]{{0,{_PLACES}}}", zeros, nines) if x)
+        before = "[0-9]" if whole == 1 else rf"[1-9][0-9]{{{whole - 1}}}"
+        options.append(rf"{before}\.({behind})")
+    return f"/{'|'.join(options)}/"
+
+
+@lru_cache(maxsize=1)
+def _below_one() -> str:
+    """Match scientific notation of what is surely between 0 and 1."""
+    return rf"/[1-9](\.[0-9]{{1,{_SURE - 1}}})?[eE]-0{{0,2}}{_whole_range(1, _EXPONENT)}/"
