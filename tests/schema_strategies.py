@@ -212,6 +212,9 @@ class _Schemas(_Drawer):
         schema: dict[str, Any] = {}
         for keyword in self.some(_KEYWORDS[kind], 4, 1 if kind in ("array", "object") else 0):
             schema |= read(keyword, depth)
+        if not isinstance(schema.get("items"), list):
+            # Without meaning there, and `jsonschema` raises when `items` is a boolean.
+            schema.pop("additionalItems", None)
         return schema
 
     def _of_numbers(self, keyword: str, _: int) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def _character(character: str, form: Form, random: Random) -> str:
 
 
 def numbers(value: float) -> list[str]:
-    """List spellings of a number, all of the same value."""
+    """List spellings of a number, all of the same value, that docs/schema-support.md promises."""
     plain = json.dumps(value)
     out = [plain]
     exact = Fraction(value) if isinstance(value, int) else Fraction(repr(value))
@@ -117,9 +117,11 @@ def numbers(value: float) -> list[str]:
     if plain.endswith(".0"):
         out.append(plain[:-2])
     if exact == 0:
-        return [*out, "-0", "0e0", "0E+0", "-0.0"]
+        return [*out, "-0", "-0.0"]
     digits, exponent = _scientific(abs(exact))
     mantissa = digits[0] + (f".{digits[1:]}" if digits[1:] else "")
+    if exact.denominator == 1 and len(digits) > 1 and 3 < exponent < 16:
+        return out  # an integer that no program prints with an exponent
     sign = "-" if exact < 0 else ""
     signed = f"+{exponent}" if exponent >= 0 else str(exponent)
     out += [f"{sign}{mantissa}e{exponent}", f"{sign}{mantissa}E{signed}"]
