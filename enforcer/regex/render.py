@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _RAW = ~CharSet.of([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
 _SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _ASTRAL = 0x10000
+_COUNT = 1_000_000  # greatest number that one quantifier is given
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ,:;=<>!@%\"'`")
 
 
@@ -105,13 +106,31 @@ def _text_of_repeat(regex: Repeat) -> str:
     single = isinstance(regex.part, Union | Chars) or (
         isinstance(regex.part, Literal) and len(regex.part.text) == 1
     )
-    quantifier = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get(
-        (regex.minimum, regex.maximum),
-        f"{{{regex.minimum}}}"
-        if regex.minimum == regex.maximum
-        else f"{{{regex.minimum},{'' if regex.maximum is None else regex.maximum}}}",
-    )
-    return f"{part}{quantifier}" if single else f"(?:{part}){quantifier}"
+    return _repeated(part if single else f"(?:{part})", regex.minimum, regex.maximum)
+
+
+def _repeated(atom: str, minimum: int, maximum: int | None) -> str:
+    """Write an atom's repetition; the engine counts to 32 bits, what is more is nested."""
+    if max(minimum, maximum or 0) <= _COUNT:
+        quantifier = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get(
+            (minimum, maximum),
+            f"{{{minimum}}}"
+            if minimum == maximum
+            else f"{{{minimum},{'' if maximum is None else maximum}}}",
+        )
+        return f"{atom}{quantifier}"
+    exact = _in_blocks(atom, minimum, least=_COUNT)
+    if maximum is None:
+        return f"{exact}{atom}*"
+    return f"{exact}{_in_blocks(atom, maximum - minimum, least=0)}"
+
+
+def _in_blocks(atom: str, count: int, *, least: int) -> str:
+    """Write blocks of `_COUNT`, and the rest, each full or (`least` being 0) filled at will."""
+    blocks, rest = divmod(count, _COUNT)
+    block = f"(?:{atom}{{{least},{_COUNT}}})"
+    low = rest if least else 0
+    return (_repeated(block, blocks, blocks) if blocks else "") + f"{atom}{{{low},{rest}}}"
 
 
 @lru_cache(maxsize=4096)

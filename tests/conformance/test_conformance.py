@@ -7,7 +7,6 @@ import json
 from shared_data import shared
 
 from enforcer.engines import load
-from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
 from tests.conformance.harness import Verdict, all_cases, expected, is_step_back, judge
 
@@ -29,12 +28,7 @@ def test_what_is_recorded_is_refused_and_never_wrong() -> None:
 
 
 def test_every_valid_schema_of_the_vendor_compiles(kimi_vocabulary):
-    """All but a `minLength` of 10^12, which the engine's repetition cannot count to."""
-    engine, refused = load("llguidance", kimi_vocabulary), []
+    engine = load("llguidance", kimi_vocabulary)
     for file in sorted(shared("cases", "walle").glob("*/valid.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():
-            try:
-                engine.check(compile_schema(json.loads(line)))
-            except EnforcerError:
-                refused.append(line)
-    assert [json.loads(x) for x in refused] == [{"minLength": 999999999999, "type": "string"}]
+            engine.check(compile_schema(json.loads(line)))

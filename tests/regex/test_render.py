@@ -1,4 +1,5 @@
 import json
+import re
 from functools import lru_cache
 
 import pytest
@@ -17,6 +18,7 @@ from enforcer.regex import (
     length,
     literal,
     parse,
+    render,
     to_json_body,
     to_json_literal,
 )
@@ -135,3 +137,12 @@ def test_large_counts_reach_the_engine_as_counts():
     text = to_json_literal(both(length(1, 5000), parse("^[a-z]*$")))
     assert "{1,5000}" in text
     assert len(text) < 120
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 7), (3, 3), (4, None), (5, 11), (10, 22), (17, 17)])
+def test_counts_beyond_one_quantifier_are_nested(monkeypatch, low, high):
+    monkeypatch.setattr(render, "_COUNT", 3)
+    written = re.compile(render._repeated("a", low, high))
+    for count in range(30):
+        fits = count >= low and (high is None or count <= high)
+        assert bool(written.fullmatch("a" * count)) == fits
