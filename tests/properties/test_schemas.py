@@ -126,7 +126,17 @@ def test_instances_of_another_source(data, seed):
     except (ValueError, AssertionError, RecursionError, KeyError):
         event("the other source gives up")
         assume(False)
+    assume(within_bounds(value))
     check(schema, grammar, value, Random(seed))
+
+
+def within_bounds(value):
+    """Tell whether exponents stay within those of docs/schema-support.md."""
+    if isinstance(value, dict):
+        return all(map(within_bounds, value.values()))
+    if isinstance(value, list):
+        return all(map(within_bounds, value))
+    return not isinstance(value, float) or value == 0 or 1e-299 < abs(value) < 1e300
 
 
 # 2. What masks allow is valid
@@ -149,12 +159,8 @@ def test_whatever_is_sampled_is_valid_and_accepted_in_every_form(data, seed):
         json.dumps(value, ensure_ascii=False).encode()  # no lone surrogate
         assert judged(schema, value), f"invalid {text!r} by {json.dumps(schema)}"
         assert accepts(grammar, text, random)
-        if no_infinite_number(value) and not repeats_itself(text):
+        if within_bounds(value) and not repeats_itself(text):
             check(schema, grammar, value, random)
-
-
-def no_infinite_number(value):
-    return "Infinity" not in json.dumps(value)
 
 
 def repeats_itself(text):
