@@ -111,6 +111,12 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
         VLLMValidationError: the request has such an option.
 
     """
+    if getattr(params, "thinking_token_budget", None) is not None:
+        raise option_refusal(
+            "thinking_token_budget",
+            "`thinking_token_budget` makes vLLM write the end of the think after our mask, even "
+            "into a call that began inside the think: leave it out",
+        )
     for name in ("allowed_token_ids", "bad_words"):
         if getattr(params, name, None):
             raise option_refusal(

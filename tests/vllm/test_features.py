@@ -56,7 +56,10 @@ def _metric(server, name):
         ),
         (
             # So few blocks that requests which started must wait for one another.
-            ("--num-gpu-blocks-override", "24", "--block-size", "32", "--max-model-len", "640"),
+            (
+                *("--num-gpu-blocks-override", "24", "--block-size", "32"),
+                *("--max-model-len", "640", "--scheduling-policy", "priority"),
+            ),
             "vllm:num_preemptions_total",
         ),
     ],
@@ -66,6 +69,8 @@ def test_greedy_output_is_valid_and_the_same(tiny_server, tmp_path, flags, witne
     bodies = [body for body in _bodies(90, seed=11) if len(json.dumps(body["messages"])) < 900]
     usual = _greedy(tiny_server, bodies)
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
+    if "priority" in flags:
+        bodies = [body | {"priority": at % 3} for at, body in enumerate(bodies)]
     with serving(TINY, setting, tmp_path / "server.log") as server:
         other = _greedy(server, bodies)
         assert _metric(server, witness) > 0
@@ -282,3 +287,53 @@ def test_a_chat_request_brings_its_spec_to_a_server_with_another_parser(tmp_path
             assert call.id == f"functions.{call.name}:{at}"
     if choice == "required":
         assert all(reply.calls for reply in replies)
+
+
+def test_sixty_four_requests_at_once_enforced_and_not(tiny_server):
+    bodies = [body | {"stream": False} for body in _bodies(40, seed=23)]
+    plain = {"model": MODEL_NAME, "prompt": "Good morning", "max_tokens": 60, "temperature": 1}
+    with ThreadPoolExecutor(64) as pool:
+        free = [pool.submit(_post, tiny_server, plain, "/v1/completions") for _ in range(32)]
+        enforced = list(pool.map(lambda body: whole(_post(tiny_server, body).json()), bodies))
+        assert all(answer.result().status_code == 200 for answer in free)
+    assert not [
+        finding
+        for body, reply in zip(bodies, enforced, strict=True)
+        for finding in judge(body, reply).findings
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "fits"),
+    [
+        ({"regex": "[a-c]{2,4}"}, re.compile("[a-c]{2,4}").fullmatch),
+        ({"choice": ["yes", "no"]}, ("yes", "no").__contains__),
+        ({"grammar": 'root ::= "x" | "y" root'}, re.compile("y*x").fullmatch),
+        ({"json": {"type": "integer", "minimum": 3, "maximum": 5}}, ("3", "4", "5").__contains__),
+    ],
+)
+def test_text_fits_its_format_or_the_turn_is_calls(tiny_server, own, fits):
+    for _ in range(6):
+        body = {"messages": ASK, "tools": TOOLS, "structured_outputs": own, "temperature": 1}
+        reply = whole(_post(tiny_server, body).json())
+        assert reply.answered
+        if reply.finish_reason == "stop" and not reply.calls:
+            assert fits(reply.content.strip())
+        elif reply.calls:
+            assert not reply.content
+
+
+def test_a_history_with_thinking_and_marker_text(tiny_server):
+    thought = {"role": "assistant", "content": "Hello.", "reasoning": "<|tool_call_end|> and so on"}
+    empty = {"role": "assistant", "content": None}
+    for turn in (thought, empty):
+        for thinking in (True, False):
+            body = {
+                "messages": [*ASK, turn, *ASK],
+                "tools": TOOLS,
+                "tool_choice": "required",
+                "chat_template_kwargs": {"thinking": thinking},
+            }
+            reply = whole(_post(tiny_server, body).json())
+            assert not judge(body | {"stream": False}, reply).findings
+            assert reply.calls or reply.finish_reason == "length"

@@ -75,7 +75,7 @@ def result(random_folder, tmp_path_factory):
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_NO_USAGE_STATS": "1",
         "HF_HUB_OFFLINE": "1",
-        "ENFORCER_PREAMBLE_IDS": "40",
+        "ENFORCER_PREAMBLE_IDS": "32",
     }
     command = [sys.executable, str(script), str(random_folder), json.dumps(TOOLS), str(REQUESTS)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -1,0 +1,66 @@
+"""`vllm.LLM` without a server: a spec in the sampling parameters is enforced as well."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from vllm_servers import TINY, reader
+
+from bench.matrix import modes
+
+pytestmark = pytest.mark.vllm
+
+SCRIPT = """
+import json, sys
+import enforcer
+from vllm import LLM, SamplingParams
+from vllm.sampling_params import StructuredOutputsParams
+
+model, tools, messages = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+spec = enforcer.extra_body(tools, "required", messages=messages)["structured_outputs"]
+params = SamplingParams(
+    max_tokens=150,
+    temperature=1.0,
+    skip_special_tokens=False,
+    structured_outputs=StructuredOutputsParams(**spec),
+)
+llm = LLM(model, dtype="float32", enforce_eager=True, max_model_len=2048, max_num_seqs=8)
+chats = llm.chat([messages] * 6, params, tools=tools)
+prompts = llm.generate(["Hi"] * 6, params)
+out = [[o.prompt_token_ids, list(o.outputs[0].token_ids)] for o in (*chats, *prompts)]
+print("\\n" + json.dumps(out))
+"""
+
+
+def test_chat_and_generate():
+    body = modes.body("required", "-", stream=False)
+    names = {tool["function"]["name"] for tool in body["tools"]}
+    arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"])]
+    environment = {
+        **os.environ,
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+        "VLLM_PLUGINS": "enforcer",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    e = reader(TINY)
+    finished = 0
+    for prompt_ids, token_ids in json.loads(done.stdout.splitlines()[-1]):
+        turn = e.parse(token_ids, prompt_ids)
+        assert turn.stray is None
+        assert all(call.name in names for call in turn.calls)
+        assert [call.index for call in turn.calls] == list(range(1, len(turn.calls) + 1))
+        finished += turn.ended and bool(turn.calls)
+    assert finished > 6
