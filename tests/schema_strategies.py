@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 NAMES = ["a", "b", "c", "ab", "é", 'q"/', ""]
 DEFINITIONS = ["A", "B/~"]
-# Patterns that Python and ECMA-262 read alike on every string of the pools.
+# Patterns that Python and ECMA-262 read alike on every string of the pools. None is empty:
+# `jsonschema` takes an empty pattern of `patternProperties` for none.
 PATTERNS = {
     "^a": ["a", "ab", "aé"],
     "b$": ["b", "ab"],
@@ -25,7 +26,7 @@ PATTERNS = {
     "é|q": ["é", 'q"/'],
     "^[^a]*$": ["", "b", "é日"],
     "^x-[0-9]+$": ["x-1", "x-20"],
-    "": ["", "zz"],
+    ".*": ["", "zz"],
     "^.{2,}$": ["ab", "日本"],
 }
 FORMATS = {

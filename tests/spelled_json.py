@@ -112,7 +112,8 @@ def numbers(value: float) -> list[str]:
     plain = json.dumps(value)
     out = [plain]
     exact = Fraction(value) if isinstance(value, int) else Fraction(repr(value))
-    if "e" not in plain:
+    # A larger integer with a point would be rounded, and may be another one.
+    if "e" not in plain and ("." in plain or abs(value) <= 2**53):
         out += [f"{plain}0", f"{plain}000"] if "." in plain else [f"{plain}.0", f"{plain}.000"]
     if plain.endswith(".0"):
         out.append(plain[:-2])

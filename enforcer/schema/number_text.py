@@ -137,7 +137,7 @@ def _magnitudes(
     for divisor in numbers.not_multiples:
         if divisor == 1:
             plain.append(_between_integers())
-            scientific.append(_below_one())
+            scientific.append(_scientific_fractions())
         else:
             plain.append(f"~({_multiples(divisor, plain=False)})")
             scientific.append("")
@@ -369,6 +369,11 @@ def _between_integers() -> str:
 
 
 @lru_cache(maxsize=1)
-def _below_one() -> str:
-    """Match scientific notation of what is surely between 0 and 1."""
-    return rf"/[1-9](\.[0-9]{{1,{_SURE - 1}}})?[eE]-0{{0,2}}{_whole_range(1, _EXPONENT)}/"
+def _scientific_fractions() -> str:
+    """Match unsigned scientific notation of what doubles surely tell from integers."""
+    options = [rf"[1-9](\.[0-9]{{1,{_SURE - 1}}})?[eE]-0{{0,2}}{_whole_range(1, _EXPONENT)}"]
+    for e in range(_SURE - 1):
+        # A digit other than 0 stands behind those that the exponent makes whole.
+        places = rf"[0-9]{{{e},{_SURE - 2}}}[1-9]0{{0,9}}"
+        options.append(rf"[1-9]\.{places}{_exponents(e, e)}")
+    return f"/{'|'.join(options)}/"

@@ -90,7 +90,7 @@ NOT_INTEGERS = {"type": "number", "not": {"type": "integer"}}
 @pytest.mark.parametrize(
     "text",
     [
-        *("1.5e5", "9e00129", "5e100", "1e0", "3", "3.0", "0", "-0.0", "1.25e2", "12345.6789e4"),
+        *("1.5e5", "9e00129", "5e100", "1e0", "3", "3.0", "0", "-0.0", "1.25e2", "1.25000e3"),
         # Read as an integer by whoever reads doubles.
         *("0.99999999999999999999", "3.00000000000000000001", "9.99999999999999999999e-1"),
         "123456789012345678.5",
@@ -117,3 +117,9 @@ def test_an_integer_in_any_notation_is_no_fraction(value, data):
     if value.is_integer():
         text = data.draw(st.sampled_from([*numbers(value), f"{value:e}", f"{value:.17e}"]))
         assert not accepts(compiled(NOT_INTEGERS), text)
+
+
+@pytest.mark.parametrize("text", ["1.25e1", "7.1200005E+2", "1.5e-3", "9e-300", "2.50e0", "0.5"])
+def test_fractions_in_scientific_notation(text):
+    assert accepts(compiled(NOT_INTEGERS), text)
+    assert accepts(compiled({**NOT_INTEGERS, "maximum": 1000}), text)
