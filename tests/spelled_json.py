@@ -121,7 +121,7 @@ def numbers(value: float) -> list[str]:
         return [*out, "-0", "-0.0"]
     digits, exponent = _scientific(abs(exact))
     mantissa = digits[0] + (f".{digits[1:]}" if digits[1:] else "")
-    if exact.denominator == 1 and len(digits) > 1 and 3 < exponent < 16:
+    if exact.denominator == 1 and len(digits) > 1 and (3 < exponent < 16 or len(digits) > 17):
         return out  # an integer that no program prints with an exponent
     sign = "-" if exact < 0 else ""
     signed = f"+{exponent}" if exponent >= 0 else str(exponent)
