@@ -145,6 +145,11 @@ class Parser:
         return segment not in FREE_TEXT and not self._closed
 
     @property
+    def ended(self) -> bool:
+        """Whether the end of the turn was read."""
+        return self._state == self._table.dialect.final
+
+    @property
     def _closed(self) -> bool:
         """Whether nothing but the end of the turn can follow."""
         final = self._table.dialect.final
@@ -167,7 +172,7 @@ class Parser:
             reasoning="".join(self._said[Segment.REASONING]),
             content="".join(self._said[Segment.CONTENT]),
             calls=tuple(self._calls),
-            ended=self._state == self._table.dialect.final,
+            ended=self.ended,
             stray=self._stray,
         )
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
@@ -21,7 +22,7 @@ from vllm.exceptions import VLLMValidationError
 from enforcer import dialect as dialects
 from enforcer import history
 from enforcer import spec as specs
-from enforcer.errors import RequestError
+from enforcer.errors import RequestError, brief
 from enforcer.vllm import metrics, settings
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _switch(request: Any) -> str:
         raise option_refusal(
             "vllm_xargs",
             f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
-            f"{repr(word)[:80]}: leave it out",
+            f"{brief(word)}: leave it out",
         )
     return str(word)
 
@@ -219,3 +220,10 @@ def tool_names(request: Any) -> frozenset[str]:
         str(tool.function.name if hasattr(tool, "function") else getattr(tool, "name", ""))
         for tool in request.tools or ()
     )
+
+
+def most_ids(request: Any) -> float:
+    """Return how many ids a reply to a request may have at most, as far as the request says."""
+    names = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+    said = vars(request)  # not by attribute: vLLM warns of a deprecated field at each look
+    return next((said[name] for name in names if said.get(name) is not None), inf)

@@ -94,7 +94,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         enable_auto_tools: bool = False,  # noqa: FBT001, FBT002, ARG002 - vLLM's signature
         model_output_token_ids: Sequence[int] = (),
     ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
-        """Read a whole reply. A reply that was cut off inside its calls has none.
+        """Read a whole reply. One that was cut off inside or right after its calls has none.
 
         Markers in `model_output` are not to be told from spelled ones: it only says how far
         the reply goes, where a stop string may have ended it.
@@ -102,7 +102,11 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         parser = Parser(self._table, self._prompt_ids, requests.tool_names(request))
         self._clip, self._length = None, 0
         events = self._read(parser, model_output_token_ids, request, model_output)
-        calls = [] if parser.in_calls else _completed(events)
+        # Right after: vLLM may report `length` there, under which no client expects a call.
+        cut_off = parser.in_calls or (
+            not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
+        )
+        calls = [] if cut_off else _completed(events)
         if self._parser is None:  # else its deltas have been counted
             _count(parser, _how_many(events, Happening.CALL), len(calls))
         return _join(events, Happening.REASONING), _join(events, Happening.CONTENT), calls
