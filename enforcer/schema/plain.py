@@ -1,16 +1,21 @@
 """Schemas so plain that they are sure to compile, told by one look.
 
 Owns: a condition on the schema as it is written, under which compiling it cannot fail;
-most declared tools fulfil it, and checking one costs microseconds. A schema that does not
-is not refused, only compiled to find out. Must not know: engines.
+nearly all declared tools fulfil it, and checking one costs microseconds. A schema that does
+not is not refused, only compiled to find out. Must not know: engines.
 
-The condition: typed objects, arrays and scalars, enumerated strings, and annotations;
-required names are declared; all of it far below every limit.
+The condition: typed objects, arrays and scalars with modest bounds, enumerated scalars,
+unions of different types, references to definitions that are not recursive, and annotations;
+required names are declared; nothing contradicts itself; all of it far below every limit.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
@@ -18,15 +23,23 @@ _NODES = 150
 _NAMES = 48  # of one object; fewer than the bits that engines track names by
 _CHOICES = 64
 _TEXT = 200
+_LENGTH = 10_000
+_ITEMS = 64
+_NUMBER = 10**12
+_TOO_MANY = _NODES + 1
 
-_ANNOTATIONS = frozenset({"title", "description", "default", "examples"})
-_SCALARS = frozenset({"string", "integer", "number", "boolean", "null"})
-_ASSERTIONS: dict[str, frozenset[str]] = {
-    "string": frozenset({"type", "enum"}),
-    "array": frozenset({"type", "items"}),
-    "object": frozenset({"type", "properties", "required", "additionalProperties"}),
-    **{name: frozenset({"type"}) for name in _SCALARS - {"string"}},
-}
+_ANNOTATIONS = frozenset(
+    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"}
+)
+_DIALECTS = (
+    "http://json-schema.org/draft-07/schema#",
+    "http://json-schema.org/draft-07/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+)
+_AT_ROOT = frozenset({"$schema", "$defs", "definitions"})
+_DEFINITION = re.compile(r"#/(\$defs|definitions)/([A-Za-z0-9_.\-]+)")
+_ENUMERATED_ONLY = (frozenset({"enum"}), frozenset({"const"}))
+_ENUMERATED = (frozenset({"type", "enum"}), frozenset({"type", "const"}))
 
 
 def is_plain_object(schema: Any, size: int) -> bool:
@@ -43,36 +56,187 @@ def is_plain_object(schema: Any, size: int) -> bool:
         return True
     if schema.get("type") != "object":
         return False
-    return _count(schema, _DEPTH) <= _NODES
+    if not _AT_ROOT.isdisjoint(schema):
+        if "$schema" in schema and schema["$schema"] not in _DIALECTS:
+            return False
+        root = {key: value for key, value in schema.items() if key not in _AT_ROOT}
+        look = _Look(schema)
+        return look.definitions() + look.count(root, _DEPTH) <= _NODES
+    return _Look(schema).count(schema, _DEPTH) <= _NODES
 
 
-def _count(schema: Any, depth: int) -> int:
-    """Count the schemas within a plain one; more than is allowed for one that is not."""
-    if not isinstance(schema, dict) or depth == 0:
-        return _NODES + 1
-    kind = schema.get("type")
-    known = _ASSERTIONS.get(kind) if isinstance(kind, str) else None
-    if known is None or not all(
-        key in known or (key in _ANNOTATIONS and _is_flat(value)) for key, value in schema.items()
-    ):
-        return _NODES + 1
-    if kind == "array":
-        return 1 + (_count(schema["items"], depth - 1) if "items" in schema else 0)
-    if kind != "object":
-        return 1 if _are_texts(schema.get("enum", ("",)), least=1) else _NODES + 1
-    names = schema.get("properties", {})
-    required = schema.get("required", ())
-    if (
-        not isinstance(names, dict)
-        or len(names) > _NAMES
-        or not _are_texts(list(names), least=0)
-        or not isinstance(schema.get("additionalProperties", True), bool)
-        or not _are_texts(required, least=0)
-        or not names.keys() >= set(required)
-        or len(set(required)) != len(required)
-    ):
-        return _NODES + 1
-    return 1 + sum(_count(value, depth - 1) for value in names.values())
+class _Look:
+    """One look at one document; `_TOO_MANY` stands for a part that is not plain."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+
+    def definitions(self) -> int:
+        """Count the schemas within the definitions, used or not."""
+        found = 0
+        for key in ("$defs", "definitions"):
+            named = self._document.get(key, {})
+            if not isinstance(named, dict) or not _are_texts(list(named), least=0):
+                return _TOO_MANY
+            found += sum(self.count(each, _DEPTH) for each in named.values())
+        return found
+
+    def count(self, schema: Any, depth: int) -> int:
+        """Count the schemas within a plain one."""
+        if schema is True:
+            return 1
+        if not isinstance(schema, dict) or depth == 0:
+            return _TOO_MANY
+        keys = schema.keys() - _ANNOTATIONS
+        if len(keys) < len(schema) and not all(
+            _is_flat(schema[key]) for key in schema.keys() & _ANNOTATIONS
+        ):
+            return _TOO_MANY
+        if not keys:
+            return 1
+        kind = schema.get("type")
+        if kind is None:
+            return self._untyped(schema, keys, depth)
+        if isinstance(kind, list):
+            kind = _nullable(kind)
+        if not isinstance(kind, str) or kind not in _KINDS:
+            return _TOO_MANY
+        if kind == "object":
+            return self._object(schema, keys, depth)
+        if kind == "array":
+            return self._array(schema, keys, depth)
+        return 1 if _KINDS[kind](schema, keys) else _TOO_MANY
+
+    def _untyped(self, schema: dict[str, Any], keys: set[str], depth: int) -> int:
+        if keys == {"$ref"}:
+            return self.count(self._referred(schema), depth - 1)
+        if keys == {"anyOf"}:
+            options = schema["anyOf"]
+            if not isinstance(options, list) or not options:
+                return _TOO_MANY
+            kinds = [self._kind(option) for option in options]
+            # Of different types, so that no two have to be intersected.
+            if not all(kinds) or len(set(kinds)) < len(kinds):
+                return _TOO_MANY
+            return 1 + sum(self.count(option, depth - 1) for option in options)
+        if keys in _ENUMERATED_ONLY:
+            return 1 if _are_scalars(_values(schema)) else _TOO_MANY
+        return _TOO_MANY
+
+    def _referred(self, schema: dict[str, Any]) -> Any:
+        """Return what a schema's `$ref` refers to; None unless it is a definition."""
+        reference = schema["$ref"]
+        found = _DEFINITION.fullmatch(reference) if isinstance(reference, str) else None
+        named = self._document.get(found[1]) if found else None
+        return named.get(found[2]) if found and isinstance(named, dict) else None
+
+    def _kind(self, schema: Any) -> str | None:
+        """Return the one type that an alternative is of."""
+        if isinstance(schema, dict) and "$ref" in schema:
+            schema = self._referred(schema)
+        kind = schema.get("type") if isinstance(schema, dict) else None
+        if kind == "integer":
+            return "number"
+        return kind if isinstance(kind, str) else None
+
+    def _array(self, schema: dict[str, Any], keys: set[str], depth: int) -> int:
+        if not keys <= {"type", "items", "minItems", "maxItems"}:
+            return _TOO_MANY
+        if not _are_bounds(schema.get("minItems", 0), schema.get("maxItems", _ITEMS), _ITEMS):
+            return _TOO_MANY
+        return 1 + (self.count(schema["items"], depth - 1) if "items" in schema else 0)
+
+    def _object(self, schema: dict[str, Any], keys: set[str], depth: int) -> int:
+        if not keys <= {"type", "properties", "required", "additionalProperties"}:
+            return _TOO_MANY
+        names = schema.get("properties", {})
+        required = schema.get("required", ())
+        others = schema.get("additionalProperties", True)
+        if (
+            not isinstance(names, dict)
+            or len(names) > _NAMES
+            or not _are_texts(list(names), least=0)
+            or not _are_texts(required, least=0)
+            or not names.keys() >= set(required)
+            or len(set(required)) != len(required)
+        ):
+            return _TOO_MANY
+        found = 1 if isinstance(others, bool) else 1 + self.count(others, depth - 1)
+        return found + sum(self.count(value, depth - 1) for value in names.values())
+
+
+def _nullable(kinds: list[Any]) -> str | None:
+    """Return the type that a list names beside `null`."""
+    others = [kind for kind in kinds if kind != "null"]
+    return others[0] if len(others) == 1 and len(kinds) <= 2 else None  # noqa: PLR2004
+
+
+def _is_plain_string(schema: dict[str, Any], keys: set[str]) -> bool:
+    if keys == {"type", "format"}:
+        return isinstance(schema["format"], str) and schema["format"] != "regex"
+    if keys <= {"type", "minLength", "maxLength"}:
+        return _are_bounds(schema.get("minLength", 0), schema.get("maxLength", _LENGTH), _LENGTH)
+    return keys in _ENUMERATED and _are_texts(_values(schema), least=1)
+
+
+def _is_plain_number(schema: dict[str, Any], keys: set[str]) -> bool:
+    if keys <= {"type", "minimum", "maximum"}:
+        return _are_bounds(
+            schema.get("minimum", -_NUMBER), schema.get("maximum", _NUMBER), _NUMBER, -_NUMBER
+        )
+    return keys in _ENUMERATED and _are_integers(_values(schema))
+
+
+def _is_plain_boolean(schema: dict[str, Any], keys: set[str]) -> bool:
+    if keys in _ENUMERATED:
+        return all(isinstance(value, bool) for value in _values(schema) or [None])
+    return keys == {"type"}
+
+
+def _is_plain_null(_schema: dict[str, Any], keys: set[str]) -> bool:
+    return keys == {"type"}
+
+
+_KINDS: dict[str, Callable[[dict[str, Any], Any], bool]] = {
+    "string": _is_plain_string,
+    "integer": _is_plain_number,
+    "number": _is_plain_number,
+    "boolean": _is_plain_boolean,
+    "null": _is_plain_null,
+    "array": _is_plain_null,  # with items: `_Look._array`
+    "object": _is_plain_null,  # with properties: `_Look._object`
+}
+
+
+def _values(schema: dict[str, Any]) -> Any:
+    return schema["enum"] if "enum" in schema else [schema["const"]]
+
+
+def _are_bounds(least: Any, most: Any, limit: int, lowest: int = 0) -> bool:
+    """Tell whether two whole numbers bound anything, and not too much."""
+    return _is_whole(least) and _is_whole(most) and lowest <= least <= most <= limit
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_integers(values: Any) -> bool:
+    return (
+        isinstance(values, list)
+        and 0 < len(values) <= _CHOICES
+        and all(_is_whole(value) and -_NUMBER <= value <= _NUMBER for value in values)
+    )
+
+
+def _are_scalars(values: Any) -> bool:
+    """Tell whether a value is a list of scalars that any type may be."""
+    if not isinstance(values, list) or not values:
+        return False
+    others = [value for value in values if value is not None and not isinstance(value, bool)]
+    texts = [value for value in others if isinstance(value, str)]
+    numbers = [value for value in others if not isinstance(value, str)]
+    return _are_texts(texts, least=0) and (not numbers or _are_integers(numbers))
 
 
 def _are_texts(value: Any, *, least: int) -> bool:
@@ -91,4 +255,4 @@ def _is_flat(value: Any) -> bool:
     """Tell whether an annotation's value has no depth that a limit could be about."""
     if isinstance(value, list):
         return all(item is None or isinstance(item, str | int | float) for item in value)
-    return value is None or isinstance(value, str | int | float)
+    return value is None or value == {} or isinstance(value, str | int | float)
