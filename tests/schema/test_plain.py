@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import datetime
 import gzip
 import json
 from typing import Literal
@@ -134,7 +133,7 @@ def test_what_pydantic_writes_is_plain():
         inner: Inner | None = None
         tags: list[str] = Field(default_factory=list, max_length=5)
         labels: dict[str, Inner] = {}
-        when: datetime.date
+        when: str = Field(json_schema_extra={"format": "date"})
         exact: Literal[True] = True
 
     assert _is_plain(Arguments.model_json_schema())
