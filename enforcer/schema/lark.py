@@ -21,6 +21,7 @@ from enforcer.schema.lark_arrays import Arrays
 from enforcer.schema.lark_objects import Objects
 from enforcer.schema.number_text import NotSpellableError, spelling
 from enforcer.schema.numbers import NumberSet, meet
+from enforcer.schema.remainder_text import definitions
 
 if TYPE_CHECKING:
     from enforcer.regex import Regex
@@ -53,6 +54,7 @@ class Writer:
         self._rules: dict[str, str] = {}
         self._values: dict[int, str] = {}
         self._pending: list[int] = []
+        self._shared: set[str] = set()
         self._objects = Objects(self)
         self._arrays = Arrays(self)
 
@@ -152,11 +154,16 @@ class Writer:
         spelled, symbols = [], []
         for each in sets:
             try:
-                spelled.append(f"({spelling(each)})")
+                spelled.append(f"({spelling(each, shared=True)})")
             except NotSpellableError:
                 symbols.append(self.rule(_divided(each), "n"))
         if spelled:
-            symbols.append(self.terminal(" | ".join(spelled)))
+            expression = " | ".join(spelled)
+            for line in definitions(expression):
+                if line not in self._shared:
+                    self._shared.add(line)
+                    self.line(line)
+            symbols.append(self.terminal(expression))
         return symbols
 
 

@@ -16,7 +16,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.schema.numbers import INTEGERS, REALS, contains
+from enforcer.schema.numbers import INTEGERS, REALS, candidates, contains
+from enforcer.schema.remainder_text import definitions, ending, factors, reference
 
 if TYPE_CHECKING:
     from enforcer.schema.numbers import NumberSet
@@ -29,6 +30,9 @@ _EXACT = 16  # digits that a double holds whatever they are
 _SURE = 15  # digits, any two of which doubles tell apart
 _EXACT_INTEGER = 2**53  # an integer spelled `123.0` is read as a double, exact up to here
 _MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten
+_MOST_SIMPLE = 31  # divisors of powers of ten that have few endings, however they go
+_MOST_REMAINDERS = 5_000  # of an odd divisor, all its factors together
+_MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
 
 _WHOLE = rf"(0|[1-9][0-9]{{0,{_DIGITS}}})"
 _ZEROS = rf"(\.0{{1,{_PLACES}}})?"
@@ -44,11 +48,16 @@ class NotSpellableError(Exception):
 
 
 @lru_cache(maxsize=4096)
-def spelling(numbers: NumberSet) -> str:
+def spelling(numbers: NumberSet, *, shared: bool = False) -> str:
     """Return a terminal expression that matches the members of a set of numbers.
 
+    Args:
+        numbers: the set.
+        shared: whether the expression may name terminals of `remainder_text.definitions`.
+
     Raises:
-        NotSpellableError: divisibility by something that does not divide a power of ten.
+        NotSpellableError: divisibility by something that does not divide a power of ten,
+            and is too large for shared terminals, or those are not wanted.
 
     """
     if numbers == REALS:
@@ -57,6 +66,10 @@ def spelling(numbers: NumberSet) -> str:
         return f"/-?{_WHOLE}{_ZEROS}/ | /-?/ ({_scientific_integers()})"
     if numbers.low is not None and numbers.low == numbers.high:
         return _constant(numbers.low, plain=numbers.plain)
+    if any(_is_hard(each) for each in _divisors(numbers)):
+        members = candidates(numbers, _MOST_LISTED)
+        if members:
+            return " | ".join(f"({_constant(x, plain=numbers.plain)})" for x in members)
     parts = []
     low, low_open = _moved(numbers.low, numbers.low_open, up=True)
     high, high_open = _moved(numbers.high, numbers.high_open, up=False)
@@ -71,7 +84,10 @@ def spelling(numbers: NumberSet) -> str:
         parts.append(f"/-/ ({_magnitudes(numbers, start, start_open, end, low_open)})")
     if contains(numbers, Fraction(0)):
         parts.append(_constant(Fraction(0), plain=numbers.plain))
-    return " | ".join(f"({part})" for part in parts if part) or "/[^\\s\\S]/"
+    expression = " | ".join(f"({part})" for part in parts if part) or "/[^\\s\\S]/"
+    if not shared and definitions(expression):
+        raise NotSpellableError
+    return expression
 
 
 def _moved(bound: Fraction | None, is_open: bool, *, up: bool) -> tuple[Fraction | None, bool]:  # noqa: FBT001 - half of a bound
@@ -132,14 +148,14 @@ def _magnitudes(
         plain.append(_at_most(high, is_open=high_open))
     scientific = [_scientific(low, low_open, high, high_open)]
     if numbers.multiple is not None:
-        plain.append(_multiples(numbers.multiple, plain=numbers.plain))
+        plain.append(_multiples(numbers.multiple, plain=numbers.plain, sure=True))
         scientific.append(_scientific_integers() if numbers.multiple == 1 else "")
     for divisor in numbers.not_multiples:
         if divisor == 1:
             plain.append(_between_integers())
             scientific.append(_scientific_fractions())
         else:
-            plain.append(f"~({_multiples(divisor, plain=False)})")
+            plain.append(_not_multiples(divisor))
             scientific.append("")
     expression = " & ".join(f"({part})" for part in plain)
     if numbers.plain or not all(scientific):
@@ -247,8 +263,30 @@ def _same_length(low: str, high: str) -> list[str]:
 # Divisors.
 
 
-def _multiples(divisor: Fraction, *, plain: bool) -> str:
-    """Match unsigned plain decimals that are multiples."""
+def _divisors(numbers: NumberSet) -> tuple[Fraction, ...]:
+    multiple = () if numbers.multiple is None else (numbers.multiple,)
+    return (*multiple, *numbers.not_multiples)
+
+
+def _odd(divisor: Fraction) -> int:
+    """Return what is left of a divisor without the factors of powers of ten."""
+    odd = divisor.numerator
+    for factor in (2, 5):
+        while odd % factor == 0:
+            odd //= factor
+    return odd
+
+
+def _is_hard(divisor: Fraction) -> bool:
+    """Tell whether writing multiples may take shared terminals."""
+    return _odd(divisor) > 1 or divisor.numerator > _MOST_SIMPLE
+
+
+def _multiples(divisor: Fraction, *, plain: bool, sure: bool) -> str:
+    """Match unsigned plain decimals that are multiples.
+
+    With `sure`, only what is one as a double too, where digits are counted by remainder.
+    """
     if divisor == 1:
         return f"/{_WHOLE}{'' if plain else _ZEROS}/"
     places = 0
@@ -261,8 +299,45 @@ def _multiples(divisor: Fraction, *, plain: bool) -> str:
         # With `shown` places and zeros behind them, the digits as one whole number must be
         # a multiple of what is left of the divisor.
         left = scaled / math.gcd(scaled.numerator, 10 ** (places - shown))
-        options.append(_ending(left.numerator, shown, plain=plain))
-    return " | ".join(options)
+        odd = _odd(left)
+        whole = left.numerator // odd
+        conditions = [] if odd > 1 and whole == 1 else [_ending(whole, shown, plain=plain)]
+        if odd > 1:
+            conditions.append(_by_remainder(odd, shown, plain=plain, sure=sure))
+        options.append(" & ".join(f"({x})" for x in conditions))
+    return " | ".join(f"({x})" for x in options)
+
+
+def _by_remainder(odd: int, places: int, *, plain: bool, sure: bool) -> str:
+    """Match decimals of so many places whose digits are a multiple of an odd number."""
+    parts = factors(odd) if odd <= _MOST_REMAINDERS else None
+    exact = _SURE - places if sure else _DIGITS + 1
+    if parts is None or exact < 1:
+        raise NotSpellableError
+
+    def runs(digits: int) -> str:
+        return " & ".join(reference(each, digits, places) for each in parts)
+
+    zeros = rf"/0{{0,{_PLACES}}}/" if places else f"/{_ZEROS}/"
+    options = []
+    if plain:
+        options.append(f"({runs(_DIGITS + 1)})")
+    else:
+        options.append(f"({runs(exact)}) {zeros}")
+        if not places and sure:
+            options.append(f"({runs(_DIGITS + 1)})")
+    no_leading_zero = rf"/{_WHOLE}(\.[0-9]{{1,{2 * _PLACES}}})?/"
+    return f"({' | '.join(options)}) & {no_leading_zero}"
+
+
+def _not_multiples(divisor: Fraction) -> str:
+    """Match unsigned plain decimals that are no multiples, and are not read as one."""
+    multiples = _multiples(divisor, plain=False, sure=False)
+    if divisor.denominator != 1:
+        return f"~({multiples})"
+    whole = f"/{_WHOLE}/ & ~({multiples})"
+    short = rf"/(0|[1-9][0-9]{{0,{_SURE - 1}}})/ & ~({multiples})"
+    return f"({whole}) | ({short}) /{_ZEROS}/ | {_between_integers()}"
 
 
 def _ending(divisor: int, places: int, *, plain: bool) -> str:
@@ -270,8 +345,12 @@ def _ending(divisor: int, places: int, *, plain: bool) -> str:
     length, power = 0, 1
     while power % divisor:
         length, power = length + 1, power * 10
-        if power // divisor > _MOST_RESIDUES or length > 40:  # noqa: PLR2004 - no power of ten has it
+    if power // divisor > _MOST_RESIDUES:
+        shared = None if places else ending(divisor, length)
+        if shared is None:
             raise NotSpellableError
+        zeros = "" if plain else f" /{_ZEROS}/"
+        return f"(({shared}) & /{_WHOLE}/){zeros}"
     zeros = "" if plain else (f"0{{0,{_PLACES}}}" if places else _ZEROS)
     if divisor == 1:
         body = rf"\.[0-9]{{{places}}}" if places else ""
@@ -286,9 +365,11 @@ def _ending(divisor: int, places: int, *, plain: bool) -> str:
         point = r"\." + "".join(behind) if places else ""
         forms.append(f"[0-9]{{0,{_DIGITS}}}{''.join(whole)}{point}{zeros}")
     short = []
-    if not places:
+    for x in range(0, 10 ** max(width - 1, 0), divisor):
         # Fewer digits than the ending has.
-        short = [f"{x}{zeros}" for x in range(0, 10 ** max(length - 1, 0), divisor)]
+        digits = str(x).rjust(places + 1, "0")
+        point = rf"\.{digits[-places:]}" if places else ""
+        short.append(f"{digits[: len(digits) - places]}{point}{zeros}")
     no_leading_zero = rf"(0|[1-9][0-9]{{0,{_DIGITS + width}}})(\.[0-9]{{1,{3 * _PLACES}}})?"
     return f"(/{'|'.join([*forms, *short])}/ & /{no_leading_zero}/)"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -47,12 +48,44 @@ def test_multiples_are_exact_decimals(divisor, value):
         assert accepts(grammar, spelled) == whole, spelled
 
 
-@given(st.sampled_from([3, 7, 12, 1.5]), st.integers(-2000, 2000))
-def test_other_divisors_take_plain_decimals(divisor, value):
-    grammar = compiled({"multipleOf": divisor})
-    number = value / 2 if isinstance(divisor, float) else value
-    text = json.dumps(int(number) if number == int(number) else number)
-    assert accepts(grammar, text) == (Fraction(text) % Fraction(repr(divisor)) == 0)
+DIVISORS = st.sampled_from([3, 7, 12, 64, 77, 96, 256, 1.5, 2.4, 0.8, 0.07])
+
+
+@given(DIVISORS, st.integers(-2000, 2000), st.integers(0, 2), st.booleans(), st.booleans())
+def test_other_divisors_take_plain_decimals(divisor, value, places, near, negated):
+    schema = {"type": "number", "multipleOf": divisor}
+    grammar = compiled({"type": "number", "not": schema} if negated else schema)
+    exact = Decimal(repr(divisor)) * value if near else Decimal(value).scaleb(-places)
+    is_multiple = exact % Decimal(repr(divisor)) == 0
+    text = format(exact, "f")
+    for spelled in (text, f"{text}00" if "." in text else f"{text}.0"):
+        assert accepts(grammar, spelled) == (is_multiple != negated), spelled
+
+
+@given(st.lists(st.sampled_from([2, 3, 7, 8, 11]), min_size=2, max_size=3), st.integers(0, 9999))
+def test_divisors_together(divisors, value):
+    multiple, *others = divisors
+    schema = {
+        "type": "integer",
+        "multipleOf": multiple,
+        "not": {"anyOf": [{"multipleOf": each} for each in others]},
+    }
+    if all(multiple % each for each in others):
+        member = not value % multiple and all(value % each for each in others)
+        assert accepts(compiled(schema), str(value)) == member
+
+
+def test_what_no_divisor_leaves_few_of_is_listed():
+    grammar = compiled({"type": "integer", "minimum": -5, "maximum": 3000, "multipleOf": 1009})
+    found = [n for n in range(-2100, 3100) if accepts(grammar, str(n))]
+    assert found == [0, 1009, 2018]
+
+
+def test_what_is_no_multiple_is_not_read_as_one_either():
+    grammar = compiled({"type": "number", "not": {"multipleOf": 7}})
+    assert accepts(grammar, "7.5")
+    assert not accepts(grammar, "7.00000000000000000001")
+    assert not accepts(grammar, "6.99999999999999999999")
 
 
 @given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), st.data())
