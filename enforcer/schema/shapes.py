@@ -148,6 +148,18 @@ class Shapes:
         minimum = max(shape.minimum, len(required))
         if maximum is not None and minimum > maximum:
             return None
+        if maximum is not None and maximum == len(required):
+            # No room is left: the required names, and no others.
+            return self.tidy(
+                replace(
+                    shape,
+                    names=tuple((name, names[name]) for name in names if name in required),
+                    classes=((ANY, NEVER),),
+                    required=frozenset(required),
+                    minimum=0,
+                    maximum=None,
+                )
+            )
         if all(value == NEVER for _, value in shape.classes):
             count = sum(value != NEVER for value in names.values())
             if count < minimum:
