@@ -13,6 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class _Handler(BaseHTTPRequestHandler):
     def do_GET(self):
+        if self.path == "/metrics":
+            self._answer(200 if self.server.metrics else 404, self.server.metrics)
+            return
         status, value = self.server.listing
         self._answer(status, json.dumps(value))
 
@@ -42,15 +45,16 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(answer, listing=(200, {"data": [{"id": "toy"}]})):
+def serving(answer, listing=(200, {"data": [{"id": "toy"}]}), metrics=""):
     """Serve in a thread.
 
     `answer` takes a request body and gives a status and what is sent: a text, a JSON value,
-    or a list of the events of a stream. The server's `url`, `bodies` and `headers` are
-    attributes of what is yielded.
+    or a list of the events of a stream. `metrics` is the text at `/metrics`. The server's
+    `url`, `bodies` and `headers` are attributes of what is yielded.
     """
     server = _Server(("127.0.0.1", 0), _Handler)
-    server.answer, server.listing, server.bodies, server.headers = answer, listing, [], []
+    server.answer, server.listing, server.metrics = answer, listing, metrics
+    server.bodies, server.headers = [], []
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from enforcer.doctor import Check, Status, bad, note, ok
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _START = f"start it with --enable-auto-tool-choice --tool-call-parser {PARSER_NAME}"
 _TIMEOUT = 120.0
 _WANTED = "violet"
+_PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
+_ENGINES = re.compile(r'^vllm:num_requests_running\{[^}]*\bengine="(\d+)"', re.MULTILINE)
 
 
 def checks(url: str, *, key: str | None = None, model: str | None = None) -> Iterator[Check]:
@@ -62,6 +65,7 @@ def checks(url: str, *, key: str | None = None, model: str | None = None) -> Ite
         yield calls(body, _ask(endpoint, body))
     body = without_tools(model)
     yield keeps_quiet(body, _ask(endpoint, body))
+    yield processes(asyncio.run(client.metrics(endpoint)))
 
 
 def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> Reply:
@@ -153,3 +157,24 @@ def keeps_quiet(body: Mapping[str, Any], reply: Reply) -> Check:
     if findings:
         return bad(title, "; ".join(finding.message for finding in findings), _START)
     return ok(title, "text alone, after a history of calls")
+
+
+def processes(shown: str | None) -> Check:
+    """Judge what `/metrics` says of the processes that have the plugin.
+
+    An engine that lacks it would have failed the probes; this shows all the others, which
+    the probes did not meet.
+    """
+    title = "plugin in all processes"
+    if shown is None or "vllm:" not in shown:
+        return note(title, "the server shows no metrics of vLLM's here", "ask it directly")
+    counts = {part: int(float(count)) for part, count in _PROCESSES.findall(shown)}
+    if not counts:
+        mend = f"{_START}, with VLLM_PLUGINS unset or naming `enforcer`"
+        return bad(title, "/metrics has no `enforcer_processes`", mend)
+    said = ", ".join(f"{counts.get(part, 0)} {part}" for part in ("front", "engine", "worker"))
+    engines = len(set(_ENGINES.findall(shown)))
+    if counts.get("engine", 0) < engines:
+        mend = "engines on other hosts, and Ray's, cannot be counted; else read their logs"
+        return note(title, f"{said}; vLLM has {engines} engines", mend)
+    return ok(title, said)

@@ -91,6 +91,16 @@ async def models(endpoint: Endpoint) -> list[str]:
     return [str(m["id"]) for m in listed or () if isinstance(m, dict) and "id" in m]
 
 
+async def metrics(endpoint: Endpoint) -> str | None:
+    """Read the server's `/metrics`, which vLLM serves beside `/v1`; None if it shows none."""
+    async with endpoint.client() as client:
+        try:
+            response = await client.get(endpoint.url.removesuffix("/v1") + "/metrics")
+        except httpx.HTTPError:
+            return None  # a gateway may let nothing but `/v1` through
+    return response.text if response.is_success else None
+
+
 async def send_all(
     endpoint: Endpoint,
     bodies: Sequence[Mapping[str, Any]],

@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import json
 import logging
+import multiprocessing
 import os
 import shutil
 import tempfile
@@ -80,6 +81,14 @@ class Failure(Enum):
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
 
 
+class Part(Enum):
+    """What a process of a server does."""
+
+    FRONT = "front"  # the API server, or a program that uses vLLM offline
+    ENGINE = "engine"
+    WORKER = "worker"
+
+
 REQUESTS = Counter(
     "enforcer_requests",
     "Requests that passed the check and are enforced, by what was asked of calls.",
@@ -106,7 +115,14 @@ FAILED = Counter(
     "Turns that the enforcer had to end.",
     (("reason", tuple(failure.value for failure in Failure)),),
 )
-LAYOUT = stats.Layout((REQUESTS, REFUSED, CALLS, CHECK, COMPILE, MASK, CACHE, HITS, MISSES, FAILED))
+PROCESSES = Gauge(
+    "enforcer_processes",
+    "Running processes of this server that have the plugin, by the part they take.",
+    (("part", tuple(part.value for part in Part)),),
+)
+LAYOUT = stats.Layout(
+    (REQUESTS, REFUSED, CALLS, CHECK, COMPILE, MASK, CACHE, HITS, MISSES, FAILED, PROCESSES)
+)
 
 
 class _Process:
@@ -129,6 +145,7 @@ class _Process:
         with self._making:
             if self._recorder is None:
                 self._recorder = self._make()
+                self._recorder.set(PROCESSES, 1, (_part().value,))
             return self._recorder
 
     def _make(self) -> stats.Recorder:
@@ -139,6 +156,14 @@ class _Process:
             except OSError as error:
                 logger.warning("enforcer: no metrics from process %d: %s", os.getpid(), error)
         return stats.Recorder(LAYOUT, None)
+
+
+def _part() -> Part:
+    """Tell by the name that vLLM starts a process under."""
+    name = multiprocessing.current_process().name
+    if "EngineCore" in name:
+        return Part.ENGINE
+    return Part.WORKER if "Worker" in name else Part.FRONT
 
 
 _process = _Process()
@@ -152,7 +177,11 @@ def folder() -> Path | None:
 
 
 def install() -> None:
-    """Make the folder, unless a parent process has, and show the numbers; idempotent."""
+    """Make the folder, unless a parent process has, and show the numbers; idempotent.
+
+    A process counts itself at once. One that is forked off later, and so never gets here,
+    does when it has the first number.
+    """
     from prometheus_client import REGISTRY
 
     present = folder()
@@ -160,6 +189,7 @@ def install() -> None:
         made = tempfile.mkdtemp(prefix="enforcer-metrics-")
         os.environ[FOLDER_VARIABLE] = made
         atexit.register(_remove, made, os.getpid())
+    recorder()
     show_in(REGISTRY)
 
 
@@ -211,15 +241,12 @@ def _shown(family: stats.Family, values: list[int]) -> Any:
     """Give a family in Prometheus' form."""
     from prometheus_client import core
 
-    if isinstance(family, Gauge):
-        return core.GaugeMetricFamily(family.name, family.what, value=values[0])
     if isinstance(family, Histogram):
         histogram = core.HistogramMetricFamily(family.name, family.what)
         histogram.add_metric([], _buckets(family, values), values[-1] / 1e9)
         return histogram
-    counter = core.CounterMetricFamily(
-        family.name, family.what, labels=[label for label, _ in family.labels]
-    )
+    form = core.GaugeMetricFamily if isinstance(family, Gauge) else core.CounterMetricFamily
+    counter = form(family.name, family.what, labels=[label for label, _ in family.labels])
     for key, value in zip(family.keys(), values, strict=True):
         if value or len(key) < _TABLE:
             counter.add_metric(key, value)

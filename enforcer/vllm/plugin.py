@@ -97,12 +97,12 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 _REQUEST = (
     *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
     *("structured_outputs", "skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
-    *("use_beam_search", "extract_structured_outputs"),
+    *("use_beam_search", "extract_structured_outputs", "max_tokens", "max_completion_tokens"),
 )
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
     *("skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
-    *("extract_structured_outputs",),
+    *("extract_structured_outputs", "max_output_tokens"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output": ("XgrammarBackend",),

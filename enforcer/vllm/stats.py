@@ -44,15 +44,8 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge:
+class Gauge(Counter):
     """The present state of a process; a process that has ended has none."""
-
-    name: str
-    what: str
-
-    def slots(self) -> int:
-        """Say how many slots it has."""
-        return 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +61,7 @@ class Histogram:
         return len(self.bounds) + 2  # one for what is above the last bound
 
 
-Family = Counter | Gauge | Histogram
+Family = Counter | Histogram
 
 
 class Layout:
@@ -131,9 +124,9 @@ class Recorder:
         with self._lock:
             self._slots[slot] += count
 
-    def set(self, family: Counter | Gauge, value: int) -> None:
-        """Set a gauge, or a counter without labels that something else counts."""
-        self._slots[self._layout.at(family)] = value
+    def set(self, family: Counter, value: int, key: tuple[str, ...] = ()) -> None:
+        """Set a gauge, or a counter that something else counts."""
+        self._slots[self._layout.of(family, key)] = value
 
     def observer(self, histogram: Histogram) -> Callable[[int], None]:
         """Give what records a duration in nanoseconds; for the path of every token."""
@@ -156,7 +149,12 @@ class Recorder:
 
 def total(layout: Layout, snapshots: Iterator[list[int]]) -> list[int]:
     """Sum processes' numbers, gauges over the processes that still run only."""
-    gauges = {layout.at(family) for family in layout.families if isinstance(family, Gauge)}
+    gauges = {
+        slot
+        for family in layout.families
+        if isinstance(family, Gauge)
+        for slot in range(layout.at(family), layout.at(family) + family.slots())
+    }
     result = [0] * layout.size
     for numbers in snapshots:
         runs = _runs(numbers[_PROCESS])

@@ -23,13 +23,21 @@ def answers(refusal=REFUSAL, pick=PICKED, quiet=("stop", ())):
     return answer
 
 
+def shown(engines=1, **counts):
+    lines = [
+        f'vllm:num_requests_running{{engine="{n}",model_name="toy"}} 0.0' for n in range(engines)
+    ]
+    lines += [f'enforcer_processes{{part="{part}"}} {n}.0' for part, n in counts.items()]
+    return "\n".join(lines) + "\n"
+
+
 def statuses(answer, **options):
     with serving(answer, **options) as fake:
         return [check.status for check in server.checks(fake.url)]
 
 
 def test_an_enforced_server():
-    assert statuses(answers()) == [OK] * 5
+    assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 6
 
 
 @pytest.mark.parametrize(
@@ -50,16 +58,30 @@ def test_a_server_that_does_not_refuse_is_not_enforced(refusal):
     ],
 )
 def test_a_demanded_call_that_is_wrong(calls):
-    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, BAD, BAD, OK]
+    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, BAD, BAD, OK, NOTE]
 
 
 def test_a_demanded_call_that_was_cut_off():
-    assert statuses(answers(pick=("length", []))) == [OK, OK, NOTE, NOTE, OK]
+    assert statuses(answers(pick=("length", []))) == [OK, OK, NOTE, NOTE, OK, NOTE]
 
 
 def test_a_call_without_tools():
     quiet = ("tool_calls", [call("img_gen", "{}", index=2)])
-    assert statuses(answers(quiet=quiet)) == [OK, OK, OK, OK, BAD]
+    assert statuses(answers(quiet=quiet)) == [OK, OK, OK, OK, BAD, NOTE]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "status"),
+    [
+        (None, NOTE),
+        ("up 1\n", NOTE),
+        (shown(), BAD),
+        (shown(front=2, engine=1, worker=8), OK),
+        (shown(front=1, engine=1, worker=0, engines=2), NOTE),
+    ],
+)
+def test_processes_that_have_the_plugin(metrics, status):
+    assert server.processes(metrics).status is status
 
 
 def test_no_server():

@@ -1,0 +1,21 @@
+"""The doctor on real servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from enforcer.doctor import Status, server
+
+pytestmark = pytest.mark.vllm
+
+
+def test_an_enforced_server_is_well_in_all_its_processes(tiny_server):
+    checks = list(server.checks(tiny_server.url))
+    assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
+    assert checks[-1].found == "1 front, 1 engine, 1 worker"
+
+
+def test_a_server_that_enforces_nothing_is_told(free_server):
+    checks = list(server.checks(free_server.url))
+    assert checks[-1].status is Status.BAD
+    assert "--tool-call-parser kimi_k2_enforced" in checks[-1].mend
