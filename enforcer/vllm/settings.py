@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from enforcer.api import Options
 from enforcer.errors import ConfigurationError
-from enforcer.schema import OnUnsupported
+from enforcer.schema import Limits, OnUnsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "ENFORCER_"
+_DIGITS = 18
 
 
 def _setting(default: str, what: str) -> str:
@@ -41,6 +42,9 @@ class Settings:
     max_calls: str = _setting("128", "most calls in one turn")
     preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
     cached_grammars: str = _setting("4096", "compiled schemas that are kept, per process")
+    limits: str = _setting(
+        "", "bounds on schemas that differ from the defaults, as `depth=64,branches=500`"
+    )
 
     def options(self) -> Options:
         """Give the options of the core.
@@ -58,6 +62,7 @@ class Settings:
             max_calls=self._number("max_calls"),
             preamble_ids=self._number("preamble_ids", least=0),
             cached_grammars=self._number("cached_grammars"),
+            limits=self._limits(),
         )
 
     def allowed(self) -> frozenset[str]:
@@ -72,11 +77,25 @@ class Settings:
             raise _wrong("allow_client", "off, relax, or both with a comma")
         return words
 
+    def _limits(self) -> Limits:
+        known = [limit.name for limit in fields(Limits)]
+        changed = {}
+        for part in filter(None, (part.strip() for part in self.limits.split(","))):
+            name, _, number = part.partition("=")
+            if name not in known or not _is_number(number, least=1):
+                raise _wrong("limits", f"NAME=NUMBER, …, with names of {', '.join(known)}")
+            changed[name] = int(number)
+        return Limits(**changed)
+
     def _number(self, name: str, least: int = 1) -> int:
         text = getattr(self, name)
-        if not text.isascii() or not text.isdigit() or int(text) < least:
+        if not _is_number(text, least):
             raise _wrong(name, f"a whole number from {least} on")
         return int(text)
+
+
+def _is_number(text: str, least: int) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text) >= least
 
 
 def _wrong(name: str, expected: str) -> ConfigurationError:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from enforcer.errors import ConfigurationError
-from enforcer.schema import OnUnsupported
+from enforcer.schema import Limits, OnUnsupported
 from enforcer.vllm import plugin, settings
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
@@ -24,11 +24,13 @@ def test_values_are_read():
             "ENFORCER_ALLOW_CLIENT": "off, relax",
             "ENFORCER_PREAMBLE_IDS": "0",
             "ENFORCER_MAX_CALLS": "3",
+            "ENFORCER_LIMITS": "depth=64, branches=500",
         }
     )
     assert chosen.options().on_unsupported is OnUnsupported.RELAX
     assert chosen.options().preamble_ids == 0
     assert chosen.options().max_calls == 3
+    assert chosen.options().limits == Limits(depth=64, branches=500)
     assert chosen.allowed() == {"off", "relax"}
 
 
@@ -41,7 +43,11 @@ def test_values_are_read():
         ("ENFORCER_MAX_CALLS", "many"),
         ("ENFORCER_MAX_CALLS", "٣"),
         ("ENFORCER_CACHED_GRAMMARS", "-1"),
+        ("ENFORCER_MAX_CALLS", "9" * 5000),
         ("ENFORCER_PREAMBLE_IDS", ""),
+        ("ENFORCER_LIMITS", "depth"),
+        ("ENFORCER_LIMITS", "depth=0"),
+        ("ENFORCER_LIMITS", "width=3"),
     ],
 )
 def test_a_wrong_value_names_its_variable(name, value):
