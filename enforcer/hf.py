@@ -30,6 +30,8 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         enforcer: for the model's tokenizer.
         requests: a request for each row of the batch, in order, each with the arguments of
             `Enforcer.matcher` except `prompt_ids`, which come from `input_ids`.
+        pad_token_id: what `generate` pads finished rows with; needed where a stopping
+            criterion of yours, such as `stop_strings`, ends one row of several mid-turn.
 
     Raises:
         EnforcerError: a request is malformed or has a schema that cannot be enforced; at
@@ -37,12 +39,19 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
     """
 
-    def __init__(self, enforcer: Enforcer, requests: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self,
+        enforcer: Enforcer,
+        requests: Sequence[Mapping[str, Any]],
+        *,
+        pad_token_id: int | None = None,
+    ) -> None:
         self._enforcer = enforcer
         self._requests = [dict(request) for request in requests]
         for request in self._requests:
             enforcer.matcher(**request)  # refuse before generation
         self._matchers: list[Matcher] = []
+        self._pad = pad_token_id
         self._length = 0
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
@@ -85,10 +94,10 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         final = self._enforcer.dialect.final
         for matcher, row in zip(self._matchers, ids, strict=True):
             # A finished row goes on with padding, which is not part of the turn.
-            if not matcher.accept(row[-1]) and matcher.state != final:
+            if not matcher.accept(row[-1]) and matcher.state != final and row[-1] != self._pad:
                 raise ConfigurationError(
                     f"id {row[-1]} was generated though it was masked: put this processor last, "
-                    "and do not use beam search"
+                    "give it the pad_token_id, and do not use beam search"
                 )
 
     def _mask(self, scores: torch.FloatTensor) -> torch.FloatTensor:

@@ -11,7 +11,7 @@ starting from 0 in the dialog". Ids of any other shape mislead the model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from enforcer.errors import InvalidTools
 
@@ -43,7 +43,7 @@ def normalise(messages: object, dialect: Dialect) -> list[dict[str, Any]]:
     calls_at = dict(_assistant_calls(messages))
     out: list[dict[str, Any]] = []
     count = 0
-    pending: list[tuple[object, str]] = []
+    pending: list[tuple[object, object]] = []
     for at, message in enumerate(_messages(messages)):
         copy = dict(message)
         if calls := calls_at.get(at):
@@ -52,10 +52,11 @@ def normalise(messages: object, dialect: Dialect) -> list[dict[str, Any]]:
             for call in calls:
                 function = call.get("function")
                 name = function.get("name") if isinstance(function, Mapping) else None
-                new = dialect.header_text(str(name), count)
+                # A call without a name has no id in the dialect's form; it keeps its own.
+                new = dialect.header_text(name, count) if _is_name(name) else call.get("id")
                 count += 1
                 pending.append((call.get("id"), new))
-                renamed.append({**call, "id": new})
+                renamed.append(dict(call) if new is None else {**call, "id": new})
             copy["tool_calls"] = renamed
         elif copy.get("role") == "tool" and (match := _match(copy.get("tool_call_id"), pending)):
             pending.remove(match)
@@ -64,7 +65,11 @@ def normalise(messages: object, dialect: Dialect) -> list[dict[str, Any]]:
     return out
 
 
-def _match(old: object, pending: list[tuple[object, str]]) -> tuple[object, str] | None:
+def _is_name(name: object) -> TypeGuard[str]:
+    return isinstance(name, str) and bool(name)
+
+
+def _match(old: object, pending: list[tuple[object, object]]) -> tuple[object, object] | None:
     for entry in pending:
         if entry[0] == old and old is not None:
             return entry

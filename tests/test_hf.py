@@ -161,6 +161,20 @@ def test_rows_that_have_ended_go_on_with_padding(served):
     assert torch.isfinite(masked)[0, STOP]
 
 
+def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served):
+    requests = [{"tools": TOOLS, "tool_choice": "required"}, {"tools": None}]
+    told = EnforcerLogitsProcessor(served, requests, pad_token_id=PAD)
+    untold = EnforcerLogitsProcessor(served, requests)
+    prompt = write(V, HEADER)
+    ids = torch.tensor([prompt, prompt])
+    told(ids, scores(2))
+    untold(ids, scores(2))
+    ids = torch.tensor([[*prompt, PAD], [*prompt, *V.encode("H")]])
+    told(ids, scores(2))
+    with pytest.raises(ConfigurationError, match="pad_token_id"):
+        untold(ids, scores(2))
+
+
 @pytest.mark.parametrize(
     "request_", [{"tools": 3}, {"tools": None, "tool_choice": "required"}, {"tools": [{}]}]
 )

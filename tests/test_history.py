@@ -109,6 +109,14 @@ def test_missing_ids_are_matched_by_order():
     ]
 
 
+def test_a_call_without_a_name_keeps_its_id():
+    calls = asks(("x", None), (None, ""), ("y", "a"))
+    assert normalise(calls, answers("x"), answers("y")) == [
+        *("x", None, "functions.a:2"),
+        *("x", "functions.a:2"),
+    ]
+
+
 def test_a_result_that_answers_nothing_keeps_its_id():
     assert normalise(answers("before"), asks(("x", "a")), answers("other"), answers("x")) == [
         *("before", "functions.a:0", "other", "functions.a:0"),
