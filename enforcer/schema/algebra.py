@@ -63,11 +63,13 @@ class Algebra:
         self._ids: dict[tuple[_Kind, Any], int] = {}
         self._normal: dict[int, Value] = {}
         self._under_way: set[int] = set()
+        self._subtracting: set[int] = set()
         self._empty: dict[int, bool] = {}
         self._asking: set[int] = set()
         self._empty_regexes: dict[Regex, bool] = {}
         self.shapes = Shapes(self, limits)
         self._opposites: dict[int, int] = {}
+        self.inexact = False
         self._steps = 0
         self.value(NOTHING_AT_ALL)
         self.value(ANYTHING)
@@ -130,8 +132,26 @@ class Algebra:
             return self._opposites[part]
         return part if kind is _Kind.UNKNOWN else self._intern(_Kind.NOT, part)
 
+    def narrowed(self, part: int, by: int) -> int:
+        """Return the formula that both hold, which is the part itself where that implies it."""
+        kind, content = self._formulas[by]
+        if kind is _Kind.NOT and part != ALWAYS and self.is_empty(self.conj((part, content))):
+            return part
+        return self.conj((part, by))
+
+    def implies(self, part: int, other: int) -> bool:
+        """Tell whether a formula plainly implies another."""
+        if part == other or part == NEVER or other == ALWAYS:
+            return True
+        return self._conjuncts(other) <= self._conjuncts(part)
+
+    def _conjuncts(self, part: int) -> frozenset[int]:
+        kind, content = self._formulas[part]
+        return frozenset(content) if kind is _Kind.AND else frozenset((part,))
+
     def oppose(self, part: int, negation: int) -> None:
         """Declare what the negation of a formula is, where complement is not exact."""
+        self.inexact = True
         self._opposites[part] = negation
         self._opposites.setdefault(negation, part)
 
@@ -192,18 +212,10 @@ class Algebra:
         if kind is _Kind.AND:
             return self._meet_all(content)
         if kind is _Kind.OR:
-            return self._join_all(content)
+            return self._join_all([self._normal_of(part) for part in content])
         if kind is _Kind.ONE_OF:
             return self._normal_of(self._exactly_one(content))
-        inner, parts = self._formulas[content]
-        if inner is _Kind.VALUE:
-            return self._complement(parts)
-        if inner is _Kind.REFERENCE:
-            return self._normal_of(self.neg(self._resolve(parts)))
-        if inner is _Kind.ONE_OF:
-            return self._normal_of(self.neg(self._exactly_one(parts)))
-        negated = [self.neg(part) for part in parts]
-        return self._join_all(negated) if inner is _Kind.AND else self._meet_all(negated)
+        return self._minus(ANYTHING, content)
 
     def _exactly_one(self, parts: Sequence[int]) -> int:
         """Spell out a one-of; disjoint parts, the usual case, need no negation."""
@@ -218,13 +230,49 @@ class Algebra:
         )
 
     def _meet_all(self, parts: Iterable[int]) -> Value:
-        values = [self._normal_of(part) for part in parts]
+        values, negated = [], []
+        for part in parts:
+            kind, content = self._formulas[part]
+            if kind is _Kind.NOT:
+                negated.append(content)
+            else:
+                values.append(self._normal_of(part))
         # Few alternatives first: every product then starts from little.
         values.sort(key=lambda value: len(value.arrays) + len(value.objects))
-        result = values[0]
-        for value in values[1:]:
+        result = ANYTHING
+        for value in values:
             result = self._meet(result, value)
+        # A negation by itself has many alternatives; what is known already rules out most.
+        for part in negated:
+            result = self._minus(result, part)
         return result
+
+    def _minus(self, value: Value, formula: int) -> Value:
+        """Intersect a value with the negation of a formula."""
+        if formula in self._opposites:
+            return self._meet(value, self._normal_of(self._opposites[formula]))
+        kind, content = self._formulas[formula]
+        if kind is _Kind.VALUE:
+            return self._without(value, content)
+        if kind is _Kind.UNKNOWN:
+            return value
+        if kind is _Kind.NOT:
+            return self._meet(value, self._normal_of(content))
+        if formula in self._subtracting:
+            raise _UnderWay
+        self._subtracting.add(formula)
+        try:
+            if kind is _Kind.REFERENCE:
+                return self._minus(value, self._resolve(content))
+            if kind is _Kind.ONE_OF:
+                return self._minus(value, self._exactly_one(content))
+            if kind is _Kind.AND:
+                return self._join_all([self._minus(value, part) for part in content])
+            for part in content:
+                value = self._minus(value, part)
+            return value
+        finally:
+            self._subtracting.discard(formula)
 
     def _meet(self, a: Value, b: Value) -> Value:
         if a is ANYTHING or b is ANYTHING:
@@ -253,8 +301,7 @@ class Algebra:
         met = (self.shapes.meet_objects(x, y) for x, y in product(a, b))
         return self._few(self.shapes.objects_without_covered([x for x in met if x is not None]))
 
-    def _join_all(self, parts: Iterable[int]) -> Value:
-        values = [self._normal_of(part) for part in parts]
+    def _join_all(self, values: Sequence[Value]) -> Value:
         strings = [value.strings for value in values if value.strings is not None]
         booleans: frozenset[bool] = frozenset()
         return Value(
@@ -266,25 +313,36 @@ class Algebra:
             self._few(self.shapes.objects_without_covered([x for v in values for x in v.objects])),
         )
 
-    def _complement(self, value: Value) -> Value:
-        left: tuple[numbers.NumberSet, ...] = (numbers.REALS,)
-        for each in value.numbers:
+    def _without(self, value: Value, other: Value) -> Value:
+        left = value.numbers
+        for each in other.numbers:
             sets = (numbers.meet(x, y) for x, y in product(left, numbers.complement(each)))
             left = self._few([x for x in sets if x is not None])
-        arrays = ANYTHING.arrays
-        for array in value.arrays:
+        strings, arrays, objects = value.strings, value.arrays, value.objects
+        if strings is not None and other.strings is not None:
+            strings = self.meet_strings(strings, inverse(other.strings))
+        for array in other.arrays:
             arrays = self._meet_arrays(arrays, self.shapes.complement_array(array))
-        objects = ANYTHING.objects
-        for shape in value.objects:
-            objects = self._meet_objects(objects, self.shapes.complement_object(shape))
+        for shape in other.objects:
+            objects = self._without_object(objects, shape)
         return Value(
-            not value.null,
-            frozenset({False, True}) - value.booleans,
+            value.null and not other.null,
+            value.booleans - other.booleans,
             left,
-            ANY if value.strings is None else self.meet_strings(inverse(value.strings), ANY),
+            strings,
             arrays,
             objects,
         )
+
+    def _without_object(
+        self, shapes: tuple[ObjectShape, ...], other: ObjectShape
+    ) -> tuple[ObjectShape, ...]:
+        violations = self.shapes.complement_object(other) if shapes else ()
+        left: list[ObjectShape] = []
+        for shape in shapes:
+            self.spend(len(violations))
+            left.extend(self.shapes.violating(shape, other, violations))
+        return self._few(self.shapes.objects_without_covered(left))
 
     # Strings.
 

@@ -268,7 +268,8 @@ class Assertions:
             )
         )
         fails = algebra.value(Value(strings=algebra.meet_strings(failing, ANY)))
-        algebra.oppose(holds, fails)
+        if failing != inverse(matching):
+            algebra.oppose(holds, fails)
         self._extra.append(holds)
 
     # Arrays.

@@ -195,12 +195,23 @@ class Parser:
         if "not" in schema:
             parts.append(algebra.neg(self.parse(place.child("not"))))
         if self.has(schema, "if", place.draft):
-            condition = self.parse(place.child("if"))
-            for keyword, holds in (("then", condition), ("else", algebra.neg(condition))):
-                if keyword in schema:
-                    consequence = self.parse(place.child(keyword))
-                    parts.append(algebra.disj((algebra.neg(holds), consequence)))
+            parts.append(self._conditional(place, schema))
         return parts
+
+    def _conditional(self, place: Place, schema: dict[str, Any]) -> int:
+        algebra = self.algebra
+        holds = self.parse(place.child("if"))
+        fails = algebra.neg(holds)
+        then, otherwise = (
+            self.parse(place.child(keyword)) if keyword in schema else ALWAYS
+            for keyword in ("then", "else")
+        )
+        if algebra.inexact:
+            # Something may count as neither holding nor failing, and has to fit both ways.
+            return algebra.conj((algebra.disj((fails, then)), algebra.disj((holds, otherwise))))
+        # The cases exclude one another, so that a list of conditionals on one property
+        # (`kind` is this, `kind` is that) has as many cases as it is long.
+        return algebra.disj((algebra.conj((holds, then)), algebra.conj((fails, otherwise))))
 
     def _dependencies(self, place: Place, schema: dict[str, Any]) -> list[int]:
         parts = []

@@ -71,15 +71,15 @@ class Shapes:
         """Intersect; None if surely no object is left."""
         # Work grows with the names, not only with the shapes.
         self._algebra.spend((len(a.names) + len(b.names)) // 2)
-        conj = self._algebra.conj
+        narrowed = self._algebra.narrowed
         of_a, of_b = dict(a.names), dict(b.names)
         names = {
-            name: conj((value, of_b[name] if name in of_b else _class_of(b, name)))
+            name: narrowed(value, of_b[name] if name in of_b else _class_of(b, name))
             for name, value in a.names
         }
         for name, value in b.names:
             if name not in of_a:
-                names[name] = conj((_class_of(a, name), value))
+                names[name] = narrowed(_class_of(a, name), value)
         return self.tidy(
             ObjectShape(
                 names=tuple(names.items()),
@@ -192,6 +192,28 @@ class Shapes:
                     return None
         return frozenset(found)
 
+    def violating(
+        self, shape: ObjectShape, other: ObjectShape, violations: Sequence[ObjectShape]
+    ) -> list[ObjectShape]:
+        """Return shapes whose union is every object of `shape` that is not in `other`.
+
+        Args:
+            shape: the shape to start from.
+            other: the shape to leave out.
+            violations: the complement of that shape.
+
+        """
+        if self.meet_objects(shape, other) is None:
+            return [shape]
+        out = []
+        for each in violations:
+            met = self.meet_objects(shape, each)
+            if met is not None and self._covers(met, shape):
+                return [shape]
+            if met is not None:
+                out.append(met)
+        return out
+
     def complement_object(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
         """Return object shapes whose union is every object that is not in the shape."""
         neg, path = self._algebra.neg, shape.path
@@ -243,10 +265,35 @@ class Shapes:
         self._algebra.spend(len(unique) ** 2 // 4)
         kept: list[ObjectShape] = []
         for shape in sorted(unique, key=_constraints):
-            if not any(_covers(other, shape) for other in kept):
+            if not any(self._covers(other, shape) for other in kept):
                 kept.append(shape)
         order = {shape: i for i, shape in enumerate(unique)}
         return sorted(kept, key=order.__getitem__)
+
+    def _covers(self, big: ObjectShape, small: ObjectShape) -> bool:
+        """Tell whether every object of `small` is plainly one of `big` (names compared too)."""
+        implies = self._algebra.implies
+        if big.classes not in (small.classes, ((ANY, ALWAYS),)):
+            return False
+        if (
+            not big.required <= small.required
+            or not all(
+                clause in small.some or not clause.isdisjoint(small.required) for clause in big.some
+            )
+            or big.minimum > max(small.minimum, len(small.required))
+            or (big.maximum is not None and big.maximum != small.maximum)
+            or not set(big.witnesses) <= set(small.witnesses)
+        ):
+            return False
+        for name, value in big.names:
+            if value != ALWAYS and not implies(child_of(small, name), value):
+                return False
+        declared = {name for name, _ in big.names}
+        return big.classes == ((ANY, ALWAYS),) or all(
+            implies(value, _class_of(big, name))
+            for name, value in small.names
+            if name not in declared
+        )
 
     # Arrays.
 
@@ -376,29 +423,4 @@ def _constraints(shape: ObjectShape) -> int:
         + 2 * sum(value != ALWAYS for _, value in shape.classes)
         + bool(shape.minimum)
         + (shape.maximum is not None)
-    )
-
-
-def _covers(big: ObjectShape, small: ObjectShape) -> bool:
-    """Tell whether every object of `small` is plainly one of `big` (names compared too)."""
-    if big.classes not in (small.classes, ((ANY, ALWAYS),)):
-        return False
-    if (
-        not big.required <= small.required
-        or not all(
-            clause in small.some or not clause.isdisjoint(small.required) for clause in big.some
-        )
-        or big.minimum > max(small.minimum, len(small.required))
-        or (big.maximum is not None and big.maximum != small.maximum)
-        or not set(big.witnesses) <= set(small.witnesses)
-    ):
-        return False
-    for name, value in big.names:
-        if value not in (ALWAYS, child := child_of(small, name)) and child != NEVER:
-            return False
-    declared = {name for name, _ in big.names}
-    return big.classes == ((ANY, ALWAYS),) or all(
-        value in (NEVER, _class_of(big, name))
-        for name, value in small.names
-        if name not in declared
     )
