@@ -12,10 +12,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.regex import ANY, to_json_literal
+from enforcer.regex import ANY, literal, to_json_literal
 from enforcer.regex.syntax import Complement, Intersection
 from enforcer.schema.lark_arrays import Arrays
 from enforcer.schema.lark_objects import Objects
@@ -24,6 +25,8 @@ from enforcer.schema.numbers import NumberSet, meet
 from enforcer.schema.remainder_text import definitions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from enforcer.regex import Regex
     from enforcer.schema.nodes import ArgumentGrammar, Value
 
@@ -33,14 +36,16 @@ _GREATEST_MULTIPLE = 10**15  # keeps the digits bounded, and doubles exact
 # One space, or a line break and its indentation: what compact, default and indented
 # printers write between two tokens, and nothing endless.
 WHITE_SPACE = r" |\r?\n[ \t]{0,64}"
-_HEADER = rf"""start: value_root | WS value_root
-WS: /{WHITE_SPACE}/
-OPEN_OBJECT: "{{" WS?
-CLOSE_OBJECT: WS? "}}"
-OPEN_ARRAY: "[" WS?
-CLOSE_ARRAY: WS? "]"
-COMMA: WS? "," WS?
-COLON: WS? ":" WS?
+# The engine takes a third of a microsecond to read each symbol, and as much for each blank
+# between two, so this is terse.
+_HEADER = rf"""WS:/{WHITE_SPACE}/
+OPEN_OBJECT:"{{"WS?
+CLOSE_OBJECT:WS?"}}"
+COMMA:WS?","WS?
+COLON:WS?":"WS?
+"""
+_ARRAY_HEADER = """OPEN_ARRAY:"["WS?
+CLOSE_ARRAY:WS?"]"
 """
 
 
@@ -69,7 +74,8 @@ class Writer:
         top = self.value(self.grammar.root)
         while self._pending:
             self._define(self._pending.pop())
-        return f"{_HEADER}value_root: {top}\n" + "\n".join(self._lines) + "\n"
+        arrays = _ARRAY_HEADER if self._arrays.used else ""
+        return f"start:{top}|WS {top}\n{_HEADER}{arrays}" + "\n".join(self._lines) + "\n"
 
     def value(self, formula: int) -> str:
         """Return the symbol of a value grammar, to be defined if it is new."""
@@ -91,9 +97,9 @@ class Writer:
         scalar = self._scalar(value)
         if scalar is not None:
             options.append(scalar)
-        options.extend(self._objects.rules(value.objects))
-        options.extend(self._arrays.rule(array) for array in value.arrays)
-        self.line(f"v{formula}: {' | '.join(options)}")
+        options.extend(self._objects.bodies(value.objects))
+        options.extend(self._arrays.body(array) for array in value.arrays)
+        self.line(f"v{formula}:{'|'.join(options)}")
 
     def line(self, text: str) -> None:
         """Add a line to the grammar."""
@@ -104,7 +110,7 @@ class Writer:
         name = self._rules.get(body)
         if name is None:
             name = self._rules[body] = f"{kind}{len(self._rules)}"
-            self.line(f"{name}: {body}")
+            self.line(f"{name}:{body}")
         return name
 
     def fresh(self, kind: str) -> str:
@@ -118,55 +124,70 @@ class Writer:
         name = self._terminals.get(expression)
         if name is None:
             name = self._terminals[expression] = f"T{len(self._terminals)}"
-            self.line(f"{name}: {expression}")
+            self.line(f"{name}:{expression}")
         return name
 
     def string(self, regex: Regex) -> str:
         """Return the terminal of a string language."""
         return self.terminal(_literals(regex))
 
-    def string_but(self, regex: Regex, names: Regex) -> str:
+    def name(self, name: str) -> str:
+        """Return the terminal of one string."""
+        return self.terminal(_name(name))
+
+    def string_but(self, regex: Regex, names: Sequence[str]) -> str:
         """Return the terminal of a string language without some names."""
-        return self.terminal(f"({_literals(regex)}) & ~({to_json_literal(names)})")
+        known = "|".join(map(self.name, names))
+        return self.terminal(f"{self.string(regex)}&~({known})")
 
     def _scalar(self, value: Value) -> str | None:
         """Return the symbol of all that is one terminal long."""
-        options = []
+        terminals: list[str] = []
+        rules: list[str] = []
         if value.strings is not None:
-            options.append(self.string(value.strings))
+            terminals.append(self.string(value.strings))
         if value.numbers:
-            options.extend(self._numbers(value.numbers))
-        words = [f'"{word}"' for word in self._words(value)]
+            spelled, rules = self._numbers(value.numbers)
+            if spelled:
+                terminals.append(self.terminal(spelled))
+        words = _words(value)
         if words:
-            options.append(self.terminal(" | ".join(words)))
+            terminals.append(f"/{words}/" if terminals else self.terminal(f"/{words}/"))
+        if len(terminals) > 1:
+            terminals = [self.terminal("|".join(terminals))]
+        options = [*terminals, *rules]
         if not options:
             return None
-        return options[0] if len(options) == 1 else self.rule(" | ".join(options), "s")
+        return options[0] if len(options) == 1 else self.rule("|".join(options), "s")
 
-    @staticmethod
-    def _words(value: Value) -> list[str]:
-        words = ["null"] if value.null else []
-        words.extend("true" if each else "false" for each in sorted(value.booleans))
-        return words
-
-    def _numbers(self, sets: tuple[NumberSet, ...]) -> list[str]:
-        """Return the symbols of sets of numbers."""
+    def _numbers(self, sets: tuple[NumberSet, ...]) -> tuple[str, list[str]]:
+        """Return the terminal expression, and further symbols, of sets of numbers."""
         spelled, symbols = [], []
         for each in sets:
             try:
-                spelled.append(f"({spelling(each, shared=True)})")
+                spelled.append(spelling(each, shared=True))
             except NotSpellableError:
                 symbols.append(self.rule(_divided(each), "n"))
-        if spelled:
-            expression = " | ".join(spelled)
-            for line in definitions(expression):
-                if line not in self._shared:
-                    self._shared.add(line)
-                    self.line(line)
-            symbols.append(self.terminal(expression))
-        return symbols
+        expression = spelled[0] if len(spelled) == 1 else "|".join(f"({x})" for x in spelled)
+        for line in definitions(expression) if "_" in expression else ():
+            if line not in self._shared:
+                self._shared.add(line)
+                self.line(line)
+        return expression, symbols
 
 
+def _words(value: Value) -> str:
+    words = ["null"] if value.null else []
+    words.extend("true" if each else "false" for each in sorted(value.booleans))
+    return "|".join(words)
+
+
+@lru_cache(maxsize=8192)
+def _name(name: str) -> str:
+    return _literals(literal(name))
+
+
+@lru_cache(maxsize=1024)
 def _literals(regex: Regex) -> str:
     """Write a string language with its quotes inside every operand.
 

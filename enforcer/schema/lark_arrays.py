@@ -21,14 +21,17 @@ class Arrays:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
+        self.used = False
 
-    def rule(self, array: ArrayShape) -> str:
-        """Return the rule of a shape."""
+    def body(self, array: ArrayShape) -> str:
+        """Return an alternative for a shape."""
+        self.used = True
         if array.unique and array.choices:
             return self._unique(array)
         if array.choices:
             return self._counted(array)
-        return self._writer.rule(f"OPEN_ARRAY {self._elements(array)} CLOSE_ARRAY", "a")
+        return f"OPEN_ARRAY {self._elements(array)} CLOSE_ARRAY" ", ")"
+        )
 
     def _elements(self, array: ArrayShape) -> str:
         maximum = array.maximum
@@ -54,7 +57,7 @@ class Arrays:
         more = self._repeat(
             f"COMMA {symbol}", max(least - 1, 0), None if most is None else most - 1
         )
-        body = f"{symbol} {more}"
+        body = f"{symbol}{more}"
         return f"({body})?" if least == 0 else body
 
     def _repeat(self, body: str, least: int, most: int | None) -> str:
@@ -78,8 +81,8 @@ class Arrays:
             ]
             if state in found.final:
                 options.append("CLOSE_ARRAY")
-            writer.line(f"{name}: {' | '.join(dict.fromkeys(options))}")
-        return writer.rule(f"OPEN_ARRAY {names[found.start]}", "a")
+            writer.line(f"{name}:{'|'.join(dict.fromkeys(options))}")
+        return f"OPEN_ARRAY {names[found.start]}"
 
     # Elements that are unique.
 
@@ -95,5 +98,5 @@ class Arrays:
                 f"%if and(bit_clear({i}), bit_count_lt([0:{size}], {array.maximum}))"
                 for i, choice in enumerate(choices)
             )
-            writer.line(f"{name}::_ : {' | '.join(options)}")
-        return writer.rule(f"OPEN_ARRAY {first}::0", "a")
+            writer.line(f"{name}::_:{'|'.join(options)}")
+        return f"OPEN_ARRAY {first}::0"

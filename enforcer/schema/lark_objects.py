@@ -13,10 +13,9 @@ which no validator notices: each value on its own fits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.regex import either, literal
 from enforcer.schema.nodes import NEVER
 from enforcer.schema.presence import merge
 
@@ -79,16 +78,73 @@ class Objects:
         self._writer = writer
         self._others: dict[tuple[Regex, tuple[str, ...]], str] = {}
 
-    def rules(self, shapes: Sequence[ObjectShape]) -> list[str]:
-        """Return the rules of shapes, fewer than those where some can be merged."""
-        return [self._rule(merged) for merged in merge(shapes)] if shapes else []
+    def bodies(self, shapes: Sequence[ObjectShape]) -> list[str]:
+        """Return alternatives for shapes, fewer than those where some can be merged."""
+        return [self._body(merged) for merged in merge(shapes)] if shapes else []
 
-    def _rule(self, merged: Merged) -> str:
+    def _body(self, merged: Merged) -> str:
+        shape, terms = merged.shape, merged.terms
+        counts = shape.minimum or shape.maximum is not None or shape.witnesses
+        if not counts and len(terms) == 1 and terms[0].names == terms[0].required:
+            return self._each_once(shape, terms[0].required)
         layout = self._plan(merged)
-        properties = self._properties(merged.shape, layout)
-        if not layout.bits and not layout.witnesses and layout.most is None:
-            return self._plain(properties, at_least_one=layout.least > 0)
+        properties = self._properties(shape, layout)
+        if layout.most == 0 and not terms[0].required:
+            properties = []
+        if not properties or not (layout.bits or layout.witnesses or layout.most is not None):
+            return self._plain(
+                [self._pair(each) for each in properties], at_least_one=layout.least > 0
+            )
         return self._tracked(layout, properties)
+
+    def _each_once(self, shape: ObjectShape, required: frozenset[str]) -> str:
+        """Write the usual object: declared properties at most once, no other condition.
+
+        A rule for a property and one for what follows it call each other. Pairs that change
+        no bit stand in a left-recursive list between the two, so that a long object does not
+        nest as deep as it is long.
+        """
+        writer = self._writer
+        declared = [
+            (name, f"{writer.name(name)} COLON {writer.value(value)}")
+            for name, value in shape.names
+            if value != NEVER
+        ]
+        names = [name for name, _ in declared]
+        tracked = [name for name in names if name in required]
+        must = len(tracked)
+        tracked += [name for name in names if name not in required]
+        if must > _BITS:
+            _refuse_width(shape)
+        bits = {name: bit for bit, name in enumerate(tracked[:_BITS])}
+        loose = [pair for name, pair in declared if name not in bits]
+        loose += [f"{symbol} COLON {value}" for symbol, value in self._undeclared_of(shape)]
+        if not bits:
+            return self._plain(loose, at_least_one=False)
+        if len(declared) == 1 and not loose:
+            pair = declared[0][1]
+            return f"OPEN_OBJECT {pair if must else f'({pair})?'} CLOSE_OBJECT"
+        first, more = writer.fresh("m"), writer.fresh("m")
+        done = f"CLOSE_OBJECT{_if([_all_set(must)] if must else [])}"
+        start = [f"OPEN_OBJECT {first}::0"]
+        if not must:
+            start.append("OPEN_OBJECT CLOSE_OBJECT")
+        if loose:
+            pair = loose[0] if len(loose) == 1 else writer.rule("|".join(loose), "q")
+            gap = writer.rule(f"(COMMA {pair})*", "g")
+            start.append(f"OPEN_OBJECT {pair} {more}::0")
+            after = f"{gap} COMMA {first}::_|{gap} {done}"
+        else:
+            # A comma promises a property, so one must be left.
+            after = f"COMMA {first}::_ %if bit_count_lt([0:{len(bits)}],{len(bits)})|{done}"
+        moves = "|".join(
+            f"{pair} {more}::set_bit({bits[name]}) %if bit_clear({bits[name]})"
+            for name, pair in declared
+            if name in bits
+        )
+        writer.line(f"{first}::_:{moves}")
+        writer.line(f"{more}::_:{after}")
+        return "|".join(start)
 
     def _plan(self, merged: Merged) -> _Layout:
         shape, terms = merged.shape, merged.terms
@@ -116,17 +172,7 @@ class Objects:
         room = _BITS - extra
         closed_count = least > 0 and not is_open and not by_number
         if first + needed > room or (closed_count and first + len(optional) > room):
-            raise UnsupportedSchema(
-                (
-                    Problem(
-                        shape.path,
-                        "required",
-                        f"at most {_BITS} properties on which it depends whether an object is "
-                        "complete can be tracked; make some optional, or group them into "
-                        "objects of their own",
-                    ),
-                )
-            )
+            _refuse_width(shape)
         if not by_number:
             for name in optional[: room - first]:
                 bits[name] = first + len(bits) - len(required)
@@ -145,16 +191,12 @@ class Objects:
     def _properties(self, shape: ObjectShape, layout: _Layout) -> list[_Property]:
         writer = self._writer
         properties = [
-            _Property(writer.string(literal(name)), writer.value(value), name)
+            _Property(writer.name(name), writer.value(value), name)
             for name, value in shape.names
             if value != NEVER
         ]
+        properties.extend(_Property(*each) for each in self._undeclared_of(shape))
         names = tuple(name for name, _ in shape.names)
-        properties.extend(
-            _Property(self._undeclared(regex, names), writer.value(value))
-            for regex, value in shape.classes
-            if value != NEVER
-        )
         properties.extend(
             _Property(
                 self._undeclared(mark.names, names),
@@ -166,7 +208,16 @@ class Objects:
         return properties
 
     def _pair(self, each: _Property) -> str:
-        return self._writer.rule(f"{each.name} COLON {each.value}", "p")
+        return f"{each.name} COLON {each.value}"
+
+    def _undeclared_of(self, shape: ObjectShape) -> list[tuple[str, str]]:
+        """List the terminals of the names that are not declared, and the symbols of values."""
+        names = tuple(name for name, _ in shape.names)
+        return [
+            (self._undeclared(regex, names), self._writer.value(value))
+            for regex, value in shape.classes
+            if value != NEVER
+        ]
 
     def _undeclared(self, regex: Regex, names: tuple[str, ...]) -> str:
         """Return the terminal of the names in a class that are not declared."""
@@ -174,43 +225,39 @@ class Objects:
             return self._writer.string(regex)
         key = (regex, names)
         if key not in self._others:
-            known = either(*(literal(name) for name in names))
-            self._others[key] = self._writer.string_but(regex, known)
+            self._others[key] = self._writer.string_but(regex, names)
         return self._others[key]
 
-    def _plain(self, properties: list[_Property], *, at_least_one: bool) -> str:
-        if not properties:
-            return self._writer.rule("OPEN_OBJECT CLOSE_OBJECT", "o")
-        pairs = " | ".join(dict.fromkeys(map(self._pair, properties)))
-        pair = pairs if len(properties) == 1 else self._writer.rule(pairs, "q")
+    def _plain(self, pairs: Sequence[str], *, at_least_one: bool) -> str:
+        if not pairs:
+            return "OPEN_OBJECT CLOSE_OBJECT"
+        pair = pairs[0] if len(pairs) == 1 else self._writer.rule("|".join(pairs), "q")
         optional = "" if at_least_one else "?"
-        return self._writer.rule(
-            f"OPEN_OBJECT ({pair} (COMMA {pair})*){optional} CLOSE_OBJECT", "o"
-        )
+        return f"OPEN_OBJECT({pair}(COMMA {pair})*){optional}CLOSE_OBJECT"
 
     def _tracked(self, layout: _Layout, properties: list[_Property]) -> str:
+        """Write an object by a rule for its start and one for all that follows."""
         writer = self._writer
         first, more = writer.fresh("m"), writer.fresh("m")
         done = _if(self._done(layout))
         loose = [x for x in properties if x.declared not in layout.bits and not x.marks]
-        # Pairs that change no bit form a left-recursive list, so that a long object does
-        # not nest as deep as it is long.
         gap = ""
         if loose and not layout.counts:
-            pairs = writer.rule(" | ".join(dict.fromkeys(map(self._pair, loose))), "q")
-            gap = f"(COMMA {pairs})* "
+            pairs = writer.rule("|".join(dict.fromkeys(map(self._pair, loose))), "q")
+            gap = f"{writer.rule(f'(COMMA {pairs})*', 'g')} "
         start, rest = [], [f"{gap}CLOSE_OBJECT{done}"]
         if not layout.least:
             start.append(f"CLOSE_OBJECT{done}")
         for each in properties:
+            pair = writer.rule(self._pair(each), "p")
             for change, conditions in self._moves(layout, each):
-                going_on = f"{self._pair(each)} {more}::{change}{_if(conditions)}"
+                going_on = f"{pair} {more}::{change}{_if(conditions)}"
                 start.append(going_on)
                 if not gap or each not in loose:
                     rest.append(f"{gap}COMMA {going_on}")
-        writer.line(f"{first}::_ : " + "\n  | ".join(start))
-        writer.line(f"{more}::_ : " + "\n  | ".join(rest))
-        return writer.rule(f"OPEN_OBJECT {first}::0", "o")
+        writer.line(f"{first}::_:{'|'.join(start)}")
+        writer.line(f"{more}::_:{'|'.join(rest)}")
+        return f"OPEN_OBJECT {first}::0"
 
     def _moves(self, layout: _Layout, each: _Property) -> list[tuple[str, list[str]]]:
         """List how a property may change the parameter, and under which conditions."""
@@ -241,7 +288,7 @@ class Objects:
         bits = layout.bits
         if len(layout.terms) == 1 and layout.terms[0].names == layout.terms[0].required:
             must = len(layout.terms[0].required) + len(layout.witnesses)
-            conditions = [f"is_ones([0:{must}])"] if must else []
+            conditions = [_all_set(must)] if must else []
         else:
             conditions = [f"is_ones([{bit}:{bit + 1}])" for bit in layout.witnesses]
             options = [
@@ -283,6 +330,24 @@ def _setting(bits: tuple[int, ...]) -> str:
     return f"bit_or({sum(1 << bit for bit in bits):#x})" if bits else "_"
 
 
+def _all_set(count: int) -> str:
+    return "bit_set(0)" if count == 1 else f"is_ones([0:{count}])"
+
+
+def _refuse_width(shape: ObjectShape) -> NoReturn:
+    raise UnsupportedSchema(
+        (
+            Problem(
+                shape.path,
+                "required",
+                f"at most {_BITS} properties on which it depends whether an object is "
+                "complete can be tracked; make some optional, or group them into "
+                "objects of their own",
+            ),
+        )
+    )
+
+
 def _if(conditions: list[str]) -> str:
     return f" %if {_all(conditions)}" if conditions else ""
 
@@ -298,4 +363,4 @@ def _nested(operator: str, conditions: list[str]) -> str:
         return conditions[0]
     half = len(conditions) // 2
     left, right = _nested(operator, conditions[:half]), _nested(operator, conditions[half:])
-    return f"{operator}({left}, {right})"
+    return f"{operator}({left},{right})"
