@@ -30,8 +30,7 @@ class Arrays:
             return self._unique(array)
         if array.choices:
             return self._counted(array)
-        return f"OPEN_ARRAY {self._elements(array)} CLOSE_ARRAY" ", ")"
-        )
+        return f"OPEN_ARRAY {self._elements(array)} CLOSE_ARRAY"
 
     def _elements(self, array: ArrayShape) -> str:
         maximum = array.maximum
