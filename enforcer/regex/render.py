@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _RAW = ~CharSet.of([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
 _SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _ASTRAL = 0x10000
-_COUNT = 1_000_000  # greatest number that one quantifier is given
+_COUNT = 2**31  # greatest number that one quantifier is given; the engine's have 32 bits
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ,:;=<>!@%\"'`")
 
 
@@ -119,18 +119,32 @@ def _repeated(atom: str, minimum: int, maximum: int | None) -> str:
             else f"{{{minimum},{'' if maximum is None else maximum}}}",
         )
         return f"{atom}{quantifier}"
-    exact = _in_blocks(atom, minimum, least=_COUNT)
+    exact = _exactly(atom, minimum)
     if maximum is None:
         return f"{exact}{atom}*"
-    return f"{exact}{_in_blocks(atom, maximum - minimum, least=0)}"
+    return f"{exact}{_at_most(atom, maximum - minimum)}"
 
 
-def _in_blocks(atom: str, count: int, *, least: int) -> str:
-    """Write blocks of `_COUNT`, and the rest, each full or (`least` being 0) filled at will."""
+def _exactly(atom: str, count: int) -> str:
     blocks, rest = divmod(count, _COUNT)
-    block = f"(?:{atom}{{{least},{_COUNT}}})"
-    low = rest if least else 0
-    return (_repeated(block, blocks, blocks) if blocks else "") + f"{atom}{{{low},{rest}}}"
+    block = f"(?:{atom}{{{_COUNT}}}){{{blocks}}}" if blocks else ""
+    return f"{block}{atom}{{{rest}}}"
+
+
+def _at_most(atom: str, count: int) -> str:
+    """Write whole blocks and one that is not.
+
+    Blocks that were each filled at will would let one text end in any of them, and the
+    engine would have to keep track of all.
+    """
+    blocks, rest = divmod(count, _COUNT)
+    if not blocks:
+        return f"{atom}{{0,{rest}}}"
+    block = f"(?:{atom}{{{_COUNT}}})"
+    return (
+        f"(?:{block}{{{blocks}}}{atom}{{0,{rest}}}"
+        f"|{block}{{0,{blocks - 1}}}{atom}{{0,{_COUNT - 1}}})"
+    )
 
 
 @lru_cache(maxsize=4096)
