@@ -232,12 +232,19 @@ def _digits(spans: Sequence[tuple[int, int]], count: int) -> str:
 
 
 def _hex_class(digits: Sequence[int]) -> str:
-    names = [f"{digit:x}" for digit in digits]
-    if len(digits) == 16:  # noqa: PLR2004 - all there are
-        return "[0-9a-fA-F]"
-    if len(digits) == 1 and digits[0] < 10:  # noqa: PLR2004 - no letter, so no case
-        return names[0]
-    return f"[{''.join(names)}{''.join(n.upper() for n in names if n.isalpha())}]"
+    spans = "".join(_span(first, last) for first, last in _merged([(d, d) for d in digits]))
+    return spans if len(spans) == 1 else f"[{spans}]"
+
+
+def _span(first: int, last: int) -> str:
+    """Write the inside of a class of hexadecimal digits, letters in both cases."""
+    out = []
+    if first < 10:  # noqa: PLR2004 - no letter, so no case
+        out.append((f"{first}", f"{min(last, 9)}"))
+    if last >= 10:  # noqa: PLR2004
+        low, high = f"{max(first, 10):x}", f"{last:x}"
+        out.extend([(low, high), (low.upper(), high.upper())])
+    return "".join(low if low == high else f"{low}-{high}" for low, high in out)
 
 
 def _pairs(spans: Sequence[tuple[int, int]]) -> list[str]:

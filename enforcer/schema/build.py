@@ -80,11 +80,14 @@ def unfold(
                     ),
                 )
             )
-    renamed = {formula: _renamed(value, alias) for formula, value in definitions.items()}
-    return renamed, alias[root]
+    if len(definitions) < len(alias):
+        definitions = {formula: _renamed(value, alias) for formula, value in definitions.items()}
+    return definitions, alias[root]
 
 
 def _renamed(value: Value, alias: dict[int, int]) -> Value:
+    if all(alias[child] == child for child in children(value)):
+        return value
     return replace(
         value,
         arrays=tuple(
@@ -146,7 +149,8 @@ def _productive(definitions: dict[int, Value]) -> set[int]:
     for formula, value in definitions.items():
         for child in children(value):
             parents.setdefault(child, set()).add(formula)
-    queue = list(definitions)
+    # Children come after their parents, so most are known when their parents are tried.
+    queue = list(reversed(definitions))
     for formula in queue:
         if formula not in found and _has_member(definitions[formula], found):
             found.add(formula)
@@ -182,6 +186,8 @@ def _with_choices(array: ArrayShape, productive: set[int]) -> ArrayShape:
 
 
 def _object_has_member(shape: ObjectShape, productive: set[int]) -> bool:
+    if not (shape.required or shape.some or shape.minimum or shape.witnesses):
+        return True
     names = dict(shape.names)
     if not all(names[name] in productive for name in shape.required):
         return False
@@ -196,6 +202,10 @@ def _object_has_member(shape: ObjectShape, productive: set[int]) -> bool:
 
 
 def _without(value: Value, productive: set[int]) -> Value:
+    if all(_is_whole(array, productive) for array in value.arrays) and all(
+        _is_complete(shape, productive) for shape in value.objects
+    ):
+        return value
     return replace(
         value,
         arrays=tuple(
@@ -213,6 +223,26 @@ def _without(value: Value, productive: set[int]) -> Value:
             for shape in value.objects
             if _object_has_member(shape, productive)
         ),
+    )
+
+
+def _is_whole(array: ArrayShape, productive: set[int]) -> bool:
+    """Tell whether nothing of an array shape has to be dropped."""
+    ends = array.rest == NEVER and array.maximum is not None
+    return (
+        not array.choices
+        and (ends or array.rest in productive)
+        and all(child in productive for child in array.prefix)
+    )
+
+
+def _is_complete(shape: ObjectShape, productive: set[int]) -> bool:
+    """Tell whether nothing of an object shape has to be dropped."""
+    return (
+        not shape.marks
+        and all(child == NEVER or child in productive for _, child in shape.names)
+        and all(child == NEVER or child in productive for _, child in shape.classes)
+        and _object_has_member(shape, productive)
     )
 
 

@@ -36,10 +36,7 @@ _MOST_LISTED = 200  # members written out one by one, where divisibility is no e
 
 _WHOLE = rf"(0|[1-9][0-9]{{0,{_DIGITS}}})"
 _ZEROS = rf"(\.0{{1,{_PLACES}}})?"
-_EXP = (
-    r"[eE](\+?0?[0-9]|\+?[1-9][0-9]|\+?[12][0-9][0-9]|\+?300"
-    r"|-0?[0-9]|-[1-9][0-9]|-[12][0-9][0-9]|-300)"
-)
+_EXP = r"[eE][+-]?([0-9]{1,2}|[12][0-9]{2}|300)"
 _REAL = rf"-?{_WHOLE}(\.[0-9]{{1,{_PLACES}}})?({_EXP})?"
 
 
@@ -63,7 +60,7 @@ def spelling(numbers: NumberSet, *, shared: bool = False) -> str:
     if numbers == REALS:
         return f"/{_REAL}/"
     if numbers == INTEGERS:
-        return f"/-?{_WHOLE}{_ZEROS}/ | /-?/ ({_scientific_integers()})"
+        return f"/-?({_WHOLE}{_ZEROS}|{_scientific_integers()[1:-1]})/"
     if numbers.low is not None and numbers.low == numbers.high:
         return _constant(numbers.low, plain=numbers.plain)
     if any(_is_hard(each) for each in _divisors(numbers)):
