@@ -43,13 +43,16 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self._reported = False
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
-        """Advance; False (the state unchanged) makes vLLM end the request with an error."""
+        """Advance; False makes vLLM end the request with an error.
+
+        So ends a turn whose gate was closed: its end, though legal then, is not the model's.
+        """
         for count, token in enumerate(tokens):
             if not self.matcher.accept(token):
                 metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
                 self.matcher.rollback(count)
                 return False
-        return True
+        return self.matcher.failure is None
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Give the legal prefix of drafted tokens; the state is unchanged."""

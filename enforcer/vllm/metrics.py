@@ -77,7 +77,7 @@ class Failure(Enum):
     """Why a turn was ended by the enforcer."""
 
     START = "start"  # no matcher could be made; vLLM answers with an error
-    GATE_CLOSED = "gate_closed"  # the matcher could not go on, and only permits the end
+    GATE_CLOSED = "gate_closed"  # the matcher could not go on; vLLM answers with an error
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
 
 

@@ -1,0 +1,57 @@
+"""What vLLM's scheduler sees of a turn, without an engine around it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from vocabularies import small, write
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+import enforcer
+from enforcer.errors import EnforcerError
+from enforcer.vllm.backend import EnforcedGrammar
+
+V = small()
+TOOLS = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
+OPENED = write(
+    V,
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>{",
+)
+
+
+@pytest.fixture
+def grammar():
+    return EnforcedGrammar(enforcer.Enforcer(V).matcher(TOOLS), "chatcmpl-1")
+
+
+def legal(grammar):
+    bitmask = np.zeros((1, V.words), dtype=np.int32)
+    grammar.fill_bitmask(bitmask, 0)
+    bits = np.unpackbits(bitmask.view(np.uint8), bitorder="little")
+    return np.flatnonzero(bits).tolist()
+
+
+def test_a_turn_is_accepted_and_taken_back(grammar):
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    assert grammar.validate_tokens(write(V, "}x")) == write(V, "}")
+    assert not grammar.accept_tokens("chatcmpl-1", write(V, "}x"))
+    assert grammar.matcher.accepted == len(OPENED)
+    grammar.rollback(len(OPENED))
+    assert grammar.matcher.accepted == 0
+    assert not grammar.is_terminated()
+
+
+def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar):
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    grammar.matcher.fail(EnforcerError("a limit of the engine"))
+    end = V.control("<|im_end|>")
+    assert legal(grammar) == [end]
+    assert not grammar.accept_tokens("chatcmpl-1", [end])
+
+
+def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar):
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    grammar.matcher.fail(EnforcerError("a limit of the engine"))
+    grammar.rollback(1)
+    assert grammar.accept_tokens("chatcmpl-1", OPENED[-1:])
