@@ -46,7 +46,7 @@ def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar):
     assert grammar.accept_tokens("chatcmpl-1", OPENED)
     grammar.matcher.fail(EnforcerError("a limit of the engine"))
     end = V.control("<|im_end|>")
-    assert legal(grammar) == [end]
+    assert legal(grammar) == [V.control("[EOS]"), end]
     assert not grammar.accept_tokens("chatcmpl-1", [end])
 
 
