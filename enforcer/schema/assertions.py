@@ -6,10 +6,9 @@ Owns: `type`, and the keywords for numbers, strings, arrays and objects, read in
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.regex import (
@@ -38,12 +37,14 @@ from enforcer.schema.read import Draft, step
 from enforcer.schema.shapes import child_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra import Algebra
     from enforcer.schema.parse import Parser
     from enforcer.schema.read import Place
+
+_T = TypeVar("_T")
 
 _MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
@@ -109,32 +110,31 @@ class Assertions:
         """Return the formulas of all these keywords; raises `Malformed` for `type` alone."""
         types = self._types()
         null, booleans = "null" in types, frozenset[bool]()
-        numbers: tuple[NumberSet, ...] = ()
         strings: Regex | None = None
         arrays: tuple[ArrayShape, ...] = ()
         objects: tuple[ObjectShape, ...] = ()
         if "boolean" in types:
             booleans = ANYTHING.booleans
         # What is wrong about one type must not hide what is wrong about the next.
-        with self._noted():
-            numbers = self._numbers(types)
-        with self._noted():
-            strings = self._strings() if "string" in types else None
-        with self._noted():
-            arrays = self._arrays() if "array" in types else ()
-        with self._noted():
-            objects = self._objects() if "object" in types else ()
+        numbers = self._noted(lambda: self._numbers(types)) or ()
+        if "string" in types:
+            strings = self._noted(self._strings)
+        if "array" in types:
+            arrays = self._noted(self._arrays) or ()
+        if "object" in types:
+            objects = self._noted(self._objects) or ()
         return [
             self._parser.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
             *self._extra,
         ]
 
-    @contextmanager
-    def _noted(self) -> Iterator[None]:
+    def _noted(self, read: Callable[[], _T]) -> _T | None:
+        """Read something; None, the problem noted, where it is malformed."""
         try:
-            yield
+            return read()
         except Malformed as error:
             self._parser.malformed(self._place, error.keyword, error.reason)
+            return None
 
     def _has(self, keyword: str) -> bool:
         return self._parser.has(self._schema, keyword, self._place.draft)
@@ -287,7 +287,7 @@ class Assertions:
             if "additionalItems" in schema:
                 rest = parser.parse(place.child("additionalItems"))
         elif "items" in schema:
-            rest = parser.parse(place.child("items"))
+            rest = parser.child(place, "items")
         contains: tuple[Contains, ...] = ()
         if self._has("contains"):
             least = self._count("minContains")
@@ -337,7 +337,8 @@ class Assertions:
                 )
             )
         own = ObjectShape(
-            names=tuple((name, parser.parse(place.child("properties", name))) for name in declared),
+            names=tuple((name, parser.child(place, "properties", name)) for name in declared),
+            classes=((ANY, self._rest()),),
             required=frozenset(required),
             minimum=self._count("minProperties") or 0,
             maximum=self._count("maxProperties"),
@@ -350,10 +351,18 @@ class Assertions:
         shape = None if shape is None else parser.algebra.shapes.tidy(shape)
         return () if shape is None else (shape,)
 
+    def _rest(self) -> int:
+        """Return what holds for every undeclared property, where no pattern is in between."""
+        if "additionalProperties" not in self._schema or "patternProperties" in self._schema:
+            return ALWAYS
+        return self._parser.child(self._place, "additionalProperties")
+
     def _additional(self, declared: dict[str, Any]) -> list[ObjectShape]:
         """Read `patternProperties` and `additionalProperties`, a shape for each."""
         place, schema, parser = self._place, self._schema, self._parser
-        patterns = schema.get("patternProperties", {})
+        if "patternProperties" not in schema:
+            return []
+        patterns = schema["patternProperties"]
         if not isinstance(patterns, dict):
             raise Malformed("patternProperties", "must be an object")
         matching: dict[int, list[Regex]] = {}
@@ -370,7 +379,7 @@ class Assertions:
             either_way.setdefault(value, []).append(inverse(failing))
         rest = ALWAYS
         if "additionalProperties" in schema:
-            rest = parser.parse(place.child("additionalProperties"))
+            rest = parser.child(place, "additionalProperties")
         shapes = [self._by_name(either(*names), x) for x, names in either_way.items()]
         if rest != ALWAYS:
             covered = [names for listed in matching.values() for names in listed]

@@ -10,10 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
+from enforcer.regex import ANY
 from enforcer.schema.algebra import Algebra
 from enforcer.schema.assertions import Assertions, Malformed, constant
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
+from enforcer.schema.numbers import INTEGERS, REALS
 from enforcer.schema.read import Document, Draft, Place, step
 from enforcer.schema.unevaluated import Unevaluated
 
@@ -42,6 +44,30 @@ _SINCE = {
 }
 _UNTIL = {"$recursiveRef": Draft.DRAFT2019}
 _REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
+_LISTED = frozenset({"enum", "const"})
+_COMBINED = frozenset({"allOf", "anyOf", "oneOf", "not", "if"})
+_DEPENDENT = frozenset({"dependentRequired", "dependentSchemas", "dependencies"})
+# What a subschema of one type may hold that says nothing more about its values.
+_NOTES = frozenset(
+    {
+        "type",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "$comment",
+    }
+)
+_LEAVES = {
+    "null": Value(null=True),
+    "boolean": Value(booleans=ANYTHING.booleans),
+    "integer": Value(numbers=(INTEGERS,)),
+    "number": Value(numbers=(REALS,)),
+    "string": Value(strings=ANY),
+}
 
 
 class Parser:
@@ -63,6 +89,7 @@ class Parser:
         self.invalid: dict[Problem, None] = {}
         self._targets: dict[Hashable, Place] = {}
         self._parsed: dict[Hashable, int] = {}
+        self._leaves: dict[str, int] = {}
 
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
         """Tell whether a keyword stands in a schema and means something in its draft."""
@@ -87,6 +114,19 @@ class Parser:
 
     def _resolve(self, key: Hashable) -> int:
         return self.parse(self._targets[key])
+
+    def child(self, place: Place, *keys: str | int) -> int:
+        """Return the formula of a subschema below a place; the usual leaf needs no more."""
+        schema = place.schema
+        for key in keys:
+            schema = schema[key]
+        if isinstance(schema, dict) and _NOTES.issuperset(schema):
+            named = schema.get("type")
+            if isinstance(named, str) and named in _LEAVES and place.draft is not Draft.DRAFT4:
+                if named not in self._leaves:
+                    self._leaves[named] = self.algebra.value(_LEAVES[named])
+                return self._leaves[named]
+        return self.parse(place.child(*keys))
 
     def parse(self, place: Place) -> int:
         """Return the formula of a subschema; problems are collected, not raised."""
@@ -124,8 +164,16 @@ class Parser:
         return formula
 
     def _readers(self, place: Place, schema: dict[str, Any]) -> tuple[Callable[[], list[int]], ...]:
-        readers = (self._enum, self._combinators, self._dependencies)
-        return tuple(partial(read, place, schema) for read in readers)
+        readers = (
+            (_LISTED, self._enum),
+            (_COMBINED, self._combinators),
+            (_DEPENDENT, self._dependencies),
+        )
+        return tuple(
+            partial(read, place, schema)
+            for keywords, read in readers
+            if not keywords.isdisjoint(schema)
+        )
 
     # References.
 
