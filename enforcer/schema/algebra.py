@@ -7,8 +7,7 @@ unfolds no further than it is asked to. Must not know: keywords, engines.
 
 from __future__ import annotations
 
-from enum import Enum
-from itertools import combinations, product
+from itertools import permutations, product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
@@ -17,6 +16,7 @@ from enforcer.regex import is_empty as regex_is_empty
 from enforcer.regex import size as regex_size
 from enforcer.schema import numbers
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
+from enforcer.schema.readings import Kind, Readings, Widened
 from enforcer.schema.shapes import Shapes
 
 if TYPE_CHECKING:
@@ -30,17 +30,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
+_FEW = 20  # strings that a property may have and still be taken for a `kind`
 _DEEPEST_QUESTION = 12  # levels looked into for emptiness before it is left open
-
-
-class _Kind(Enum):
-    VALUE = "value"
-    REFERENCE = "reference"
-    UNKNOWN = "unknown"
-    AND = "and"
-    OR = "or"
-    NOT = "not"
-    ONE_OF = "one of"
 
 
 class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is allowed
@@ -59,8 +50,8 @@ class Algebra:
     def __init__(self, limits: Limits, resolve: Callable[[Any], int]) -> None:
         self._limits = limits
         self._resolve = resolve
-        self._formulas: list[tuple[_Kind, Any]] = []
-        self._ids: dict[tuple[_Kind, Any], int] = {}
+        self._formulas: list[tuple[Kind, Any]] = []
+        self._ids: dict[tuple[Kind, Any], int] = {}
         self._normal: dict[int, Value] = {}
         self._under_way: set[int] = set()
         self._subtracting: set[int] = set()
@@ -68,15 +59,15 @@ class Algebra:
         self._asking: set[int] = set()
         self._empty_regexes: dict[Regex, bool] = {}
         self.shapes = Shapes(self, limits)
+        self.readings = Readings(self, self._formulas.__getitem__, self._target)
         self._opposites: dict[int, int] = {}
-        self.inexact = False
         self._steps = 0
         self.value(NOTHING_AT_ALL)
         self.value(ANYTHING)
 
     # Building formulas.
 
-    def _intern(self, kind: _Kind, content: Any) -> int:
+    def _intern(self, kind: Kind, content: Any) -> int:
         key = (kind, content)
         found = self._ids.get(key)
         if found is None:
@@ -86,25 +77,25 @@ class Algebra:
 
     def value(self, value: Value) -> int:
         """Return the formula of a value grammar."""
-        return self._intern(_Kind.VALUE, value)
+        return self._intern(Kind.VALUE, value)
 
     def reference(self, key: Any) -> int:
         """Return the formula of a reference, resolved when its normal form is needed."""
-        return self._intern(_Kind.REFERENCE, key)
+        return self._intern(Kind.REFERENCE, key)
 
     def unknown(self, key: Any) -> int:
         """Return a formula that is treated as always true, negated or not (relax mode)."""
-        return self._intern(_Kind.UNKNOWN, key)
+        return self._intern(Kind.UNKNOWN, key)
 
     def conj(self, parts: Iterable[int]) -> int:
         """Return the formula that all parts hold."""
-        return self._combine(_Kind.AND, parts, neutral=ALWAYS, absorbing=NEVER)
+        return self._combine(Kind.AND, parts, neutral=ALWAYS, absorbing=NEVER)
 
     def disj(self, parts: Iterable[int]) -> int:
         """Return the formula that some part holds."""
-        return self._combine(_Kind.OR, parts, neutral=NEVER, absorbing=ALWAYS)
+        return self._combine(Kind.OR, parts, neutral=NEVER, absorbing=ALWAYS)
 
-    def _combine(self, kind: _Kind, parts: Iterable[int], *, neutral: int, absorbing: int) -> int:
+    def _combine(self, kind: Kind, parts: Iterable[int], *, neutral: int, absorbing: int) -> int:
         flat: dict[int, None] = {}
         for part in parts:
             found, content = self._formulas[part]
@@ -113,8 +104,7 @@ class Algebra:
             elif part != neutral:
                 flat[part] = None
         if absorbing in flat or any(
-            self._formulas[part][0] is _Kind.NOT and self._formulas[part][1] in flat
-            for part in flat
+            self._formulas[part][0] is Kind.NOT and self._formulas[part][1] in flat for part in flat
         ):
             return absorbing
         if len(flat) <= 1:
@@ -126,32 +116,35 @@ class Algebra:
         if part in (NEVER, ALWAYS):
             return ALWAYS if part == NEVER else NEVER
         kind, content = self._formulas[part]
-        if kind is _Kind.NOT:
+        if kind is Kind.NOT:
             return int(content)
         if part in self._opposites:
             return self._opposites[part]
-        return part if kind is _Kind.UNKNOWN else self._intern(_Kind.NOT, part)
+        return part if kind is Kind.UNKNOWN else self._intern(Kind.NOT, part)
 
     def narrowed(self, part: int, by: int) -> int:
         """Return the formula that both hold, which is the part itself where that implies it."""
         kind, content = self._formulas[by]
-        if kind is _Kind.NOT and part != ALWAYS and self.is_empty(self.conj((part, content))):
+        if kind is Kind.NOT and part != ALWAYS and not self.overlap(part, content):
             return part
         return self.conj((part, by))
 
+    def overlap(self, part: int, other: int) -> bool:
+        """Tell whether something may fit both, however patterns in the other are read."""
+        return not self.is_empty(self.conj((part, self.readings.widened(other))))
+
     def implies(self, part: int, other: int) -> bool:
         """Tell whether a formula plainly implies another."""
-        if part == other or part == NEVER or other == ALWAYS:
+        if part in (other, NEVER) or other == ALWAYS:
             return True
         return self._conjuncts(other) <= self._conjuncts(part)
 
     def _conjuncts(self, part: int) -> frozenset[int]:
         kind, content = self._formulas[part]
-        return frozenset(content) if kind is _Kind.AND else frozenset((part,))
+        return frozenset(content) if kind is Kind.AND else frozenset((part,))
 
     def oppose(self, part: int, negation: int) -> None:
         """Declare what the negation of a formula is, where complement is not exact."""
-        self.inexact = True
         self._opposites[part] = negation
         self._opposites.setdefault(negation, part)
 
@@ -160,7 +153,12 @@ class Algebra:
         listed = [part for part in parts if part != NEVER]
         if len(listed) <= 1:
             return listed[0] if listed else NEVER
-        return self._intern(_Kind.ONE_OF, tuple(listed))
+        return self._intern(Kind.ONE_OF, tuple(listed))
+
+    def _target(self, key: Any) -> int:
+        if isinstance(key, Widened):
+            return self.readings.widened(self._resolve(key.key))
+        return self._resolve(key)
 
     # Normal forms.
 
@@ -203,27 +201,26 @@ class Algebra:
 
     def _expand(self, formula: int) -> Value:
         kind, content = self._formulas[formula]
-        if kind is _Kind.VALUE:
+        if kind is Kind.VALUE:
             return content  # type: ignore[no-any-return]
-        if kind is _Kind.UNKNOWN:
+        if kind is Kind.UNKNOWN:
             return ANYTHING
-        if kind is _Kind.REFERENCE:
-            return self._normal_of(self._resolve(content))
-        if kind is _Kind.AND:
+        if kind is Kind.REFERENCE:
+            return self._normal_of(self._target(content))
+        if kind is Kind.AND:
             return self._meet_all(content)
-        if kind is _Kind.OR:
+        if kind is Kind.OR:
             return self._join_all([self._normal_of(part) for part in content])
-        if kind is _Kind.ONE_OF:
+        if kind is Kind.ONE_OF:
             return self._normal_of(self._exactly_one(content))
         return self._minus(ANYTHING, content)
 
     def _exactly_one(self, parts: Sequence[int]) -> int:
         """Spell out a one-of; disjoint parts, the usual case, need no negation."""
         rivals: dict[int, list[int]] = {i: [] for i in range(len(parts))}
-        for i, j in combinations(range(len(parts)), 2):
-            if not self.is_empty(self.conj((parts[i], parts[j]))):
+        for i, j in permutations(range(len(parts)), 2):
+            if self.overlap(parts[i], parts[j]):
                 rivals[i].append(j)
-                rivals[j].append(i)
         return self.disj(
             self.conj((part, *(self.neg(parts[j]) for j in rivals[i])))
             for i, part in enumerate(parts)
@@ -233,7 +230,7 @@ class Algebra:
         values, negated = [], []
         for part in parts:
             kind, content = self._formulas[part]
-            if kind is _Kind.NOT:
+            if kind is Kind.NOT:
                 negated.append(content)
             else:
                 values.append(self._normal_of(part))
@@ -252,21 +249,21 @@ class Algebra:
         if formula in self._opposites:
             return self._meet(value, self._normal_of(self._opposites[formula]))
         kind, content = self._formulas[formula]
-        if kind is _Kind.VALUE:
+        if kind is Kind.VALUE:
             return self._without(value, content)
-        if kind is _Kind.UNKNOWN:
+        if kind is Kind.UNKNOWN:
             return value
-        if kind is _Kind.NOT:
+        if kind is Kind.NOT:
             return self._meet(value, self._normal_of(content))
         if formula in self._subtracting:
             raise _UnderWay
         self._subtracting.add(formula)
         try:
-            if kind is _Kind.REFERENCE:
-                return self._minus(value, self._resolve(content))
-            if kind is _Kind.ONE_OF:
+            if kind is Kind.REFERENCE:
+                return self._minus(value, self._target(content))
+            if kind is Kind.ONE_OF:
                 return self._minus(value, self._exactly_one(content))
-            if kind is _Kind.AND:
+            if kind is Kind.AND:
                 return self._join_all([self._minus(value, part) for part in content])
             for part in content:
                 value = self._minus(value, part)
@@ -386,7 +383,7 @@ class Algebra:
 
     def is_empty(self, formula: int) -> bool:
         """Tell whether surely nothing fits; False where recursion leaves it open."""
-        if formula in (NEVER, ALWAYS):
+        if formula == NEVER or self._formulas[formula][0] is Kind.VALUE:
             return formula == NEVER
         known = self._empty.get(formula)
         if known is not None:
@@ -407,6 +404,19 @@ class Algebra:
         result = value == NOTHING_AT_ALL
         self._empty[formula] = result
         return result
+
+    def is_listed(self, formula: int) -> bool:
+        """Tell whether a formula surely stands for a few constants (no array, no object)."""
+        if formula == ALWAYS or self.is_empty(formula):
+            return False
+        kind, content = self._formulas[formula]
+        value = content if kind is Kind.VALUE else self._normal.get(formula)
+        return (
+            value is not None
+            and not (value.arrays or value.objects)
+            and all(each.low is not None and each.low == each.high for each in value.numbers)
+            and (value.strings is None or self.members(value.strings, _FEW) is not None)
+        )
 
     # Limits.
 

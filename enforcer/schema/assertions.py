@@ -6,6 +6,7 @@ Owns: `type`, and the keywords for numbers, strings, arrays and objects, read in
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -258,18 +259,21 @@ class Assertions:
         except RegexError as error:
             self._extra.append(self._parser.refuse(self._place, "pattern", str(error)))
             return
-        others = (ANYTHING.null, ANYTHING.booleans, ANYTHING.numbers)
-        holds = algebra.value(
-            Value(
-                *others,
-                algebra.meet_strings(matching, ANY),
-                ANYTHING.arrays,
-                ANYTHING.objects,
-            )
-        )
-        fails = algebra.value(Value(strings=algebra.meet_strings(failing, ANY)))
+
+        def among_strings(language: Regex) -> int:
+            return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
+
+        def only_strings(language: Regex) -> int:
+            return algebra.value(Value(strings=algebra.meet_strings(language, ANY)))
+
+        holds = among_strings(matching)
         if failing != inverse(matching):
+            fails, may_hold = only_strings(failing), among_strings(inverse(failing))
+            may_fail = only_strings(inverse(matching))
             algebra.oppose(holds, fails)
+            algebra.oppose(may_hold, may_fail)
+            algebra.readings.add(holds, may_hold)
+            algebra.readings.add(fails, may_fail)
         self._extra.append(holds)
 
     # Arrays.

@@ -15,7 +15,7 @@ from enforcer.regex import ANY
 from enforcer.schema.numbers import REALS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from enforcer.errors import Problem
     from enforcer.regex import Regex
@@ -156,6 +156,18 @@ class Value:
     strings: Regex | None = None
     arrays: tuple[ArrayShape, ...] = ()
     objects: tuple[ObjectShape, ...] = ()
+
+
+def mentioned(value: Value) -> Iterator[int]:
+    """Yield every value grammar that a value's shapes mention, constraints included."""
+    for array in value.arrays:
+        yield from array.prefix
+        yield array.rest
+        yield from (each.value for each in array.contains)
+    for shape in value.objects:
+        yield from (child for _, child in shape.names)
+        yield from (child for _, child in shape.classes)
+        yield from (each.value for each in shape.witnesses)
 
 
 NOTHING_AT_ALL = Value()

@@ -254,7 +254,7 @@ class Parser:
             self.parse(place.child(keyword)) if keyword in schema else ALWAYS
             for keyword in ("then", "else")
         )
-        if algebra.inexact:
+        if not algebra.readings.is_exact(holds):
             # Something may count as neither holding nor failing, and has to fit both ways.
             return algebra.conj((algebra.disj((fails, then)), algebra.disj((holds, otherwise))))
         # The cases exclude one another, so that a list of conditionals on one property

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from enforcer.schema.algebra import Algebra
     from enforcer.schema.limits import Limits
 
-_MOST_COUNTED = 3  # constraints counted together in one array or object
+_MOST_COUNTED = 6  # `contains` counted together in one array
+_MOST_WITNESSES = 3  # properties counted together in one object
 _COUNT_BITS = 60  # bits to count with
 _TWO = 2  # elements that can be equal
 
@@ -266,7 +267,7 @@ class Settler:
         """List which undeclared properties count as which witnesses."""
         if not shape.witnesses:
             return shape
-        if len(shape.witnesses) > _MOST_COUNTED or shape.maximum is not None:
+        if len(shape.witnesses) > _MOST_WITNESSES or shape.maximum is not None:
             self._refuse(
                 shape.path,
                 "not",

@@ -23,7 +23,7 @@ from enforcer.schema.nodes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra import Algebra
@@ -203,15 +203,22 @@ class Shapes:
             violations: the complement of that shape.
 
         """
-        if self.meet_objects(shape, other) is None:
+        if self.meet_objects(shape, self._algebra.readings.widened_object(other)) is None:
             return [shape]
-        out = []
-        for each in violations:
-            met = self.meet_objects(shape, each)
-            if met is not None and self._covers(met, shape):
-                return [shape]
+        # A property with few values (a `kind`) tells alternatives apart: having settled that
+        # it is wrong, it is right in all that follows, and those exclude one another.
+        pivots = {name: value for name, value in other.names if self._algebra.is_listed(value)}
+        out: list[ObjectShape] = []
+        room: ObjectShape | None = shape
+        for each in sorted(violations, key=lambda x: _names_only(x) not in pivots):
+            met = None if room is None else self.meet_objects(room, each)
+            if met is not None and room is not None and self._covers(met, room):
+                return [*out, room]
             if met is not None:
                 out.append(met)
+            name = _names_only(each)
+            if room is not None and name in pivots:
+                room = self.meet_objects(room, ObjectShape(names=((name, pivots[name]),)))
         return out
 
     def complement_object(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
@@ -332,19 +339,35 @@ class Shapes:
         if shape.repeated and (shape.unique or (maximum is not None and maximum < 2)):  # noqa: PLR2004 - two elements make a repetition
             return None
         contains = []
+        minimum = shape.minimum
         for each in shape.contains:
             if each.maximum is not None and each.minimum > each.maximum:
                 return None
-            if each.minimum and (
-                self._algebra.is_empty(each.value)
-                or (maximum is not None and each.start + each.minimum > maximum)
-            ):
+            slots = {*prefix[each.start :], *(() if shape.rest == NEVER else (shape.rest,))}
+            if not any(self._algebra.overlap(slot, each.value) for slot in slots):
+                if each.minimum:
+                    return None
+                continue
+            if each.minimum and maximum is not None and each.start + each.minimum > maximum:
                 return None
+            if self._all_fit(slots, each.value):
+                # Whatever stands there is counted, so that this is about the length only.
+                if each.maximum is not None:
+                    maximum = _least(maximum, each.start + each.maximum)
+                if each.minimum:
+                    minimum = max(minimum, each.start + each.minimum)
+                continue
             if each.minimum or each.maximum is not None:
                 contains.append(each)
+        if (minimum, maximum) != (shape.minimum, shape.maximum):
+            bare = replace(shape, prefix=tuple(prefix), minimum=minimum, maximum=maximum)
+            return self.tidy_array(replace(bare, contains=tuple(contains)))
         while prefix and prefix[-1] == shape.rest and len(prefix) != maximum:
             prefix.pop()
         return replace(shape, prefix=tuple(prefix), maximum=maximum, contains=tuple(contains))
+
+    def _all_fit(self, parts: Iterable[int], value: int) -> bool:
+        return not any(self._algebra.overlap(part, self._algebra.neg(value)) for part in parts)
 
     def complement_array(self, shape: ArrayShape) -> tuple[ArrayShape, ...]:
         """Return array shapes whose union is every array that is not in the shape."""
@@ -394,6 +417,11 @@ class Shapes:
         if ArrayShape() in unique:
             return [ArrayShape()]
         return unique
+
+
+def _names_only(violation: ObjectShape) -> str:
+    """Return the one name whose value is wrong."""
+    return violation.names[0][0] if len(violation.names) == len(violation.required) == 1 else ""
 
 
 def _joined(shapes: list[ObjectShape]) -> list[ObjectShape]:

@@ -1,5 +1,10 @@
 """Runs all conformance cases and compares them with the committed expectations.
 
+For each source it prints schemas and tests, by verdict. A schema is right if all its tests
+are. A test is right if its instance is accepted, or not, in every form as it should be, and
+refused with its schema. What is refused because nothing fits it, and has no valid instance,
+is counted by itself: then no instance is accepted, as it should be.
+
 python -m tests.conformance            compare; exit status 1 on a step back
 python -m tests.conformance --update   take over what has become better
 """
@@ -18,6 +23,8 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 from harness import (  # noqa: E402
     EXPECTED,
+    Case,
+    Outcome,
     Verdict,
     all_cases,
     expected,
@@ -43,6 +50,7 @@ def main() -> int:
     engine = load("llguidance", vocabulary)
     before = expected()
     counts: dict[str, Counter[str]] = {}
+    tests: dict[str, Counter[str]] = {}
     back: list[str] = []
     seconds: list[tuple[float, str]] = []
     after = dict(before)
@@ -52,7 +60,9 @@ def main() -> int:
         begun = time.perf_counter()
         outcome = judge(case, engine, vocabulary)
         seconds.append((time.perf_counter() - begun, case.id))
-        counts.setdefault(case.id.split("/")[0], Counter())[outcome.verdict.value] += 1
+        source = case.id.split("/")[0]
+        counts.setdefault(source, Counter())[outcome.verdict.value] += 1
+        tests.setdefault(source, Counter()).update(_tests(case, outcome))
         if is_step_back(before, case.id, outcome.verdict):
             back.append(f"{case.id}: {outcome.verdict.value}: {outcome.detail}")
         if outcome.verdict is Verdict.RIGHT:
@@ -60,13 +70,30 @@ def main() -> int:
         else:
             after[case.id] = (outcome.verdict.value, outcome.detail[:200])
     for source, counter in counts.items():
-        total = sum(counter.values())
-        print(source, total, dict(counter), f"right: {counter['right'] / total:.1%}")  # noqa: T201
+        print(source, "schemas:", _summary(counter))  # noqa: T201
+        print(source, "tests:", _summary(tests[source]))  # noqa: T201
     print("slowest:", [(f"{s:.1f} s", name) for s, name in sorted(seconds)[-5:]])  # noqa: T201
     print("\n".join(f"STEP BACK {each}" for each in back))  # noqa: T201
     if arguments.record or (arguments.update and not back):
         EXPECTED.write_text(json.dumps(after, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return 1 if back and not arguments.record else 0
+
+
+def _tests(case: Case, outcome: Outcome) -> dict[str, int]:
+    """Count the tests of one case by what became of them."""
+    if outcome.verdict in (Verdict.REFUSED, Verdict.UNSATISFIABLE):
+        return {outcome.verdict.value: len(case.tests)}
+    return {Verdict.RIGHT.value: outcome.right, "wrong": len(case.tests) - outcome.right}
+
+
+def _summary(counter: Counter[str]) -> str:
+    total = counter.total()
+    right = counter[Verdict.RIGHT.value]
+    both = right + counter[Verdict.UNSATISFIABLE.value]
+    return (
+        f"{total} {dict(counter)} right: {right / total:.2%}, "
+        f"with what nothing fits: {both / total:.2%}"
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from shared_data import shared
 
-from enforcer.errors import EnforcerError
+from enforcer.errors import EnforcerError, UnsatisfiableSchema
 from enforcer.schema import compile_schema
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class Verdict(Enum):
     """What became of one schema and its instances, worst last."""
 
     RIGHT = "right"
+    # Refused as what nothing fits, which no valid instance contradicts.
+    UNSATISFIABLE = "unsatisfiable"
     REFUSED = "refused"
     WRONG_REJECT = "wrong reject"
     WRONG_ACCEPT = "wrong accept"
@@ -51,11 +53,12 @@ class Case:
 
 @dataclass(slots=True)
 class Outcome:
-    """The verdict on one case."""
+    """The verdict on one case, and how many of its tests are right in all forms."""
 
     verdict: Verdict
     detail: str = ""
     seconds: float = 0.0
+    right: int = 0
     wrong: list[str] = field(default_factory=list)
 
 
@@ -125,6 +128,12 @@ def judge(case: Case, engine: ArgumentEngine, vocabulary: Vocabulary) -> Outcome
     begun = time.perf_counter()
     try:
         grammar = engine.compile(compile_schema(case.schema))
+    except UnsatisfiableSchema as error:
+        seconds = time.perf_counter() - begun
+        if any(valid for _, valid in case.tests):
+            return Outcome(Verdict.WRONG_REJECT, f"taken to fit nothing: {error!s:.300}", seconds)
+        detail = f"{type(error).__name__}: {error!s:.300}"
+        return Outcome(Verdict.UNSATISFIABLE, detail, seconds, len(case.tests))
     except EnforcerError as error:
         seconds = time.perf_counter() - begun
         return Outcome(Verdict.REFUSED, f"{type(error).__name__}: {error!s:.300}", seconds)
@@ -132,6 +141,7 @@ def judge(case: Case, engine: ArgumentEngine, vocabulary: Vocabulary) -> Outcome
         return Outcome(Verdict.CRASH, repr(error)[:300], time.perf_counter() - begun)
     outcome = Outcome(Verdict.RIGHT, seconds=time.perf_counter() - begun)
     for value, valid in case.tests:
+        wrong = len(outcome.wrong)
         for text in forms(value, case.id):
             try:
                 accepted = accepts(grammar, vocabulary, text)
@@ -143,5 +153,6 @@ def judge(case: Case, engine: ArgumentEngine, vocabulary: Vocabulary) -> Outcome
                 outcome.wrong.append(f"{found.value}: {text:.300}")
                 if outcome.verdict is not Verdict.WRONG_ACCEPT:
                     outcome.verdict = found
+        outcome.right += len(outcome.wrong) == wrong
     outcome.detail = outcome.wrong[0] if outcome.wrong else ""
     return outcome

@@ -24,7 +24,8 @@ def test_sample_of_the_cases_is_no_worse_than_recorded(kimi_vocabulary) -> None:
 
 
 def test_what_is_recorded_is_refused_and_never_wrong() -> None:
-    assert {verdict for verdict, _ in expected().values()} <= {Verdict.REFUSED.value}
+    harmless = {Verdict.REFUSED.value, Verdict.UNSATISFIABLE.value}
+    assert {verdict for verdict, _ in expected().values()} <= harmless
 
 
 def test_every_valid_schema_of_the_vendor_compiles(kimi_vocabulary):

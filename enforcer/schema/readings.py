@@ -1,0 +1,164 @@
+"""What a formula may hold for, where patterns have two readings.
+
+Owns: telling whether a formula and its negation together hold for everything, and the
+formula that holds wherever its negation does not: a pattern and its negation both leave
+out the strings on which readings differ, so that being disjoint with a formula does not
+imply its negation, but being disjoint with the widened one does. Must not know: normal
+forms, keywords, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from enforcer.schema.nodes import Value, mentioned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from enforcer.schema.algebra import Algebra
+    from enforcer.schema.nodes import ArrayShape, ObjectShape
+
+
+class Kind(Enum):
+    """The kinds of formulas."""
+
+    VALUE = "value"
+    REFERENCE = "reference"
+    UNKNOWN = "unknown"
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    ONE_OF = "one of"
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """The key of a reference to the widened target of another."""
+
+    key: Any
+
+
+class Readings:
+    """Answers for the formulas of one algebra.
+
+    Args:
+        algebra: the arena of the formulas.
+        look: returns the kind and the content of a formula.
+        resolve: turns the key of a reference into a formula.
+
+    """
+
+    def __init__(
+        self,
+        algebra: Algebra,
+        look: Callable[[int], tuple[Kind, Any]],
+        resolve: Callable[[Any], int],
+    ) -> None:
+        self._algebra = algebra
+        self._look = look
+        self._resolve = resolve
+        self._pairs: dict[int, int] = {}
+        self._exact: dict[int, bool] = {}
+        self._widened: dict[int, int] = {}
+        self._tracing = False
+
+    def add(self, part: int, widened: int) -> None:
+        """Declare what a formula with two readings may hold for."""
+        self._pairs[part] = widened
+
+    def is_exact(self, formula: int) -> bool:
+        """Tell whether all that a formula does not hold for, its negation holds for.
+
+        It is not where a formula with two readings can be reached.
+        """
+        if not self._pairs:
+            return True
+        known = self._exact.get(formula)
+        if known is not None:
+            return known
+        if self._tracing:
+            return False  # asked from within, before references have been read
+        self._tracing = True
+        try:
+            return self._trace(formula)
+        finally:
+            self._tracing = False
+
+    def _trace(self, formula: int) -> bool:
+        seen, queue = {formula}, [formula]
+        for each in queue:
+            if each in self._pairs or self._exact.get(each) is False:
+                self._exact[formula] = False
+                return False
+            fresh = [x for x in self._reached(each) if x not in seen and not self._exact.get(x)]
+            seen.update(fresh)
+            queue.extend(fresh)
+        self._exact.update(dict.fromkeys(seen, True))
+        return True
+
+    def _reached(self, formula: int) -> Iterable[int]:
+        kind, content = self._look(formula)
+        if kind is Kind.VALUE:
+            return mentioned(content)
+        if kind is Kind.REFERENCE:
+            return (self._resolve(content),)
+        if kind is Kind.UNKNOWN:
+            return ()
+        return (content,) if kind is Kind.NOT else content
+
+    def widened(self, formula: int) -> int:
+        """Return the formula that holds for all but what the negation surely holds for."""
+        if self.is_exact(formula):
+            return formula
+        found = self._widened.get(formula)
+        if found is None:
+            found = self._widened[formula] = self._widen(formula)
+        return found
+
+    def _widen(self, formula: int) -> int:
+        algebra = self._algebra
+        if formula in self._pairs:
+            return self._pairs[formula]
+        kind, content = self._look(formula)
+        if kind is Kind.VALUE:
+            return algebra.value(self._mapped(content))
+        if kind is Kind.REFERENCE:
+            is_wide = isinstance(content, Widened)
+            return formula if is_wide else algebra.reference(Widened(content))
+        if kind is Kind.UNKNOWN:
+            return formula
+        if kind is Kind.NOT:
+            return algebra.neg(self.widened(content))
+        combine = {Kind.AND: algebra.conj, Kind.OR: algebra.disj, Kind.ONE_OF: algebra.one_of}
+        return combine[kind]([self.widened(part) for part in content])
+
+    def _mapped(self, value: Value) -> Value:
+        return replace(
+            value,
+            arrays=tuple(map(self._array, value.arrays)),
+            objects=tuple(map(self.widened_object, value.objects)),
+        )
+
+    def _array(self, array: ArrayShape) -> ArrayShape:
+        of = self.widened
+        return replace(
+            array,
+            prefix=tuple(map(of, array.prefix)),
+            rest=of(array.rest),
+            contains=tuple(replace(x, value=of(x.value)) for x in array.contains),
+        )
+
+    def widened_object(self, shape: ObjectShape) -> ObjectShape:
+        """Return the shape with all its children widened."""
+        if not self._pairs:
+            return shape
+        of = self.widened
+        return replace(
+            shape,
+            names=tuple((name, of(child)) for name, child in shape.names),
+            classes=tuple((names, of(child)) for names, child in shape.classes),
+            witnesses=tuple(replace(x, value=of(x.value)) for x in shape.witnesses),
+        )
