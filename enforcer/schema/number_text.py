@@ -435,23 +435,32 @@ def _scientific_integers() -> str:
 def _between_integers() -> str:
     """Match unsigned plain decimals that are not read as integers."""
     options = []
-    for whole in range(1, _SURE):
-        # The first places, as many as doubles surely tell apart, are neither all 0 nor all 9.
-        more = _SURE - whole - 1
-        nines = rf"9{{1,{more}}}([0-8][0-9]{{0,{_PLACES}}})?" if more else ""
-        zeros = rf"0{{1,{more}}}[1-9][0-9]{{0,{_PLACES}}}" if more else ""
-        behind = "|".join(x for x in (rf"[1-8][0-9]{{0,{_PLACES}}}", zeros, nines) if x)
+    for whole in range(1, _EXACT):
         before = "[0-9]" if whole == 1 else rf"[1-9][0-9]{{{whole - 1}}}"
-        options.append(rf"{before}\.({behind})")
+        options.append(rf"{before}\.({_behind(whole)})")
     return f"/{'|'.join(options)}/"
 
 
 @lru_cache(maxsize=1)
 def _scientific_fractions() -> str:
-    """Match unsigned scientific notation of what doubles surely tell from integers."""
-    options = [rf"[1-9](\.[0-9]{{1,{_SURE - 1}}})?[eE]-0{{0,2}}{_whole_range(1, _EXPONENT)}"]
-    for e in range(_SURE - 1):
-        # A digit other than 0 stands behind those that the exponent makes whole.
-        places = rf"[0-9]{{{e},{_SURE - 2}}}[1-9]0{{0,9}}"
-        options.append(rf"[1-9]\.{places}{_exponents(e, e)}")
+    """Match unsigned scientific notation that is not read as an integer."""
+    behind = rf"[0-8][0-9]{{0,{_PLACES}}}|9{{1,{_EXACT - 2}}}([0-8][0-9]{{0,{_PLACES}}})?"
+    tenths = rf"([1-8](\.[0-9]{{1,{_PLACES}}})?|9(\.({behind}))?)[eE]-0{{0,2}}1"
+    smaller = rf"[1-9](\.[0-9]{{1,{_PLACES}}})?[eE]-0{{0,2}}{_whole_range(2, _EXPONENT)}"
+    options = [tenths, smaller]
+    for e in range(_EXACT - 1):
+        skipped = rf"[0-9]{{{e}}}" if e else ""
+        options.append(rf"[1-9]\.{skipped}({_behind(e + 1)}){_exponents(e, e)}")
     return f"/{'|'.join(options)}/"
+
+
+def _behind(whole: int) -> str:
+    """Match the digits behind so many whole ones that keep a number from an integer.
+
+    The first of them, up to the 16th in all, are neither all 0 nor all 9: next to a number of
+    n whole digits, doubles are less than 2 * 10**(n - 16) apart.
+    """
+    more = _EXACT - whole - 1
+    nines = rf"9{{1,{more}}}([0-8][0-9]{{0,{_PLACES}}})?" if more > 0 else ""
+    zeros = rf"0{{1,{more}}}[1-9][0-9]{{0,{_PLACES}}}" if more > 0 else ""
+    return "|".join(x for x in (rf"[1-8][0-9]{{0,{_PLACES}}}", zeros, nines) if x)

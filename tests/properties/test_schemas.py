@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from decimal import Decimal
 from random import Random
 
 import jsonschema
@@ -133,14 +134,23 @@ def test_instances_of_another_source(data, seed):
 
 
 def within_bounds(value):
-    """Tell whether exponents stay within those of docs/schema-support.md."""
+    """Tell whether numbers stay within what docs/schema-support.md says of their spelling."""
     if isinstance(value, dict):
         return all(map(within_bounds, value.values()))
     if isinstance(value, list):
         return all(map(within_bounds, value))
     if isinstance(value, int):
         return abs(value) < 10**15  # written with an exponent, its digits are a fraction's
-    return not isinstance(value, float) or value == 0 or 1e-299 < abs(value) < 1e300
+    if not isinstance(value, float) or value == 0:
+        return True
+    return 1e-299 < abs(value) < 1e300 and not is_next_to_an_integer(value)
+
+
+def is_next_to_an_integer(value):
+    """Tell whether it takes more than 16 digits to tell a fraction from an integer."""
+    whole, _, behind = f"{abs(Decimal(repr(value))):f}".partition(".")
+    first = set(behind[: max(16 - len(whole), 0)])
+    return not value.is_integer() and (first <= {"9"} or (first <= {"0"} and whole != "0"))
 
 
 # 2. What masks allow is valid
