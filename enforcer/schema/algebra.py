@@ -11,10 +11,9 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
-from enforcer.regex import ANY, NOTHING, both, either, finite_members, inverse
-from enforcer.regex import is_empty as regex_is_empty
-from enforcer.regex import size as regex_size
+from enforcer.regex import either, inverse
 from enforcer.schema import numbers
+from enforcer.schema.languages import Languages
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
 from enforcer.schema.readings import Kind, Readings, Widened
 from enforcer.schema.shapes import Shapes
@@ -22,7 +21,6 @@ from enforcer.schema.shapes import Shapes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from enforcer.regex import Regex
     from enforcer.schema.limits import Limits
     from enforcer.schema.nodes import ArrayShape, ObjectShape
 
@@ -38,7 +36,7 @@ class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is al
     """A normal form is needed to compute itself."""
 
 
-class Algebra:
+class Algebra(Languages):
     """An arena of formulas; each is an integer, equal formulas are the same integer.
 
     Args:
@@ -48,16 +46,16 @@ class Algebra:
     """
 
     def __init__(self, limits: Limits, resolve: Callable[[Any], int]) -> None:
-        self._limits = limits
+        super().__init__(limits)
         self._resolve = resolve
         self._formulas: list[tuple[Kind, Any]] = []
         self._ids: dict[tuple[Kind, Any], int] = {}
         self._normal: dict[int, Value] = {}
+        self._rivals: dict[tuple[int, ...], list[list[int]]] = {}
         self._under_way: set[int] = set()
         self._subtracting: set[int] = set()
         self._empty: dict[int, bool] = {}
         self._asking: set[int] = set()
-        self._empty_regexes: dict[Regex, bool] = {}
         self.shapes = Shapes(self, limits)
         self.readings = Readings(self, self._formulas.__getitem__, self._target)
         self._opposites: dict[int, int] = {}
@@ -212,26 +210,45 @@ class Algebra:
         if kind is Kind.OR:
             return self._join_all([self._normal_of(part) for part in content])
         if kind is Kind.ONE_OF:
-            return self._normal_of(self._exactly_one(content))
+            return self._meet_one_of(ANYTHING, content)
         return self._minus(ANYTHING, content)
 
-    def _exactly_one(self, parts: Sequence[int]) -> int:
-        """Spell out a one-of; disjoint parts, the usual case, need no negation."""
-        rivals: dict[int, list[int]] = {i: [] for i in range(len(parts))}
-        for i, j in permutations(range(len(parts)), 2):
-            if self.overlap(parts[i], parts[j]):
-                rivals[i].append(j)
+    def _exactly_one(self, parts: tuple[int, ...]) -> int:
+        """Spell out a one-of."""
+        rivals = self._rivals_of(parts)
         return self.disj(
-            self.conj((part, *(self.neg(parts[j]) for j in rivals[i])))
-            for i, part in enumerate(parts)
+            self.conj((part, *map(self.neg, others)))
+            for part, others in zip(parts, rivals, strict=True)
         )
 
+    def _rivals_of(self, parts: tuple[int, ...]) -> list[list[int]]:
+        """List for each part the others that may hold with it; usually there are none."""
+        found = self._rivals.get(parts)
+        if found is None:
+            found = [[] for _ in parts]
+            for i, j in permutations(range(len(parts)), 2):
+                if self.overlap(parts[i], parts[j]):
+                    found[i].append(parts[j])
+            self._rivals[parts] = found
+        return found
+
+    def _meet_one_of(self, value: Value, parts: tuple[int, ...]) -> Value:
+        options = []
+        for part, rivals in zip(parts, self._rivals_of(parts), strict=True):
+            option = self._meet(value, self._normal_of(part))
+            for rival in rivals:
+                option = self._minus(option, rival)
+            options.append(option)
+        return self._join_all(options)
+
     def _meet_all(self, parts: Iterable[int]) -> Value:
-        values, negated = [], []
+        values, choices, negated = [], [], []
         for part in parts:
             kind, content = self._formulas[part]
             if kind is Kind.NOT:
                 negated.append(content)
+            elif kind is Kind.ONE_OF:
+                choices.append(content)
             else:
                 values.append(self._normal_of(part))
         # Few alternatives first: every product then starts from little.
@@ -239,7 +256,10 @@ class Algebra:
         result = ANYTHING
         for value in values:
             result = self._meet(result, value)
-        # A negation by itself has many alternatives; what is known already rules out most.
+        # Negations, which a one-of has too, have many alternatives by themselves; what is
+        # known already rules out most.
+        for branches in choices:
+            result = self._meet_one_of(result, branches)
         for part in negated:
             result = self._minus(result, part)
         return result
@@ -340,44 +360,6 @@ class Algebra:
             self.spend(len(violations))
             left.extend(self.shapes.violating(shape, other, violations))
         return self._few(self.shapes.objects_without_covered(left))
-
-    # Strings.
-
-    def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
-        """Intersect string languages; None if nothing is left."""
-        if a is None or b is None:
-            return None
-        result = a if b in (a, ANY) else b if a == ANY else self._checked(both(a, b))
-        return None if self.is_empty_regex(result) else result
-
-    def is_empty_regex(self, regex: Regex) -> bool:
-        """Tell whether a string language is certainly empty (within the budget)."""
-        known = self._empty_regexes.get(regex)
-        if known is None:
-            known = self._empty_regexes[regex] = self._probably_empty(regex)
-        return known
-
-    def _probably_empty(self, regex: Regex) -> bool:
-        from enforcer.regex import RegexBudget
-
-        if regex == NOTHING:
-            return True
-        try:
-            return regex_is_empty(regex, budget=self._limits.regex_states)
-        except RegexBudget:
-            # Undecided is treated as inhabited: that keeps every string that fits.
-            return False
-
-    def _checked(self, regex: Regex) -> Regex:
-        if regex_size(regex) > self._limits.regex_size:
-            raise SchemaLimit(
-                (Problem("$", "pattern", "string patterns combine to one that is too large"),)
-            )
-        return regex
-
-    def members(self, regex: Regex, limit: int) -> tuple[str, ...] | None:
-        """List a string language that has at most `limit` members."""
-        return finite_members(regex, limit)
 
     # Emptiness.
 

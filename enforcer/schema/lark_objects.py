@@ -136,7 +136,7 @@ class Objects:
             after = f"{gap} COMMA {first}::_|{gap} {done}"
         else:
             # A comma promises a property, so one must be left.
-            after = f"COMMA {first}::_ %if bit_count_lt([0:{len(bits)}],{len(bits)})|{done}"
+            after = f"COMMA {first}::_ %if not(is_ones([0:{len(bits)}]))|{done}"
         moves = "|".join(
             f"{pair} {more}::set_bit({bits[name]}) %if bit_clear({bits[name]})"
             for name, pair in declared

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enforcer.schema.nodes import Value, mentioned
+from enforcer.schema.nodes import ALWAYS, NEVER, Value, mentioned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -111,7 +111,8 @@ class Readings:
 
     def widened(self, formula: int) -> int:
         """Return the formula that holds for all but what the negation surely holds for."""
-        if self.is_exact(formula):
+        # What everything fits mentions itself.
+        if formula in (NEVER, ALWAYS) or self.is_exact(formula):
             return formula
         found = self._widened.get(formula)
         if found is None:

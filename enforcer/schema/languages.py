@@ -1,0 +1,65 @@
+"""String languages within the limits.
+
+Owns: intersecting them, and telling, within a budget of work, which are empty or finite.
+Must not know: formulas, keywords, engines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.regex import ANY, NOTHING, RegexBudget, both, finite_members
+from enforcer.regex import is_empty as regex_is_empty
+from enforcer.regex import size as regex_size
+
+if TYPE_CHECKING:
+    from enforcer.regex import Regex
+    from enforcer.schema.limits import Limits
+
+
+class Languages:
+    """Set operations on string languages, and what is known of them.
+
+    Args:
+        limits: bounds; `SchemaLimit` is raised above them.
+
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._empty_regexes: dict[Regex, bool] = {}
+
+    def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
+        """Intersect string languages; None if nothing is left."""
+        if a is None or b is None:
+            return None
+        result = a if b in (a, ANY) else b if a == ANY else self._checked(both(a, b))
+        return None if self.is_empty_regex(result) else result
+
+    def is_empty_regex(self, regex: Regex) -> bool:
+        """Tell whether a string language is certainly empty (within the budget)."""
+        known = self._empty_regexes.get(regex)
+        if known is None:
+            known = self._empty_regexes[regex] = self._probably_empty(regex)
+        return known
+
+    def _probably_empty(self, regex: Regex) -> bool:
+        if regex == NOTHING:
+            return True
+        try:
+            return regex_is_empty(regex, budget=self._limits.regex_states)
+        except RegexBudget:
+            # Undecided is treated as inhabited: that keeps every string that fits.
+            return False
+
+    def _checked(self, regex: Regex) -> Regex:
+        if regex_size(regex) > self._limits.regex_size:
+            raise SchemaLimit(
+                (Problem("$", "pattern", "string patterns combine to one that is too large"),)
+            )
+        return regex
+
+    def members(self, regex: Regex, limit: int) -> tuple[str, ...] | None:
+        """List a string language that has at most `limit` members."""
+        return finite_members(regex, limit)
