@@ -21,7 +21,7 @@ from second_source import from_schema
 from spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema import OnUnsupported, compile_schema
+from enforcer.schema import OnUnsupported, Root, compile_schema
 
 SEEDS = st.integers(0, 2**32)
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "2100"))
@@ -151,6 +151,20 @@ def is_next_to_an_integer(value):
     whole, _, behind = f"{abs(Decimal(repr(value))):f}".partition(".")
     first = set(behind[: max(16 - len(whole), 0)])
     return not value.is_integer() and (first <= {"9"} or (first <= {"0"} and whole != "0"))
+
+
+@share(0.05)
+@given(st.data(), SEEDS)
+def test_an_object_at_the_root_is_an_object(data, seed):
+    schema = data.draw(schemas())
+    value = data.draw(instances(schema))
+    assume(within_bounds(value))
+    try:
+        grammar = compiled(schema, root=Root.OBJECT)
+    except UnsupportedSchema:
+        assume(False)
+    wanted = isinstance(value, dict) and judged(schema, value)
+    assert accepts(grammar, spell(value, DEFAULT, Random(seed))) == wanted
 
 
 # 2. What masks allow is valid
