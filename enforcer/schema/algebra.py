@@ -284,7 +284,7 @@ class Algebra(Languages):
             if kind is Kind.ONE_OF:
                 return self._minus(value, self._exactly_one(content))
             if kind is Kind.AND:
-                return self._join_all([self._minus(value, part) for part in content])
+                return self._minus_all(value, content)
             for part in content:
                 value = self._minus(value, part)
             return value
@@ -329,6 +329,18 @@ class Algebra(Languages):
             self._few(self.shapes.arrays_without_covered([x for v in values for x in v.arrays])),
             self._few(self.shapes.objects_without_covered([x for v in values for x in v.objects])),
         )
+
+    def _minus_all(self, value: Value, parts: Sequence[int]) -> Value:
+        """Intersect a value with the negation of a conjunction: one part or other fails."""
+        options = []
+        for part in sorted(parts, key=lambda x: self._formulas[x][0] is not Kind.VALUE):
+            options.append(self._minus(value, part))
+            # That the first ones fail is covered, so the others may fail where they hold;
+            # that is worth knowing where it is simple.
+            kind, content = self._formulas[part]
+            if kind is Kind.VALUE and len(content.objects) <= 1 and not content.arrays:
+                value = self._meet(value, self._normal_of(self.readings.widened(part)))
+        return self._join_all(options)
 
     def _without(self, value: Value, other: Value) -> Value:
         left = value.numbers
