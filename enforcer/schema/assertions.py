@@ -24,6 +24,7 @@ from enforcer.regex import (
     not_matching,
     parse,
 )
+from enforcer.schema.idle import malformed
 from enforcer.schema.nodes import (
     ALWAYS,
     ANYTHING,
@@ -124,6 +125,10 @@ class Assertions:
             arrays = self._noted(self._arrays) or ()
         if "object" in types:
             objects = self._noted(self._objects) or ()
+        if len(types) < len(_TYPES):
+            for keyword, reason in malformed(self._schema, types):
+                if self._has(keyword):
+                    self._parser.malformed(self._place, keyword, reason)
         return [
             self._parser.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
             *self._extra,

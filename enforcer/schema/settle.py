@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _MOST_COUNTED = 6  # `contains` counted together in one array
 _MOST_WITNESSES = 3  # properties counted together in one object
 _COUNT_BITS = 60  # bits to count with
+_MOST_APART = 8  # elements that are told apart one by one
+_MOST_SHAPES_APART = 400
 _TWO = 2  # elements that can be equal
 
 
@@ -68,7 +70,11 @@ class Settler:
         objects = (found for shape in value.objects for found in self._object(shape))
         return replace(
             value,
-            arrays=tuple(dict.fromkeys(self._array(array) for array in value.arrays)),
+            arrays=tuple(
+                dict.fromkeys(
+                    self._array(part) for array in value.arrays for part in self._apart(array)
+                )
+            ),
             objects=tuple(dict.fromkeys(objects)),
         )
 
@@ -153,6 +159,45 @@ class Settler:
         if maximum < array.minimum:
             return replace(array, prefix=(), rest=NEVER, unique=False)
         return replace(array, prefix=(), choices=(choices,), maximum=maximum)
+
+    def _apart(self, array: ArrayShape) -> list[ArrayShape]:
+        """Split an array of few unique elements until no two of them can be equal."""
+        if not array.unique or array.repeated or not array.prefix:
+            return [array]
+        if array.maximum is None or not _TWO <= array.maximum <= _MOST_APART:
+            return [array]
+        prefix = tuple(rest_of(array, i) for i in range(array.maximum))
+        done: list[ArrayShape] = []
+        queue = [replace(array, prefix=prefix, rest=NEVER)]
+        for each in queue:
+            pivot = self._pivot(each.prefix)
+            if pivot is None:
+                done.append(each)
+                continue
+            i, members = pivot
+            split = [replace(each, maximum=i, prefix=each.prefix[:i])]
+            for member in members:
+                others = (self._algebra.conj((x, self._algebra.neg(member))) for x in each.prefix)
+                slots = tuple(member if j == i else x for j, x in enumerate(others))
+                split.append(replace(each, prefix=slots, minimum=max(each.minimum, i + 1)))
+            tidied = (self._algebra.shapes.tidy_array(x) for x in split)
+            queue.extend(x for x in tidied if x is not None)
+            self._algebra.spend(len(split))
+            if len(queue) > _MOST_SHAPES_APART:
+                return [array]
+        return done
+
+    def _pivot(self, prefix: tuple[int, ...]) -> tuple[int, tuple[int, ...]] | None:
+        """Choose an element with few values that another one may equal."""
+        found: tuple[int, tuple[int, ...]] | None = None
+        for pair in combinations(range(len(prefix)), 2):
+            if self._algebra.is_empty(self._algebra.conj(prefix[i] for i in pair)):
+                continue
+            for i in pair:
+                members = self._members(prefix[i])
+                if members and (found is None or len(members) < len(found[1])):
+                    found = i, members
+        return found
 
     def _surely_distinct(self, array: ArrayShape) -> bool:
         if array.rest != NEVER and (array.maximum is None or array.maximum > len(array.prefix)):

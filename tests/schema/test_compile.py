@@ -27,6 +27,11 @@ def accepts(vocabulary):
 
 
 CITY = {"properties": {"city": {"type": "string"}}, "required": ["city"], "type": "object"}
+APART = {
+    "prefixItems": [{"type": "string"}, {"enum": ["a", "b", 1]}, {"enum": ["a", "b"]}],
+    "items": False,
+    "uniqueItems": True,
+}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +53,11 @@ CITY = {"properties": {"city": {"type": "string"}}, "required": ["city"], "type"
         ({"exclusiveMaximum": 1}, "0.99999999999999999999", False),
         ({"exclusiveMinimum": 0}, "1e-400", False),
         ({"multipleOf": 0.01}, "4.35", True),
+        (APART, '["a", "b"]', True),
+        (APART, '["a", "a"]', False),
+        (APART, '["a", 1, "b"]', True),
+        (APART, '["b", 1, "b"]', False),
+        (APART, "[]", True),
         ({"maxProperties": 0}, "{}", True),
         ({"maxProperties": 0}, '{"a": 1}', False),
         ({"required": ["a"], "maxProperties": 1}, '{"a": 1}', True),
@@ -93,6 +103,8 @@ def test_many_optional_properties_keep_the_required_ones_exact(accepts):
             InvalidSchema,
             '$.properties["a b"].minLength',
         ),
+        ({"type": "string", "minItems": -1}, InvalidSchema, "$.minItems"),
+        ({"type": ["null", "array"], "multipleOf": 0}, InvalidSchema, "$.multipleOf"),
         ({"items": {"uniqueItems": True}}, UnsupportedSchema, "$.items.uniqueItems"),
         ({"$ref": "https://example.com/x"}, UnsupportedSchema, "$.$ref"),
         ({"$ref": "#/$defs/none"}, InvalidSchema, "$.$ref"),
