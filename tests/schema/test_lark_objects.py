@@ -1,0 +1,88 @@
+"""Objects as rules: any order, each declared property once, nothing promised in vain."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from schema_judge import V, accepts, compiled
+from vocabularies import bits
+
+WIDTHS = [1, 2, 3, 63, 64, 65, 100]
+
+
+def names(count):
+    return [f"p{i}" for i in range(count)]
+
+
+def closed(count, required=()):
+    return {
+        "type": "object",
+        "properties": {name: {"type": "integer"} for name in names(count)},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def permits(grammar, text, byte):
+    """Tell whether a byte may follow a text, both as single bytes."""
+    matcher = grammar.matcher()
+    assert all(map(matcher.accept, text.encode()))
+    row = np.zeros(V.words, dtype=np.int32)
+    matcher.fill(row)
+    return byte[0] in bits(row)
+
+
+@pytest.mark.parametrize("count", WIDTHS)
+def test_all_of_a_closed_object_backwards(count):
+    grammar = compiled(closed(count, names(min(count, 64))))
+    value = dict.fromkeys(reversed(names(count)), 1)
+    assert accepts(grammar, json.dumps(value))
+    assert not accepts(grammar, json.dumps(dict.fromkeys(names(count)[1:], 1)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 63, 64])
+def test_a_name_that_returns(count):
+    text = json.dumps(dict.fromkeys(names(count), 1))[:-1]
+    assert not accepts(compiled(closed(count)), text + ', "p0": 1}')
+    assert not accepts(compiled(closed(count)), text + r', "\u00700": 1}')
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 63, 64])
+def test_no_comma_is_offered_where_no_property_is_left(count):
+    grammar = compiled(closed(count))
+    text = json.dumps(dict.fromkeys(names(count), 1))[:-1]
+    assert not permits(grammar, text, b",")
+    assert permits(grammar, text, b"}")
+    if count > 1:
+        assert permits(grammar, '{"p0": 1', b",")
+
+
+@pytest.mark.parametrize("required", [[], ["b"], ["a", "b"]])
+def test_undeclared_properties_anywhere(required):
+    schema = {"properties": {"a": {"type": "null"}, "b": {}}, "required": required}
+    grammar = compiled({"type": "object", **schema})
+    for text in (
+        '{"x": 1, "b": 2, "a": null}',
+        '{"b": 2, "x": 1, "y": [], "a": null, "z": {}}',
+        '{"a": null, "x": 1, "y": 2, "b": 3, "x": 4}',
+    ):
+        assert accepts(grammar, text)
+    assert accepts(grammar, '{"x": 1, "y": 2}') is not bool(required)
+    assert accepts(grammar, "{}") is not bool(required)
+    assert not accepts(grammar, '{"x": 1, "b": 2, "a": 1}')
+    assert not accepts(grammar, r'{"x": 1, "b": 2, "\u0061": 1}')
+
+
+def test_a_long_object_with_undeclared_properties():
+    schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}
+    value = {f"x{i}": i for i in range(3_000)} | {"a": 1}
+    assert accepts(compiled(schema), json.dumps(value))
+
+
+@pytest.mark.parametrize("declared", [{}, {"a": {}}])
+def test_no_property_at_most(declared):
+    grammar = compiled({"type": "object", "properties": declared, "maxProperties": 0})
+    assert accepts(grammar, "{}")
+    assert not accepts(grammar, '{"a": 1}')
