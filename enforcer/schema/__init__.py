@@ -69,7 +69,7 @@ def _compile(
     def refuse(path: str, keyword: str, reason: str) -> None:
         parser.unsupported[Problem(path, keyword, reason)] = None
 
-    settler = Settler(algebra, limits, refuse)
+    settler = Settler(algebra, limits, refuse, parser.divisors)
     definitions, top = unfold(algebra, formula, limits, settler.settle)
     parser.raise_problems()
     definitions = prune(definitions, top)

@@ -217,6 +217,8 @@ class Assertions:
         if divisor is not None:
             if divisor <= 0:
                 raise Malformed("multipleOf", "must be above zero")
+            path = step(self._place.path, "multipleOf")
+            self._parser.divisors.setdefault(divisor, path)
             found.append(NumberSet(multiple=divisor))
         return found
 

@@ -9,19 +9,15 @@ vocabularies, matchers.
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
-from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.regex import ANY, literal, to_json_literal
 from enforcer.regex.syntax import Complement, Intersection
+from enforcer.schema.division_text import divided
 from enforcer.schema.lark_arrays import Arrays
 from enforcer.schema.lark_objects import Objects
 from enforcer.schema.number_text import NotSpellableError, spelling
-from enforcer.schema.numbers import NumberSet, meet
 from enforcer.schema.remainder_text import definitions
 
 if TYPE_CHECKING:
@@ -29,9 +25,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.nodes import ArgumentGrammar, Value
-
-_GREATEST_DIVISOR = 1_000  # the lexer has a state for each remainder
-_GREATEST_MULTIPLE = 10**15  # keeps the digits bounded, and doubles exact
+    from enforcer.schema.numbers import NumberSet
 
 # One space, or a line break and its indentation: what compact, default and indented
 # printers write between two tokens, and nothing endless.
@@ -167,7 +161,7 @@ class Writer:
             try:
                 spelled.append(spelling(each, shared=True))
             except NotSpellableError:
-                symbols.append(self.rule(_divided(each), "n"))
+                symbols.append(self.rule(divided(each), "n"))
         expression = spelled[0] if len(spelled) == 1 else "|".join(f"({x})" for x in spelled)
         for line in definitions(expression) if "_" in expression else ():
             if line not in self._shared:
@@ -199,68 +193,6 @@ def _literals(regex: Regex) -> str:
     if isinstance(regex, Intersection):
         return " & ".join(f"({_literals(part)})" for part in regex.parts)
     return to_json_literal(regex)
-
-
-def _divided(numbers: NumberSet) -> str:
-    """Write multiples of any number with llguidance's own arithmetic, as plain decimals.
-
-    It knows no negative multiples, so those are written as a sign and their opposite.
-    """
-    multiple = numbers.multiple
-    if (
-        multiple is None
-        or numbers.not_multiples
-        or max(multiple.numerator, multiple.denominator) > _GREATEST_DIVISOR
-    ):
-        _refuse_divisor()
-    parts = []
-    mirrored = replace(
-        numbers,
-        low=None if numbers.high is None else -numbers.high,
-        low_open=numbers.high_open,
-        high=None if numbers.low is None else -numbers.low,
-        high_open=numbers.low_open,
-    )
-    for sign, half in (("", numbers), ('"-" ', mirrored)):
-        positive = meet(half, NumberSet(low=Fraction(0), high=Fraction(_GREATEST_MULTIPLE)))
-        if positive is not None:
-            parts.append(f"{sign}%json {json.dumps(_as_schema(positive))}")
-    return " | ".join(parts) if parts else _refuse_divisor()
-
-
-def _as_schema(numbers: NumberSet) -> dict[str, Any]:
-    whole = numbers.multiple is not None and numbers.multiple.denominator == 1
-    schema = {
-        "type": "integer" if whole else "number",
-        "exclusiveMinimum" if numbers.low_open else "minimum": _json_number(numbers.low),
-        "exclusiveMaximum" if numbers.high_open else "maximum": _json_number(numbers.high),
-        "multipleOf": _json_number(numbers.multiple),
-        "x-guidance": {"whitespace_flexible": False},
-    }
-    return schema if None not in schema.values() else _refuse_divisor()
-
-
-def _refuse_divisor() -> NoReturn:
-    raise UnsupportedSchema(
-        (
-            Problem(
-                "$",
-                "multipleOf",
-                "this divisor can be enforced neither negated, nor within such bounds, nor with "
-                "so many digits; list the values in an `enum`",
-            ),
-        )
-    )
-
-
-def _json_number(value: Fraction | None) -> float | None:
-    """Return a number that JSON spells with this very value; None if there is none."""
-    if value is None:
-        return None
-    if value.denominator == 1 and abs(value) < _GREATEST_MULTIPLE * 10:
-        return int(value)
-    double = float(value)
-    return double if Fraction(repr(double)) == value and "e" not in repr(double) else None
 
 
 def to_lark(grammar: ArgumentGrammar) -> str:

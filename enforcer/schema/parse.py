@@ -21,6 +21,7 @@ from enforcer.schema.unevaluated import Unevaluated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
+    from fractions import Fraction
 
     from enforcer.schema.limits import Limits
 
@@ -87,6 +88,7 @@ class Parser:
         self.relaxing = on_unsupported is OnUnsupported.RELAX
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
+        self.divisors: dict[Fraction, str] = {}  # where each `multipleOf` stands
         self._targets: dict[Hashable, Place] = {}
         self._parsed: dict[Hashable, int] = {}
         self._leaves: dict[str, int] = {}

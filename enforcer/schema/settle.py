@@ -9,6 +9,7 @@ from an endless domain cannot be remembered. Must not know: keywords' syntax, en
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.regex import ANY, both, fullmatch, inverse, literal
 from enforcer.regex import either as join
 from enforcer.schema.counting import automaton
+from enforcer.schema.division_text import REASON, can_be_written
 from enforcer.schema.nodes import (
     NEVER,
     ArrayShape,
@@ -29,11 +31,12 @@ from enforcer.schema.numbers import candidates, single
 from enforcer.schema.shapes import rest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra import Algebra
     from enforcer.schema.limits import Limits
+    from enforcer.schema.numbers import NumberSet
 
 _MOST_COUNTED = 6  # `contains` counted together in one array
 _MOST_WITNESSES = 3  # properties counted together in one object
@@ -51,18 +54,27 @@ class Settler:
         limits: bounds.
         refuse: notes a path, a keyword and a reason; in relax mode the constraint is then
             left out.
+        divisors: where each value of `multipleOf` stands in the schema.
 
     """
 
     def __init__(
-        self, algebra: Algebra, limits: Limits, refuse: Callable[[str, str, str], None]
+        self,
+        algebra: Algebra,
+        limits: Limits,
+        refuse: Callable[[str, str, str], None],
+        divisors: Mapping[Fraction, str],
     ) -> None:
+        self._divisors = divisors
         self._algebra = algebra
         self._limits = limits
         self._refuse = refuse
 
     def settle(self, value: Value) -> Value:
-        """Return the value with every shape countable."""
+        """Return the value with every shape countable and every number writable."""
+        if self._divisors and value.numbers:
+            numbers = tuple(dict.fromkeys(map(self._divisible, value.numbers)))
+            value = replace(value, numbers=numbers)
         if all(_is_plain(array) for array in value.arrays) and all(
             not _needs_settling(shape) for shape in value.objects
         ):
@@ -76,6 +88,28 @@ class Settler:
                 )
             ),
             objects=tuple(dict.fromkeys(objects)),
+        )
+
+    # Numbers.
+
+    def _divisible(self, numbers: NumberSet) -> NumberSet:
+        if can_be_written(numbers):
+            return numbers
+        involved = [
+            *numbers.not_multiples,
+            *(() if numbers.multiple is None else [numbers.multiple]),
+        ]
+        paths = [
+            path
+            for divisor, path in self._divisors.items()
+            if any((each / divisor).denominator == 1 for each in involved)
+        ]
+        self._refuse(paths[0] if paths else "$", "multipleOf", REASON)
+        whole = numbers.multiple is not None and numbers.multiple.denominator == 1
+        return replace(
+            numbers,
+            multiple=Fraction(1) if whole else None,
+            not_multiples=numbers.not_multiples & {Fraction(1)},
         )
 
     # Arrays.

@@ -105,6 +105,7 @@ def test_many_optional_properties_keep_the_required_ones_exact(accepts):
         ),
         ({"type": "string", "minItems": -1}, InvalidSchema, "$.minItems"),
         ({"type": ["null", "array"], "multipleOf": 0}, InvalidSchema, "$.multipleOf"),
+        ({"items": {"multipleOf": 10007}}, UnsupportedSchema, "$.items.multipleOf"),
         ({"items": {"uniqueItems": True}}, UnsupportedSchema, "$.items.uniqueItems"),
         ({"$ref": "https://example.com/x"}, UnsupportedSchema, "$.$ref"),
         ({"$ref": "#/$defs/none"}, InvalidSchema, "$.$ref"),
@@ -141,6 +142,14 @@ def test_every_offender_is_listed():
         "$.properties.a.pattern",
         "$.properties.b.items.pattern",
     ]
+
+
+def test_relaxing_leaves_a_divisor_out_and_nothing_else(accepts):
+    schema = {"type": "integer", "minimum": 5, "multipleOf": 10007}
+    relax = {"on_unsupported": OnUnsupported.RELAX}
+    assert [x.path for x in compile_schema(schema, **relax).relaxed] == ["$.multipleOf"]
+    texts = ("7", "7.5", "3", "10007")
+    assert [accepts(schema, text, **relax) for text in texts] == [True, False, False, True]
 
 
 def test_relaxing_reports_what_it_leaves_out(accepts):
