@@ -435,7 +435,7 @@ class Algebra(Languages):
             raise SchemaLimit(
                 (
                     Problem(
-                        "$",
+                        getattr(out[0], "path", "$"),
                         "",
                         f"one value has more than {self._limits.branches} alternatives; "
                         "use fewer overlapping branches",

@@ -271,6 +271,8 @@ class Settler:
         shape = self._with_finite_names_declared(shape)
         settled = []
         for each in self._with_witnesses_placed(shape):
+            if each.witnesses and each.maximum == len(each.required) + 1:
+                each = self._with_one_undeclared(each)  # noqa: PLW2901 - the same, rid of witnesses
             tidied = self._algebra.shapes.tidy(each)
             if tidied is not None:
                 settled.append(self._marked(self._minimum(tidied)))
@@ -334,6 +336,23 @@ class Settler:
             algebra.spend(len(split))
             done = split
         return done
+
+    def _with_one_undeclared(self, shape: ObjectShape) -> ObjectShape:
+        """Leave out the witnesses where there is room for one property that is all of them."""
+        names = both(*(each.names for each in shape.witnesses))
+        fits = self._algebra.conj(each.value for each in shape.witnesses)
+        classes: list[tuple[Regex, int]] = [(inverse(names), NEVER)]
+        for regex, value in shape.classes:
+            common = self._algebra.meet_strings(regex, names)
+            if common is not None:
+                classes.append((common, self._algebra.conj((value, fits))))
+        return replace(
+            shape,
+            names=tuple((n, v if n in shape.required else NEVER) for n, v in shape.names),
+            classes=tuple(classes),
+            minimum=len(shape.required) + 1,
+            witnesses=(),
+        )
 
     def _has_undeclared(self, shape: ObjectShape, witness: Witness) -> bool:
         return any(

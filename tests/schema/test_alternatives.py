@@ -78,3 +78,17 @@ def test_an_element_of_each_is_a_matter_of_the_length_where_all_are():
     grammar = compile_schema({**schema, "minContains": 2, "maxContains": 3})
     (array,) = grammar.definitions[grammar.root].arrays
     assert (array.minimum, array.maximum, array.contains) == (2, 3, ())
+
+
+def test_a_single_property_can_be_demanded_by_its_name_and_value():
+    schema = {
+        "type": "object",
+        "maxProperties": 2,
+        "required": ["q"],
+        "properties": {"z": {}},
+        "not": {"patternProperties": {"^a": {"type": "string"}}},
+    }
+    grammar = compiled(schema)
+    for value in ({}, {"q": 1}, {"q": 1, "ab": "x"}, {"q": 1, "ab": 2}, {"a": 1}, {"q": 1, "z": 1}):
+        assert accepts(grammar, json.dumps(value)) == is_valid(schema, value)
+    assert not accepts(grammar, '{"q": 1, "a": 1, "a": "x"}')
