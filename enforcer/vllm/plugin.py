@@ -139,13 +139,16 @@ def install() -> None:
     """Patch vLLM in this process.
 
     Raises:
-        UnsupportedHost: this vLLM is not one that the plugin was tested on.
+        UnsupportedHost: this vLLM is not one that the plugin was tested on, or is to run a
+            front end that loads no plugins.
         ConfigurationError: a setting of the operator is wrong, its dialect unknown.
 
     """
     import vllm
+    import vllm.envs
 
     check_version(vllm.__version__)
+    check_front_end(vllm.envs)
     dialects.load(settings.current().dialect)
     from vllm import sampling_params
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -200,6 +203,24 @@ def check_version(version: str) -> None:
             f"vLLM {version} is untested with this version of kimi-enforcer; tested are "
             f"{', '.join(TESTED_VERSIONS)}. Install one of them or a newer kimi-enforcer, or "
             "set VLLM_PLUGINS to a list without `enforcer` to serve without enforcement"
+        )
+
+
+def check_front_end(environment: Any) -> None:
+    """Refuse a front end that is not written in Python, where no plugin can check requests.
+
+    Args:
+        environment: vLLM's `envs`.
+
+    Raises:
+        UnsupportedHost: the server is to have one.
+
+    """
+    if getattr(environment, "VLLM_USE_RUST_FRONTEND", False):
+        raise UnsupportedHost(
+            "vLLM's Rust front end loads no plugins, so that no request would be checked: unset "
+            "VLLM_USE_RUST_FRONTEND, or set VLLM_PLUGINS to a list without `enforcer` to serve "
+            "without enforcement"
         )
 
 

@@ -57,6 +57,12 @@ def test_an_untested_version_is_refused_with_those_that_were(version):
         assert tested in str(refused.value)
 
 
+def test_a_front_end_without_plugins_is_refused(monkeypatch):
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    with pytest.raises(UnsupportedHost, match="VLLM_USE_RUST_FRONTEND"):
+        plugin.install()
+
+
 @pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])
 def test_a_tested_version_is_accepted(version):
     plugin.check_version(version)
