@@ -210,13 +210,13 @@ class Shapes:
         pivots = {name: value for name, value in other.names if self._algebra.is_listed(value)}
         out: list[ObjectShape] = []
         room: ObjectShape | None = shape
-        for each in sorted(violations, key=lambda x: _names_only(x) not in pivots):
+        for each in sorted(violations, key=lambda x: _wrong_name(x) not in pivots):
             met = None if room is None else self.meet_objects(room, each)
             if met is not None and room is not None and self._covers(met, room):
                 return [*out, room]
             if met is not None:
                 out.append(met)
-            name = _names_only(each)
+            name = _wrong_name(each)
             if room is not None and name in pivots:
                 room = self.meet_objects(room, ObjectShape(names=((name, pivots[name]),)))
         return out
@@ -419,9 +419,9 @@ class Shapes:
         return unique
 
 
-def _names_only(violation: ObjectShape) -> str:
-    """Return the one name whose value is wrong."""
-    return violation.names[0][0] if len(violation.names) == len(violation.required) == 1 else ""
+def _wrong_name(violation: ObjectShape) -> str | None:
+    """Return the one name whose value is wrong; None for another violation."""
+    return violation.names[0][0] if len(violation.names) == len(violation.required) == 1 else None
 
 
 def _joined(shapes: list[ObjectShape]) -> list[ObjectShape]:

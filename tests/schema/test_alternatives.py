@@ -92,3 +92,11 @@ def test_a_single_property_can_be_demanded_by_its_name_and_value():
     for value in ({}, {"q": 1}, {"q": 1, "ab": "x"}, {"q": 1, "ab": 2}, {"a": 1}, {"q": 1, "z": 1}):
         assert accepts(grammar, json.dumps(value)) == is_valid(schema, value)
     assert not accepts(grammar, '{"q": 1, "a": 1, "a": "x"}')
+
+
+@pytest.mark.parametrize("name", ["", "kind"])
+def test_a_value_that_tells_apart_may_be_of_any_name(name):
+    grammar = compiled({"type": "object", "not": {"enum": [{"a": 0, name: 0}]}})
+    for value in ({name: 1}, {"a": 0, name: 1}, {"a": 1, name: 0}, {"a": 0, name: 0, "b": 0}):
+        assert accepts(grammar, json.dumps(value))
+    assert not accepts(grammar, json.dumps({name: 0, "a": 0}))
