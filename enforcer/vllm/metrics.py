@@ -84,7 +84,7 @@ class Failure(Enum):
 class Part(Enum):
     """What a process of a server does."""
 
-    FRONT = "front"  # the API server, or a program that uses vLLM offline
+    FRONT = "front"  # an API server, what launches several, or a program that uses vLLM offline
     ENGINE = "engine"
     WORKER = "worker"
 
@@ -208,16 +208,20 @@ def show_in(registry: Any) -> None:
 _SHOWN = "_shows_enforcer"
 
 
-def get_prometheus_registry(original: Callable[[], Any]) -> Callable[[], Any]:
-    """Wrap vLLM's function, which gives a registry of its own to several API servers."""
+def collecting(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap the constructor of Prometheus' collector over several processes.
+
+    Where there are several API servers, every look at `/metrics` makes a registry of its own
+    with this collector, in vLLM and in the library that serves the route.
+    """
 
     @wraps(original)
-    def _get_prometheus_registry() -> Any:
-        registry = original()
-        show_in(registry)
-        return registry
+    def __init__(self: Any, registry: Any, path: str | None = None) -> None:  # noqa: N807 - its name
+        original(self, registry, path)
+        if registry:
+            show_in(registry)
 
-    return _get_prometheus_registry
+    return __init__
 
 
 class Collector:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _MARK = "_enforcer_original"
 
-# Dotted name to parameters, as in every version in TESTED_VERSIONS.
+# Dotted name to parameters, as in every version in TESTED_VERSIONS, and in what serves
+# their metrics.
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
     "vllm.v1.structured_output.backend_xgrammar.XgrammarBackend.compile_grammar": (
@@ -73,7 +74,7 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "parser",
         "skip_mm_cache",
     ),
-    "vllm.entrypoints.serve.instrumentator.metrics.get_prometheus_registry": (),
+    "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
         "model_output",
@@ -150,6 +151,7 @@ def install() -> None:
     check_version(vllm.__version__)
     check_front_end(vllm.envs)
     dialects.load(settings.current().dialect)
+    from prometheus_client import multiprocess
     from vllm import sampling_params
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
@@ -160,8 +162,6 @@ def install() -> None:
     from vllm.v1 import structured_output
 
     check_signatures()
-    from vllm.entrypoints.serve.instrumentator import metrics as instrumentator
-
     from enforcer.vllm import backend, frontend, metrics, requests, tool_parser
 
     structured_output.XgrammarBackend = backend.EnforcerBackend
@@ -181,7 +181,7 @@ def install() -> None:
         lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.is_ours)),
     )
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
-    _wrap(instrumentator, "get_prometheus_registry", metrics.get_prometheus_registry)
+    _wrap(multiprocess.MultiProcessCollector, "__init__", metrics.collecting)
     metrics.install()
     ToolParserManager.register_module(
         PARSER_NAME, force=True, module=tool_parser.EnforcedToolParser

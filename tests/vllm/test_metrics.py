@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from prometheus_client import multiprocess
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
@@ -80,8 +81,18 @@ def test_a_failed_turn_names_its_request(shown, caplog):
 
 def test_a_registry_shows_it_once(shown):  # noqa: ARG001
     registry = prometheus_client.CollectorRegistry()
-    wrapped = metrics.get_prometheus_registry(lambda: registry)
-    assert wrapped() is wrapped() is registry
+    metrics.show_in(registry)
+    metrics.show_in(registry)
+    text = prometheus_client.generate_latest(registry).decode()
+    assert text.count("# TYPE enforcer_calls_total counter") == 1
+
+
+def test_what_several_api_servers_show_has_it_too(shown, tmp_path):  # noqa: ARG001
+    class Collecting(multiprocess.MultiProcessCollector):
+        __init__ = metrics.collecting(multiprocess.MultiProcessCollector.__init__)
+
+    registry = prometheus_client.CollectorRegistry()
+    Collecting(registry, str(tmp_path))
     text = prometheus_client.generate_latest(registry).decode()
     assert text.count("# TYPE enforcer_calls_total counter") == 1
 
