@@ -122,10 +122,21 @@ def test_every_draft_by_its_own_rules(data, dialect, seed):
     if grammar is not None:
         for value in values:
             if dialect is DRAFT4:  # spells integers without a fraction
+                if has_integer_with_point(value):
+                    continue
                 valid = judged(schema, value)
                 assert accepts(grammar, spell(value, COMPACT, Random(seed))) == valid
             else:
                 check(schema, grammar, value, Random(seed))
+
+
+def has_integer_with_point(value):
+    """Tell whether a value has a number that draft 4 takes for no integer, as 2.0."""
+    if isinstance(value, dict):
+        return any(map(has_integer_with_point, value.values()))
+    if isinstance(value, list):
+        return any(map(has_integer_with_point, value))
+    return isinstance(value, float) and value.is_integer()
 
 
 @share(0.1)
