@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
 from enforcer.regex import either, inverse
 from enforcer.schema import numbers
+from enforcer.schema.arrays import ArraySets
 from enforcer.schema.languages import Languages
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
+from enforcer.schema.objects import ObjectSets
 from enforcer.schema.readings import Kind, Readings, Widened
-from enforcer.schema.shapes import Shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -56,7 +57,8 @@ class Algebra(Languages):
         self._subtracting: set[int] = set()
         self._empty: dict[int, bool] = {}
         self._asking: set[int] = set()
-        self.shapes = Shapes(self, limits)
+        self.arrays = ArraySets(self)
+        self.objects = ObjectSets(self, limits)
         self.readings = Readings(self, self._formulas.__getitem__, self._target)
         self._opposites: dict[int, int] = {}
         self._steps = 0
@@ -308,15 +310,15 @@ class Algebra(Languages):
         self, a: tuple[ArrayShape, ...], b: tuple[ArrayShape, ...]
     ) -> tuple[ArrayShape, ...]:
         self.spend(len(a) * len(b))
-        met = (self.shapes.meet_arrays(x, y) for x, y in product(a, b))
-        return self._few(self.shapes.arrays_without_covered([x for x in met if x is not None]))
+        met = (self.arrays.meet(x, y) for x, y in product(a, b))
+        return self._few(self.arrays.without_covered([x for x in met if x is not None]))
 
     def _meet_objects(
         self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
     ) -> tuple[ObjectShape, ...]:
         self.spend(len(a) * len(b))
-        met = (self.shapes.meet_objects(x, y) for x, y in product(a, b))
-        return self._few(self.shapes.objects_without_covered([x for x in met if x is not None]))
+        met = (self.objects.meet(x, y) for x, y in product(a, b))
+        return self._few(self.objects.without_covered([x for x in met if x is not None]))
 
     def _join_all(self, values: Sequence[Value]) -> Value:
         strings = [value.strings for value in values if value.strings is not None]
@@ -326,8 +328,8 @@ class Algebra(Languages):
             booleans.union(*(value.booleans for value in values)),
             self._few([each for value in values for each in value.numbers]),
             self._checked(either(*strings)) if strings else None,
-            self._few(self.shapes.arrays_without_covered([x for v in values for x in v.arrays])),
-            self._few(self.shapes.objects_without_covered([x for v in values for x in v.objects])),
+            self._few(self.arrays.without_covered([x for v in values for x in v.arrays])),
+            self._few(self.objects.without_covered([x for v in values for x in v.objects])),
         )
 
     def _minus_all(self, value: Value, parts: Sequence[int]) -> Value:
@@ -351,7 +353,7 @@ class Algebra(Languages):
         if strings is not None and other.strings is not None:
             strings = self.meet_strings(strings, inverse(other.strings))
         for array in other.arrays:
-            arrays = self._meet_arrays(arrays, self.shapes.complement_array(array))
+            arrays = self._meet_arrays(arrays, self.arrays.complement(array))
         for shape in other.objects:
             objects = self._without_object(objects, shape)
         return Value(
@@ -366,12 +368,12 @@ class Algebra(Languages):
     def _without_object(
         self, shapes: tuple[ObjectShape, ...], other: ObjectShape
     ) -> tuple[ObjectShape, ...]:
-        violations = self.shapes.complement_object(other) if shapes else ()
+        violations = self.objects.complement(other) if shapes else ()
         left: list[ObjectShape] = []
         for shape in shapes:
             self.spend(len(violations))
-            left.extend(self.shapes.violating(shape, other, violations))
-        return self._few(self.shapes.objects_without_covered(left))
+            left.extend(self.objects.violating(shape, other, violations))
+        return self._few(self.objects.without_covered(left))
 
     # Emptiness.
 

@@ -35,8 +35,8 @@ from enforcer.schema.nodes import (
     Value,
 )
 from enforcer.schema.numbers import INTEGERS, REALS, NumberSet, meet, single
+from enforcer.schema.objects import child_of
 from enforcer.schema.read import Draft, step
-from enforcer.schema.shapes import child_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -314,7 +314,7 @@ class Assertions:
         unique = schema.get("uniqueItems", False)
         if not isinstance(unique, bool):
             raise Malformed("uniqueItems", "must be a boolean")
-        shape = parser.algebra.shapes.tidy_array(
+        shape = parser.algebra.arrays.tidy(
             ArrayShape(
                 prefix,
                 rest,
@@ -358,8 +358,8 @@ class Assertions:
         shape: ObjectShape | None = own
         for each in (*self._additional(declared), *self._property_names()):
             if shape is not None:
-                shape = parser.algebra.shapes.meet_objects(shape, each)
-        shape = None if shape is None else parser.algebra.shapes.tidy(shape)
+                shape = parser.algebra.objects.meet(shape, each)
+        shape = None if shape is None else parser.algebra.objects.tidy(shape)
         return () if shape is None else (shape,)
 
     def _rest(self) -> int:

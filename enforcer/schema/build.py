@@ -233,6 +233,7 @@ def _is_whole(array: ArrayShape, productive: set[int]) -> bool:
         not array.choices
         and (ends or array.rest in productive)
         and all(child in productive for child in array.prefix)
+        and _array_has_member(array, productive)
     )
 
 

@@ -198,3 +198,8 @@ class ArgumentGrammar:
     root: int
     relaxed: tuple[Problem, ...]
     key: str
+
+
+def least(a: int | None, b: int | None) -> int | None:
+    """Return the smaller of two maxima, None being no maximum."""
+    return b if a is None else a if b is None else min(a, b)

@@ -294,7 +294,7 @@ class Parser:
 
     def objects(self, *shapes: ObjectShape) -> int:
         """Return that a value, if it is an object, has one of these shapes."""
-        tidied = (self.algebra.shapes.tidy(shape) for shape in shapes)
+        tidied = (self.algebra.objects.tidy(shape) for shape in shapes)
         return self.algebra.value(
             Value(
                 ANYTHING.null,

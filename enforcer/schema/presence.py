@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enforcer.schema.nodes import NEVER
-from enforcer.schema.shapes import child_of
+from enforcer.schema.objects import child_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from enforcer.errors import UnsupportedSchema
 from enforcer.regex import ANY, both, fullmatch, inverse, literal
 from enforcer.regex import either as join
+from enforcer.schema.arrays import rest_of
 from enforcer.schema.counting import automaton
 from enforcer.schema.division_text import REASON, can_be_written
 from enforcer.schema.nodes import (
@@ -28,7 +29,6 @@ from enforcer.schema.nodes import (
     Witness,
 )
 from enforcer.schema.numbers import candidates, single
-from enforcer.schema.shapes import rest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -214,7 +214,7 @@ class Settler:
                 others = (self._algebra.conj((x, self._algebra.neg(member))) for x in each.prefix)
                 slots = tuple(member if j == i else x for j, x in enumerate(others))
                 split.append(replace(each, prefix=slots, minimum=max(each.minimum, i + 1)))
-            tidied = (self._algebra.shapes.tidy_array(x) for x in split)
+            tidied = (self._algebra.arrays.tidy(x) for x in split)
             queue.extend(x for x in tidied if x is not None)
             self._algebra.spend(len(split))
             if len(queue) > _MOST_SHAPES_APART:
@@ -273,7 +273,7 @@ class Settler:
         for each in self._with_witnesses_placed(shape):
             if each.witnesses and each.maximum == len(each.required) + 1:
                 each = self._with_one_undeclared(each)  # noqa: PLW2901 - the same, rid of witnesses
-            tidied = self._algebra.shapes.tidy(each)
+            tidied = self._algebra.objects.tidy(each)
             if tidied is not None:
                 settled.append(self._marked(self._minimum(tidied)))
         return settled
@@ -284,7 +284,7 @@ class Settler:
         for clause in sorted(shape.some, key=sorted):
             done = [replace(x, required=x.required | {n}) for x in done for n in sorted(clause)]
             self._algebra.spend(len(done))
-        tidied = (self._algebra.shapes.tidy(each) for each in done)
+        tidied = (self._algebra.objects.tidy(each) for each in done)
         return [each for each in tidied if each is not None]
 
     def _with_finite_names_declared(self, shape: ObjectShape) -> ObjectShape:

@@ -100,9 +100,7 @@ class Unevaluated:
             return ALWAYS
         if not self._of_objects:
             value = algebra.disj((left_over, *done.contained))
-            shape = algebra.shapes.tidy_array(
-                ArrayShape(prefix=(ALWAYS,) * done.prefix, rest=value)
-            )
+            shape = algebra.arrays.tidy(ArrayShape(prefix=(ALWAYS,) * done.prefix, rest=value))
             arrays: tuple[ArrayShape, ...] = () if shape is None else (shape,)
             objects: tuple[ObjectShape, ...] = ANYTHING.objects
         else:

@@ -100,3 +100,11 @@ def test_a_value_that_tells_apart_may_be_of_any_name(name):
     for value in ({name: 1}, {"a": 0, name: 1}, {"a": 1, name: 0}, {"a": 0, name: 0, "b": 0}):
         assert accepts(grammar, json.dumps(value))
     assert not accepts(grammar, json.dumps({name: 0, "a": 0}))
+
+
+def test_an_alternative_that_nothing_fits_is_none():
+    three = {"type": "array", "minItems": 3, "uniqueItems": True, "items": {"type": "boolean"}}
+    grammar = compiled({"anyOf": [{"type": "null"}, {**three, "maxItems": 3}]})
+    assert accepts(grammar, "null")
+    for text in ("[]", "[true]", "[true,false]", "[true,false,true]"):
+        assert not accepts(grammar, text)

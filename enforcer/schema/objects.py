@@ -1,4 +1,4 @@
-"""Intersection and complement of array and object shapes.
+"""Intersection and complement of object shapes.
 
 Owns: the set operations on one shape at a time; children are combined as formulas of
 the algebra and not looked into, except to drop what is plainly empty. Must not know:
@@ -16,14 +16,13 @@ from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
 from enforcer.schema.nodes import (
     ALWAYS,
     NEVER,
-    ArrayShape,
-    Contains,
     ObjectShape,
     Witness,
+    least,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra import Algebra
@@ -49,25 +48,14 @@ def _class_of(shape: ObjectShape, name: str) -> int:
     return NEVER
 
 
-def rest_of(shape: ArrayShape, index: int) -> int:
-    """Return the value grammar of the element at an index."""
-    return shape.prefix[index] if index < len(shape.prefix) else shape.rest
-
-
-def _least(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else min(a, b)
-
-
-class Shapes:
-    """Set operations on shapes whose children live in an algebra."""
+class ObjectSets:
+    """Set operations on object shapes whose children live in an algebra."""
 
     def __init__(self, algebra: Algebra, limits: Limits) -> None:
         self._algebra = algebra
         self._limits = limits
 
-    # Objects.
-
-    def meet_objects(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
+    def meet(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
         """Intersect; None if surely no object is left."""
         # Work grows with the names, not only with the shapes.
         self._algebra.spend((len(a.names) + len(b.names)) // 2)
@@ -87,7 +75,7 @@ class Shapes:
                 required=a.required | b.required,
                 some=a.some | b.some,
                 minimum=max(a.minimum, b.minimum),
-                maximum=_least(a.maximum, b.maximum),
+                maximum=least(a.maximum, b.maximum),
                 witnesses=tuple(dict.fromkeys(a.witnesses + b.witnesses)),
                 path=a.path,
             )
@@ -203,7 +191,7 @@ class Shapes:
             violations: the complement of that shape.
 
         """
-        if self.meet_objects(shape, self._algebra.readings.widened_object(other)) is None:
+        if self.meet(shape, self._algebra.readings.widened_object(other)) is None:
             return [shape]
         # A property with few values (a `kind`) tells alternatives apart: having settled that
         # it is wrong, it is right in all that follows, and those exclude one another.
@@ -211,17 +199,17 @@ class Shapes:
         out: list[ObjectShape] = []
         room: ObjectShape | None = shape
         for each in sorted(violations, key=lambda x: _wrong_name(x) not in pivots):
-            met = None if room is None else self.meet_objects(room, each)
+            met = None if room is None else self.meet(room, each)
             if met is not None and room is not None and self._covers(met, room):
                 return [*out, room]
             if met is not None:
                 out.append(met)
             name = _wrong_name(each)
             if room is not None and name in pivots:
-                room = self.meet_objects(room, ObjectShape(names=((name, pivots[name]),)))
+                room = self.meet(room, ObjectShape(names=((name, pivots[name]),)))
         return out
 
-    def complement_object(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
+    def complement(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
         """Return object shapes whose union is every object that is not in the shape."""
         neg, path = self._algebra.neg, shape.path
         out = [ObjectShape(names=((name, NEVER),), path=path) for name in sorted(shape.required)]
@@ -264,7 +252,7 @@ class Shapes:
             for name in members
         ]
 
-    def objects_without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
+    def without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
         """Drop shapes that another one plainly contains; join those that require one name each."""
         unique = _joined(list(dict.fromkeys(shapes)))
         if not 1 < len(unique) <= _COMPARED:
@@ -301,122 +289,6 @@ class Shapes:
             for name, value in small.names
             if name not in declared
         )
-
-    # Arrays.
-
-    def meet_arrays(self, a: ArrayShape, b: ArrayShape) -> ArrayShape | None:
-        """Intersect; None if surely no array is left."""
-        conj = self._algebra.conj
-        length = max(len(a.prefix), len(b.prefix))
-        return self.tidy_array(
-            ArrayShape(
-                tuple(conj((rest_of(a, i), rest_of(b, i))) for i in range(length)),
-                conj((a.rest, b.rest)),
-                max(a.minimum, b.minimum),
-                _least(a.maximum, b.maximum),
-                tuple(dict.fromkeys(a.contains + b.contains)),
-                a.unique or b.unique,
-                a.repeated or b.repeated,
-                path=a.path,
-            )
-        )
-
-    def tidy_array(self, shape: ArrayShape) -> ArrayShape | None:
-        """Cut the shape off where no element can follow; None if it must follow."""
-        prefix, maximum = list(shape.prefix), shape.maximum
-        for i in range(len(prefix)):
-            if self._algebra.is_empty(prefix[i]):
-                maximum = _least(maximum, i)
-                break
-        else:
-            if self._algebra.is_empty(shape.rest):
-                maximum = _least(maximum, len(prefix))
-        if maximum is not None and shape.minimum > maximum:
-            return None
-        if maximum is not None and maximum <= len(prefix):
-            del prefix[maximum:]
-            shape = replace(shape, rest=NEVER)
-        if shape.repeated and (shape.unique or (maximum is not None and maximum < 2)):  # noqa: PLR2004 - two elements make a repetition
-            return None
-        contains = []
-        minimum = shape.minimum
-        for each in shape.contains:
-            if each.maximum is not None and each.minimum > each.maximum:
-                return None
-            slots = {*prefix[each.start :], *(() if shape.rest == NEVER else (shape.rest,))}
-            if not any(self._algebra.overlap(slot, each.value) for slot in slots):
-                if each.minimum:
-                    return None
-                continue
-            if each.minimum and maximum is not None and each.start + each.minimum > maximum:
-                return None
-            if self._all_fit(slots, each.value):
-                # Whatever stands there is counted, so that this is about the length only.
-                if each.maximum is not None:
-                    maximum = _least(maximum, each.start + each.maximum)
-                if each.minimum:
-                    minimum = max(minimum, each.start + each.minimum)
-                continue
-            if each.minimum or each.maximum is not None:
-                contains.append(each)
-        if (minimum, maximum) != (shape.minimum, shape.maximum):
-            bare = replace(shape, prefix=tuple(prefix), minimum=minimum, maximum=maximum)
-            return self.tidy_array(replace(bare, contains=tuple(contains)))
-        while prefix and prefix[-1] == shape.rest and len(prefix) != maximum:
-            prefix.pop()
-        return replace(shape, prefix=tuple(prefix), maximum=maximum, contains=tuple(contains))
-
-    def _all_fit(self, parts: Iterable[int], value: int) -> bool:
-        return not any(self._algebra.overlap(part, self._algebra.neg(value)) for part in parts)
-
-    def complement_array(self, shape: ArrayShape) -> tuple[ArrayShape, ...]:
-        """Return array shapes whose union is every array that is not in the shape."""
-        neg, path = self._algebra.neg, shape.path
-        out = [
-            ArrayShape(prefix=(*(ALWAYS for _ in range(i)), neg(value)), minimum=i + 1, path=path)
-            for i, value in enumerate(shape.prefix)
-            if value != ALWAYS
-        ]
-        if shape.rest != ALWAYS:
-            out.append(
-                ArrayShape(
-                    contains=(Contains(neg(shape.rest), len(shape.prefix), 1, None, path),),
-                    path=path,
-                )
-                if shape.rest != NEVER
-                else ArrayShape(minimum=len(shape.prefix) + 1, path=path)
-            )
-        if shape.minimum > 0:
-            out.append(ArrayShape(maximum=shape.minimum - 1, path=path))
-        if shape.maximum is not None:
-            out.append(ArrayShape(minimum=shape.maximum + 1, path=path))
-        for each in shape.contains:
-            if each.minimum:
-                out.append(
-                    ArrayShape(
-                        contains=(replace(each, minimum=0, maximum=each.minimum - 1),), path=path
-                    )
-                )
-            if each.maximum is not None:
-                out.append(
-                    ArrayShape(
-                        contains=(replace(each, minimum=each.maximum + 1, maximum=None),),
-                        path=path,
-                    )
-                )
-        if shape.unique:
-            out.append(ArrayShape(repeated=True, path=path))
-        if shape.repeated:
-            out.append(ArrayShape(unique=True, path=path))
-        tidied = (self.tidy_array(each) for each in out)
-        return tuple(each for each in tidied if each is not None)
-
-    def arrays_without_covered(self, shapes: Sequence[ArrayShape]) -> list[ArrayShape]:
-        """Drop shapes that another one plainly contains."""
-        unique = list(dict.fromkeys(shapes))
-        if ArrayShape() in unique:
-            return [ArrayShape()]
-        return unique
 
 
 def _wrong_name(violation: ObjectShape) -> str | None:
