@@ -16,14 +16,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from enforcer.schema.bound_text import DIGITS, PLACES, WHOLE, ZEROS, at_least, at_most, whole_range
 from enforcer.schema.numbers import INTEGERS, REALS, candidates, contains
 from enforcer.schema.remainder_text import definitions, ending, factors, reference
 
 if TYPE_CHECKING:
     from enforcer.schema.numbers import NumberSet
 
-_DIGITS = 48  # digits before the point, beyond the first
-_PLACES = 40  # digits behind the point
 _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
 _PLACES_SHORT = 4  # exponents below this may make up for places
 _EXACT = 16  # digits that a double holds whatever they are
@@ -34,10 +33,8 @@ _MOST_SIMPLE = 31  # divisors of powers of ten that have few endings, however th
 _MOST_REMAINDERS = 5_000  # of an odd divisor, all its factors together
 _MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
 
-_WHOLE = rf"(0|[1-9][0-9]{{0,{_DIGITS}}})"
-_ZEROS = rf"(\.0{{1,{_PLACES}}})?"
 _EXP = r"[eE][+-]?([0-9]{1,2}|[12][0-9]{2}|300)"
-_REAL = rf"-?{_WHOLE}(\.[0-9]{{1,{_PLACES}}})?({_EXP})?"
+_REAL = rf"-?{WHOLE}(\.[0-9]{{1,{PLACES}}})?({_EXP})?"
 
 
 class NotSpellableError(Exception):
@@ -60,7 +57,7 @@ def spelling(numbers: NumberSet, *, shared: bool = False) -> str:
     if numbers == REALS:
         return f"/{_REAL}/"
     if numbers == INTEGERS:
-        return f"/-?({_WHOLE}{_ZEROS}|{_scientific_integers()[1:-1]})/"
+        return f"/-?({WHOLE}{ZEROS}|{_scientific_integers()[1:-1]})/"
     if numbers.low is not None and numbers.low == numbers.high:
         return _constant(numbers.low, plain=numbers.plain)
     if any(_is_hard(each) for each in _divisors(numbers)):
@@ -101,21 +98,21 @@ def _moved(bound: Fraction | None, is_open: bool, *, up: bool) -> tuple[Fraction
 def _constant(value: Fraction, *, plain: bool) -> str:
     if value == 0:
         exponent = "" if plain else "([eE][+-]?0{1,2})?"
-        return f"/-?0{'' if plain else _ZEROS}{exponent}/"
+        return f"/-?0{'' if plain else ZEROS}{exponent}/"
     sign = "-" if value < 0 else ""
     digits, point = _decimal(abs(value))
     whole = digits[:point] if point > 0 else "0"
     places = digits[max(point, 0) :] if point > 0 else "0" * -point + digits
     forms = []
     if places:
-        forms.append(rf"{whole.ljust(max(point, 1), '0')}\.{places}0{{0,{_PLACES}}}")
+        forms.append(rf"{whole.ljust(max(point, 1), '0')}\.{places}0{{0,{PLACES}}}")
     elif plain or abs(value) > _EXACT_INTEGER:
         forms.append(whole.ljust(point, "0"))
     else:
-        forms.append(whole.ljust(point, "0") + _ZEROS)
+        forms.append(whole.ljust(point, "0") + ZEROS)
     if not plain:
         rest = digits[1:]
-        mantissa = digits[0] + (rf"\.{rest}0{{0,{_PLACES}}}" if rest else _ZEROS)
+        mantissa = digits[0] + (rf"\.{rest}0{{0,{PLACES}}}" if rest else ZEROS)
         forms.append(mantissa + _exponents(point - 1, point - 1))
     return f"/{sign}({'|'.join(forms)})/"
 
@@ -140,9 +137,9 @@ def _magnitudes(
     """Spell the numbers above zero between two bounds that have the set's divisors."""
     if high is not None and (low > high or (low == high and (low_open or high_open))):
         return ""
-    plain = [_at_least(low, is_open=low_open)]
+    plain = [at_least(low, is_open=low_open)]
     if high is not None:
-        plain.append(_at_most(high, is_open=high_open))
+        plain.append(at_most(high, is_open=high_open))
     scientific = [_scientific(low, low_open, high, high_open)]
     if numbers.multiple is not None:
         plain.append(_multiples(numbers.multiple, plain=numbers.plain, sure=True))
@@ -158,103 +155,6 @@ def _magnitudes(
     if numbers.plain or not all(scientific):
         return expression
     return f"({expression}) | ({' & '.join(f'({part})' for part in scientific)})"
-
-
-# Plain decimals, compared digit by digit.
-
-
-def _split(bound: Fraction) -> tuple[int, str]:
-    whole = bound.numerator // bound.denominator
-    rest, places = bound - whole, ""
-    while rest and len(places) <= 1100:  # noqa: PLR2004 - the longest double has 1,074
-        rest *= 10
-        digit = rest.numerator // rest.denominator
-        places += str(digit)
-        rest -= digit
-    return whole, places
-
-
-def _at_least(bound: Fraction, *, is_open: bool) -> str:
-    whole, places = _split(bound)
-    anything = rf"(\.[0-9]{{1,{_PLACES}}})?"
-    if not places and not is_open:
-        return f"/{_whole_from(whole)}{anything}/"
-    if places:
-        tails, prefix = [], ""
-        for digit in places:
-            if digit != "9":
-                tails.append(f"{prefix}[{int(digit) + 1}-9][0-9]{{0,{_PLACES}}}")
-            prefix += digit
-        tails.append(prefix + _above_zeros() if is_open else prefix + f"[0-9]{{0,{_PLACES}}}")
-        behind = rf"\.({'|'.join(tails)})"
-    else:
-        behind = rf"\.{_above_zeros()}"
-    return f"/{whole}{behind}|{_whole_from(whole + 1)}{anything}/"
-
-
-def _above_zeros() -> str:
-    return f"0{{0,{_PLACES}}}[1-9][0-9]{{0,{_PLACES}}}"
-
-
-def _at_most(bound: Fraction, *, is_open: bool) -> str:
-    whole, places = _split(bound)
-    options = []
-    if whole > 0:
-        options.append(rf"{_whole_range(0, whole - 1)}(\.[0-9]{{1,{_PLACES}}})?")
-    tails, prefix = [], ""
-    for digit in places:
-        if digit != "0":
-            tails.append(f"{prefix}[0-{int(digit) - 1}][0-9]{{0,{_PLACES}}}")
-        prefix += digit
-    if places:
-        if not is_open:
-            tails.append(f"{prefix}0{{0,{_PLACES}}}")
-        # Fewer places than the bound has, all equal to its own, are below it.
-        tails.extend(places[:n] for n in range(1, len(places)))
-        options.append(rf"{whole}(\.({'|'.join(tails)}))?")
-    elif not is_open:
-        options.append(f"{whole}{_ZEROS}")
-    return f"/{'|'.join(options)}/"
-
-
-def _whole_from(least: int) -> str:
-    """Match whole numbers from `least` on, up to the greatest length."""
-    if least == 0:
-        return _WHOLE
-    length = len(str(least))
-    longer = f"[1-9][0-9]{{{length},{max(_DIGITS, length)}}}"
-    return f"({_whole_range(least, 10**length - 1)}|{longer})"
-
-
-def _whole_range(low: int, high: int) -> str:
-    """Match whole numbers between two bounds, without leading zeros."""
-    parts: list[str] = []
-    while low <= high:
-        end = min(high, 10 ** len(str(low)) - 1)
-        parts.extend(_same_length(str(low), str(end)))
-        low = end + 1
-    return f"({'|'.join(parts)})"
-
-
-def _same_length(low: str, high: str) -> list[str]:
-    if low == high:
-        return [low]
-    if len(low) == 1:
-        return [f"[{low}-{high}]"]
-    first, last, rest = int(low[0]), int(high[0]), len(low) - 1
-    if first == last:
-        return [low[0] + f"({'|'.join(_same_length(low[1:], high[1:]))})"]
-    parts = []
-    if low[1:] != "0" * rest:
-        parts.append(low[0] + f"({'|'.join(_same_length(low[1:], '9' * rest))})")
-        first += 1
-    tail = ""
-    if high[1:] != "9" * rest:
-        tail = high[0] + f"({'|'.join(_same_length('0' * rest, high[1:]))})"
-        last -= 1
-    if first <= last:
-        parts.append(f"[{first}-{last}][0-9]{{{rest}}}")
-    return [*parts, tail] if tail else parts
 
 
 # Divisors.
@@ -285,7 +185,7 @@ def _multiples(divisor: Fraction, *, plain: bool, sure: bool) -> str:
     With `sure`, only what is one as a double too, where digits are counted by remainder.
     """
     if divisor == 1:
-        return f"/{_WHOLE}{'' if plain else _ZEROS}/"
+        return f"/{WHOLE}{'' if plain else ZEROS}/"
     places = 0
     scaled = divisor
     while scaled.denominator != 1:
@@ -308,22 +208,22 @@ def _multiples(divisor: Fraction, *, plain: bool, sure: bool) -> str:
 def _by_remainder(odd: int, places: int, *, plain: bool, sure: bool) -> str:
     """Match decimals of so many places whose digits are a multiple of an odd number."""
     parts = factors(odd) if odd <= _MOST_REMAINDERS else None
-    exact = _SURE - places if sure else _DIGITS + 1
+    exact = _SURE - places if sure else DIGITS + 1
     if parts is None or exact < 1:
         raise NotSpellableError
 
     def runs(digits: int) -> str:
         return " & ".join(reference(each, digits, places) for each in parts)
 
-    zeros = rf"/0{{0,{_PLACES}}}/" if places else f"/{_ZEROS}/"
+    zeros = rf"/0{{0,{PLACES}}}/" if places else f"/{ZEROS}/"
     options = []
     if plain:
-        options.append(f"({runs(_DIGITS + 1)})")
+        options.append(f"({runs(DIGITS + 1)})")
     else:
         options.append(f"({runs(exact)}) {zeros}")
         if not places and sure:
-            options.append(f"({runs(_DIGITS + 1)})")
-    no_leading_zero = rf"/{_WHOLE}(\.[0-9]{{1,{2 * _PLACES}}})?/"
+            options.append(f"({runs(DIGITS + 1)})")
+    no_leading_zero = rf"/{WHOLE}(\.[0-9]{{1,{2 * PLACES}}})?/"
     return f"({' | '.join(options)}) & {no_leading_zero}"
 
 
@@ -332,9 +232,9 @@ def _not_multiples(divisor: Fraction) -> str:
     multiples = _multiples(divisor, plain=False, sure=False)
     if divisor.denominator != 1:
         return f"~({multiples})"
-    whole = f"/{_WHOLE}/ & ~({multiples})"
+    whole = f"/{WHOLE}/ & ~({multiples})"
     short = rf"/(0|[1-9][0-9]{{0,{_SURE - 1}}})/ & ~({multiples})"
-    return f"({whole}) | ({short}) /{_ZEROS}/ | {_between_integers()}"
+    return f"({whole}) | ({short}) /{ZEROS}/ | {_between_integers()}"
 
 
 def _ending(divisor: int, places: int, *, plain: bool) -> str:
@@ -346,12 +246,12 @@ def _ending(divisor: int, places: int, *, plain: bool) -> str:
         shared = None if places else ending(divisor, length)
         if shared is None:
             raise NotSpellableError
-        zeros = "" if plain else f" /{_ZEROS}/"
-        return f"(({shared}) & /{_WHOLE}/){zeros}"
-    zeros = "" if plain else (f"0{{0,{_PLACES}}}" if places else _ZEROS)
+        zeros = "" if plain else f" /{ZEROS}/"
+        return f"(({shared}) & /{WHOLE}/){zeros}"
+    zeros = "" if plain else (f"0{{0,{PLACES}}}" if places else ZEROS)
     if divisor == 1:
         body = rf"\.[0-9]{{{places}}}" if places else ""
-        return f"/{_WHOLE}{body}{zeros}/"
+        return f"/{WHOLE}{body}{zeros}/"
     width = max(length, places + 1)
     endings = [str(x).rjust(length, "0") for x in range(0, 10**length, divisor)]
     # Digits in one run first, then the point is put in: every ending is cut at one place.
@@ -360,14 +260,14 @@ def _ending(divisor: int, places: int, *, plain: bool) -> str:
         pieces = ["[0-9]"] * (width - length) + list(text)
         whole, behind = pieces[: width - places], pieces[width - places :]
         point = r"\." + "".join(behind) if places else ""
-        forms.append(f"[0-9]{{0,{_DIGITS}}}{''.join(whole)}{point}{zeros}")
+        forms.append(f"[0-9]{{0,{DIGITS}}}{''.join(whole)}{point}{zeros}")
     short = []
     for x in range(0, 10 ** max(width - 1, 0), divisor):
         # Fewer digits than the ending has.
         digits = str(x).rjust(places + 1, "0")
         point = rf"\.{digits[-places:]}" if places else ""
         short.append(f"{digits[: len(digits) - places]}{point}{zeros}")
-    no_leading_zero = rf"(0|[1-9][0-9]{{0,{_DIGITS + width}}})(\.[0-9]{{1,{3 * _PLACES}}})?"
+    no_leading_zero = rf"(0|[1-9][0-9]{{0,{DIGITS + width}}})(\.[0-9]{{1,{3 * PLACES}}})?"
     return f"(/{'|'.join([*forms, *short])}/ & /{no_leading_zero}/)"
 
 
@@ -378,16 +278,16 @@ def _scientific(low: Fraction, low_open: bool, high: Fraction | None, high_open:
     options = []
     first = -_EXPONENT if low == 0 else _magnitude(low)
     last = _EXPONENT if high is None else _magnitude(high)
-    mantissa = rf"[1-9](\.[0-9]{{1,{_PLACES}}})?"
+    mantissa = rf"[1-9](\.[0-9]{{1,{PLACES}}})?"
     for exponent in sorted({first, last}):
         if not -_EXPONENT <= exponent <= _EXPONENT:
             continue
         bounds = [f"/{mantissa}/"]
         scale = Fraction(10) ** exponent
         if exponent == first and low:
-            bounds.append(_at_least(low / scale, is_open=low_open))
+            bounds.append(at_least(low / scale, is_open=low_open))
         if exponent == last and high is not None:
-            bounds.append(_at_most(high / scale, is_open=high_open))
+            bounds.append(at_most(high / scale, is_open=high_open))
         options.append(
             f"({' & '.join(f'({x})' for x in bounds)}) /{_exponents(exponent, exponent)}/"
         )
@@ -407,9 +307,9 @@ def _exponents(low: int, high: int) -> str:
     """Match `e` and an exponent between two bounds, with sign and a leading zero or not."""
     options = []
     if high >= 0:
-        options.append(rf"\+?0{{0,2}}{_whole_range(max(low, 0), high)}")
+        options.append(rf"\+?0{{0,2}}{whole_range(max(low, 0), high)}")
     if low < 0:
-        options.append(rf"-0{{0,2}}{_whole_range(max(1, -high), -low)}")
+        options.append(rf"-0{{0,2}}{whole_range(max(1, -high), -low)}")
     if low <= 0 <= high:
         options.append("-0{1,2}")
     return f"[eE]({'|'.join(options)})"
@@ -444,9 +344,9 @@ def _between_integers() -> str:
 @lru_cache(maxsize=1)
 def _scientific_fractions() -> str:
     """Match unsigned scientific notation that is not read as an integer."""
-    behind = rf"[0-8][0-9]{{0,{_PLACES}}}|9{{1,{_EXACT - 2}}}([0-8][0-9]{{0,{_PLACES}}})?"
-    tenths = rf"([1-8](\.[0-9]{{1,{_PLACES}}})?|9(\.({behind}))?)[eE]-0{{0,2}}1"
-    smaller = rf"[1-9](\.[0-9]{{1,{_PLACES}}})?[eE]-0{{0,2}}{_whole_range(2, _EXPONENT)}"
+    behind = rf"[0-8][0-9]{{0,{PLACES}}}|9{{1,{_EXACT - 2}}}([0-8][0-9]{{0,{PLACES}}})?"
+    tenths = rf"([1-8](\.[0-9]{{1,{PLACES}}})?|9(\.({behind}))?)[eE]-0{{0,2}}1"
+    smaller = rf"[1-9](\.[0-9]{{1,{PLACES}}})?[eE]-0{{0,2}}{whole_range(2, _EXPONENT)}"
     options = [tenths, smaller]
     for e in range(_EXACT - 1):
         skipped = rf"[0-9]{{{e}}}" if e else ""
@@ -461,6 +361,6 @@ def _behind(whole: int) -> str:
     n whole digits, doubles are less than 2 * 10**(n - 16) apart.
     """
     more = _EXACT - whole - 1
-    nines = rf"9{{1,{more}}}([0-8][0-9]{{0,{_PLACES}}})?" if more > 0 else ""
-    zeros = rf"0{{1,{more}}}[1-9][0-9]{{0,{_PLACES}}}" if more > 0 else ""
-    return "|".join(x for x in (rf"[1-8][0-9]{{0,{_PLACES}}}", zeros, nines) if x)
+    nines = rf"9{{1,{more}}}([0-8][0-9]{{0,{PLACES}}})?" if more > 0 else ""
+    zeros = rf"0{{1,{more}}}[1-9][0-9]{{0,{PLACES}}}" if more > 0 else ""
+    return "|".join(x for x in (rf"[1-8][0-9]{{0,{PLACES}}}", zeros, nines) if x)

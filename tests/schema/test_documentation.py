@@ -10,7 +10,15 @@ from schema_judge import accepts, compiled
 
 from enforcer import errors
 from enforcer.regex import format_regex
-from enforcer.schema import Limits, OnUnsupported, compile_schema, number_text, settle, unevaluated
+from enforcer.schema import (
+    Limits,
+    OnUnsupported,
+    bound_text,
+    compile_schema,
+    number_text,
+    settle,
+    unevaluated,
+)
 from enforcer.schema.lark import WHITE_SPACE
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
@@ -60,8 +68,8 @@ def test_the_bounds_are_those_of_the_code():
         "characters of indentation after a line break": int(
             re.search(r"\{0,(\d+)\}", WHITE_SPACE).group(1)
         ),
-        "digits before the point": number_text._DIGITS + 1,
-        "digits behind the point": number_text._PLACES,
+        "digits before the point": bound_text.DIGITS + 1,
+        "digits behind the point": bound_text.PLACES,
         "exponent, up to": number_text._EXPONENT,
         "exponent of an integer of one digit, up to": 99,
     }
