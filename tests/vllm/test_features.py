@@ -81,6 +81,21 @@ def test_greedy_output_is_valid_and_the_same(tiny_server, tmp_path, flags, witne
         assert other[at].token_ids == usual[at].token_ids
 
 
+def test_a_seed_gives_the_same_valid_calls_again(tmp_path):
+    # A server of its own: with chunked prefill, vLLM's CPU build dies of a seed.
+    flags = ("--no-enable-chunked-prefill", "--max-num-batched-tokens", "4096")
+    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
+    body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "temperature": 1.5}
+    replies = []
+    with serving(TINY, setting, tmp_path / "server.log") as server:
+        for seed in (1, 1, 2, 3):
+            reply = whole(_post(server, body | {"seed": seed}).json())
+            assert not judge(body | {"stream": False}, reply).findings
+            replies.append((reply.content, reply.calls))
+    assert replies[0] == replies[1]
+    assert len(set(replies)) > 1
+
+
 def test_a_stop_string_ends_the_reply_where_vllm_says(random_server):
     free = _post(random_server, {"messages": ASK, "max_tokens": 40}).json()
     text = free["choices"][0]["message"]["content"]
