@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
 from enforcer.schema.build import prune, unfold
 from enforcer.schema.limits import Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
@@ -61,7 +61,7 @@ def _compile(
     document = Document(schema, scoped=scoped)
     parser = Parser(document, limits, on_unsupported)
     formula = parser.parse(document.root)
-    parser.raise_problems()
+    parser.raise_malformed()
     algebra = parser.algebra
     if root is Root.OBJECT:
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
@@ -70,7 +70,12 @@ def _compile(
         parser.unsupported[Problem(path, keyword, reason)] = None
 
     settler = Settler(algebra, limits, refuse, parser.divisors)
-    definitions, top = unfold(algebra, formula, limits, settler.settle)
+    try:
+        definitions, top = unfold(algebra, formula, limits, settler.settle)
+    except UnsupportedSchema:
+        # What stands in for something unsupported may be the reason.
+        parser.raise_problems()
+        raise
     parser.raise_problems()
     definitions = prune(definitions, top)
     key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"

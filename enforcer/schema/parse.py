@@ -306,10 +306,14 @@ class Parser:
             )
         )
 
-    def raise_problems(self) -> None:
-        """Raise what was noted; in relax mode only what makes the schema no schema."""
+    def raise_malformed(self) -> None:
+        """Raise what was noted that makes the schema no schema."""
         if self.invalid:
             raise InvalidSchema(tuple(self.invalid))
+
+    def raise_problems(self) -> None:
+        """Raise whatever was noted; in relax mode only what makes the schema no schema."""
+        self.raise_malformed()
         if self.unsupported and not self.relaxing:
             raise UnsupportedSchema(tuple(self.unsupported))
 

@@ -139,3 +139,24 @@ def test_an_object_at_the_root_on_demand():
         compile_schema(schema)
         with pytest.raises(UnsatisfiableSchema):
             compile_schema(schema, root=Root.OBJECT)
+
+
+def test_every_offender_is_listed_whenever_it_is_found():
+    pattern = {"type": "string", "pattern": "(a)\\1"}
+    unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    with pytest.raises(UnsupportedSchema) as refused:
+        compiled({"properties": {"a": pattern, "b": unique}})
+    assert [problem.path for problem in refused.value.problems] == [
+        "$.properties.a.pattern",
+        "$.properties.b.uniqueItems",
+    ]
+
+
+def test_what_is_malformed_behind_a_reference_is_told_first():
+    schema = {
+        "properties": {"a": {"$ref": "#/$defs/a"}, "b": {"pattern": "(a)\\1"}},
+        "$defs": {"a": {"items": {"type": "text"}}},
+    }
+    with pytest.raises(InvalidSchema) as refused:
+        compiled(schema)
+    assert refused.value.keyword == "type"
