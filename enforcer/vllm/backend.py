@@ -43,16 +43,21 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self._reported = False
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
-        """Advance; False makes vLLM end the request with an error.
+        """Advance; False, the state being unchanged then, makes vLLM end the request.
 
-        So ends a turn whose gate was closed: its end, though legal then, is not the model's.
+        It ends with an error. So does a turn whose gate was closed: its end, though legal
+        then, is not the model's.
         """
         for count, token in enumerate(tokens):
             if not self.matcher.accept(token):
                 metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
                 self.matcher.rollback(count)
                 return False
-        return self.matcher.failure is None
+        if self.matcher.failure is not None:
+            # Where these ids are a draft, vLLM takes back only those that we said True to.
+            self.matcher.rollback(len(tokens))
+            return False
+        return True
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Give the legal prefix of drafted tokens; the state is unchanged."""

@@ -48,6 +48,20 @@ def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar):
     end = V.control("<|im_end|>")
     assert legal(grammar) == [V.control("[EOS]"), end]
     assert not grammar.accept_tokens("chatcmpl-1", [end])
+    assert grammar.matcher.accepted == len(OPENED)
+
+
+def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_began_them():
+    def refuses(_name):
+        raise EnforcerError("a limit of the engine")
+
+    matcher = enforcer.Enforcer(V).matcher(TOOLS)
+    matcher._arguments = refuses
+    grammar = EnforcedGrammar(matcher, "chatcmpl-1")
+    header, begun = OPENED[:-2], OPENED[-2:-1]
+    assert grammar.accept_tokens("chatcmpl-1", header)
+    assert not grammar.accept_tokens("chatcmpl-1", begun)
+    assert matcher.accepted == len(header)
 
 
 def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar):
