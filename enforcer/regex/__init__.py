@@ -24,6 +24,7 @@ from enforcer.regex.derivative import (
     example,
     finite_members,
     fullmatch,
+    growth,
     is_empty,
 )
 from enforcer.regex.derivative import intersection as both
@@ -89,6 +90,7 @@ __all__ = [
     "finite_members",
     "format_regex",
     "fullmatch",
+    "growth",
     "inverse",
     "is_empty",
     "length",

@@ -86,17 +86,25 @@ def repeat(part: Regex, minimum: int, maximum: int | None) -> Regex:
         return part
     if part.nullable:
         minimum = 0
-    if isinstance(part, Repeat):
-        inner, least, most = part.part, part.minimum, part.maximum
-        if least <= 1 and most is None and maximum is None:
-            return repeat(inner, minimum * least, None)  # (x*)* and (x+)+ and their mixtures
-        if (least, most) == (0, 1):
-            return repeat(inner, 0, maximum)
-        if minimum == maximum and least == most:
-            return repeat(inner, least * minimum, None if most is None else most * minimum)
+    if isinstance(part, Repeat) and _touch(part.minimum, part.maximum, minimum, maximum):
+        ends = None if part.maximum is None or maximum is None else part.maximum * maximum
+        return repeat(part.part, part.minimum * minimum, ends)
     if (minimum, maximum) == (0, 1) and part.nullable:
         return part
     return Repeat(part, minimum, maximum)
+
+
+def _touch(least: int, most: int | None, minimum: int, maximum: int | None) -> bool:
+    """Tell whether `(x{least,most}){minimum,maximum}` takes every count between its ends.
+
+    One repeat says it better then: a text has many ways through two, and the engine follows
+    them all.
+    """
+    if minimum == maximum:
+        return True
+    # The widest gap is that between the fewest repetitions and one more.
+    last = 0 if minimum == 0 else most if most is None else minimum * most
+    return last is None or (minimum + 1) * least <= last + 1
 
 
 def either(*parts: Regex) -> Regex:

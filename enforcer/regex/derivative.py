@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 BUDGET = 10_000
 _SIZE_PER_STATE = 500
+_STEPS_OF_GROWTH = 64
 
 
 class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
@@ -225,6 +226,46 @@ def _readable(members: CharSet) -> str:
         if common := members & CharSet.span("".join(span)):
             return common.first
     return members.first
+
+
+def growth(regex: Regex, *, budget: int) -> int:
+    """Measure how much has to be kept in mind while a member is read, up to a budget.
+
+    That is the sum of the sizes of what may still follow, along the largest of it. Where
+    counts stand inside counts, a text may be cut in many ways, and each is one more to
+    follow: the sum grows with the square of the length, or worse.
+    """
+    if not _counts_inside_counts(regex):
+        return 0
+    spent = 0
+    for _ in range(_STEPS_OF_GROWTH):
+        largest: Regex = NOTHING
+        for _, after in successors(regex):
+            spent += after.size
+            if spent > budget:
+                return spent
+            if after.size > largest.size:
+                largest = after
+        regex = largest
+    return spent
+
+
+def _counts_inside_counts(regex: Regex) -> bool:
+    """Tell whether something of varying length is counted, and something in it as well."""
+    pending = [(regex, False)]
+    while pending:
+        part, counted = pending.pop()
+        if isinstance(part, Repeat):
+            varies = part.part.shortest != part.part.longest
+            counts = (part.maximum is not None and part.maximum > 1) or part.minimum > 1
+            if counts and counted:
+                return True
+            pending.append((part.part, counted or (counts and varies)))
+        elif isinstance(part, Complement):
+            pending.append((part.part, counted))
+        elif isinstance(part, Concat | Union | Intersection):
+            pending += [(each, counted) for each in part.parts]
+    return False
 
 
 def finite_members(regex: Regex, limit: int, *, budget: int = BUDGET) -> tuple[str, ...] | None:

@@ -18,6 +18,7 @@ from enforcer.regex import (
     both,
     either,
     format_regex,
+    growth,
     inverse,
     length,
     literal,
@@ -261,11 +262,10 @@ class Assertions:
         if not isinstance(pattern, str):
             raise Malformed("pattern", "must be a string")
         algebra = self._parser.algebra
-        try:
-            matching, failing = parse(pattern), not_matching(pattern)
-        except RegexError as error:
-            self._extra.append(self._parser.refuse(self._place, "pattern", str(error)))
+        languages = self._languages("pattern", pattern)
+        if languages is None:
             return
+        matching, failing = languages
 
         def among_strings(language: Regex) -> int:
             return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
@@ -282,6 +282,22 @@ class Assertions:
             algebra.readings.add(holds, may_hold)
             algebra.readings.add(fails, may_fail)
         self._extra.append(holds)
+
+    def _languages(self, keyword: str, pattern: str) -> tuple[Regex, Regex] | None:
+        """Return what certainly matches and what certainly does not; None if refused."""
+        try:
+            matching, failing = parse(pattern), not_matching(pattern)
+        except RegexError as error:
+            self._extra.append(self._parser.refuse(self._place, keyword, str(error)))
+            return None
+        limit = self._parser.limits.regex_growth
+        if growth(matching, budget=limit) > limit:
+            reason = (
+                f"{pattern!r:.200} can cut one text in too many ways, by counts inside counts; "
+                "put between the parts what they cannot hold, or drop the inner counts"
+            )
+            raise SchemaLimit((Problem(step(self._place.path, keyword), keyword, reason),))
+        return matching, failing
 
     # Arrays.
 
@@ -380,11 +396,10 @@ class Assertions:
         either_way: dict[int, list[Regex]] = {}
         for pattern in patterns:
             value = parser.parse(place.child("patternProperties", pattern))
-            try:
-                narrow, failing = parse(pattern), not_matching(pattern)
-            except RegexError as error:
-                self._extra.append(parser.refuse(place, "patternProperties", str(error)))
+            languages = self._languages("patternProperties", pattern)
+            if languages is None:
                 return []
+            narrow, failing = languages
             matching.setdefault(value, []).append(narrow)
             # A name that matches by one reading of patterns only has to fit both sides.
             either_way.setdefault(value, []).append(inverse(failing))

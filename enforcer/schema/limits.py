@@ -37,6 +37,8 @@ class Limits:
             like have been worked out.
         definitions: distinct value grammars after references have been expanded.
         regex_size: size of one string language (characters and operators).
+        regex_growth: what a pattern with counts inside counts makes the engine follow:
+            the sizes of all that may come next, summed along 64 characters.
         regex_states: states explored to find out whether a string language is empty.
         steps: shapes combined over the whole compilation; bounds its time.
         name_bits: names of one object that are tracked for repetition and presence.
@@ -51,6 +53,7 @@ class Limits:
     branches: int = 2_000
     definitions: int = 20_000
     regex_size: int = 200_000
+    regex_growth: int = 400_000
     regex_states: int = 2_000
     steps: int = 300_000
     name_bits: int = 60

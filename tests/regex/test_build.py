@@ -1,5 +1,8 @@
+import re
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from languages import PLAIN, languages, texts
 
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
@@ -65,6 +68,9 @@ def test_laws_hold_as_equality(a, b):
         (inverse(length(4, None)), length(0, 3)),
         (either(literal("a"), literal("b"), parse("^[c-z]$")), parse("^[a-z]$")),
         (repeat(repeat(literal("ab"), 0, None), 1, None), repeat(literal("ab"), 0, None)),
+        (parse("^([a-z]{0,9}){5}$"), parse("^[a-z]{0,45}$")),
+        (parse("^([a-z]{1,2}){2,3}$"), parse("^[a-z]{2,6}$")),
+        (parse("^([a-z]{2,}){3}$"), parse("^[a-z]{6,}$")),
         (concat(literal("a"), literal("b"), EPSILON), literal("ab")),
         (literal("\ud800"), NOTHING),
         (length(3, 2), NOTHING),
@@ -95,3 +101,20 @@ def test_a_regex_is_frozen():
 
 def test_the_alphabet_of_these_tests_is_sharp_enough():
     assert fullmatch(parse(f"^[{PLAIN[:4]}]$"), "b")
+
+
+@given(
+    st.integers(0, 4),
+    st.integers(0, 4) | st.none(),
+    st.integers(0, 4),
+    st.integers(0, 4) | st.none(),
+    st.integers(0, 20),
+)
+def test_a_count_of_counts_holds_what_it_says(least, more, minimum, further, length_of_text):
+    most = None if more is None else least + more
+    maximum = None if further is None else minimum + further
+    pattern = f"(?:a{{{least},{'' if most is None else most}}})"
+    pattern += f"{{{minimum},{'' if maximum is None else maximum}}}"
+    built = repeat(repeat(literal("a"), least, most), minimum, maximum)
+    text = "a" * length_of_text
+    assert fullmatch(built, text) == bool(re.fullmatch(pattern, text))

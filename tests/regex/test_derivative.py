@@ -13,6 +13,7 @@ from enforcer.regex import (
     example,
     finite_members,
     fullmatch,
+    growth,
     inverse,
     is_empty,
     length,
@@ -99,3 +100,10 @@ def test_a_question_beyond_its_budget_is_refused():
         is_empty(hard, budget=100)
     with pytest.raises(RegexBudget):
         example(hard, budget=100)
+
+
+def test_growth_tells_ambiguous_counts_from_clear_ones():
+    assert growth(parse("^[a-z]{1,1000}(-[a-z]{1,50}){3}$"), budget=10_000) < 5_000
+    assert growth(parse("^([a-z]{1,100},){1,100}$"), budget=10_000) < 5_000
+    assert growth(parse("^([a-z]{1,100},?){1,100}$"), budget=10_000) > 10_000
+    assert growth(parse("^[a-z]*(a|ab)*$"), budget=10_000) == 0  # nothing is counted

@@ -85,6 +85,12 @@ def test_cycles_of_python_objects():
             {"pattern": "^a{3}b{4}(d|ef|ghi){6}$", "maxLength": 30},
             "too large",
         ),
+        (Limits(regex_growth=800), {"pattern": "^([a-z]{1,100},){1,100}$"}, "in too many ways"),
+        (
+            Limits(regex_growth=800),
+            {"patternProperties": {"^([a-z]{1,100},){1,100}$": {}}},
+            "in too many ways",
+        ),
         (Limits(definitions=2), {"items": {"items": {"const": 1}}}, "more than 2 distinct"),
         (
             Limits(branches=2),
@@ -157,3 +163,18 @@ def test_paths_can_be_read():
 def test_identifiers_are_noticed():
     assert check_json({"items": {"$anchor": "x"}}, Limits())
     assert not check_json({"items": {}}, Limits())
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^(a?.{0,500}b?){500}$",
+        "^([\\w ]{1,100}\n?){1,50}$",
+        "^((a{0,300}b{0,300}){0,300}c?){0,300}$",
+        "^(.*a.{0,300}){10}$",
+    ],
+)
+def test_patterns_that_the_engine_would_give_up_on_are_refused(pattern):
+    with pytest.raises(SchemaLimit, match="in too many ways") as refusal:
+        compile_schema({"properties": {"x": {"pattern": pattern}}})
+    assert refusal.value.path == "$.properties.x.pattern"
