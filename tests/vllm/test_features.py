@@ -41,7 +41,7 @@ def _bodies(count, seed):
 
 def _metric(server, name):
     text = httpx.get(f"{server.url}/metrics", timeout=60).text
-    return sum(float(value) for value in re.findall(rf"^{name}\S* (\S+)$", text, re.MULTILINE))
+    return sum(float(value) for value in re.findall(rf"^{re.escape(name)}\S* (\S+)$", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,34 @@ def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server):
         choice = _post(tiny_server, body | {"max_tokens": most}).json()["choices"][0]
         assert choice["finish_reason"] == "length"
         assert not choice["message"].get("tool_calls")
+
+
+def test_a_call_that_the_engine_gives_up_on_is_an_error_and_costs_only_itself(random_server):
+    # Each of the optional runs may end at any character, and the text may not end early.
+    runs = "".join(f".{{0,300}}[a-{last}]" for last in "zyxwvuts")
+    schema = {"pattern": f"^(?:{runs}.{{0,3000}})$", "minLength": 2900, "type": "string"}
+    parameters = {
+        "type": "object",
+        "properties": {"text": schema},
+        "required": ["text"],
+        "additionalProperties": False,
+    }
+    tool = {"type": "function", "function": {"name": "write", "parameters": parameters}}
+    body = {"messages": ASK, "tools": [tool], "tool_choice": "required", "temperature": 1}
+    body |= {"max_tokens": 1500, "seed": 1}
+    beside = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "max_tokens": 60}
+    sent = [body, body | {"stream": True}, beside]
+    with ThreadPoolExecutor(len(sent)) as pool:
+        plain, streamed, other = pool.map(lambda each: _post(random_server, each), sent)
+    assert plain.status_code == 500
+    assert "choices" not in plain.json()
+    events = [json.loads(x[6:]) for x in streamed.text.splitlines() if x.startswith("data: {")]
+    assert "error" in events[-1]
+    assert all(
+        choice["finish_reason"] is None for event in events for choice in event.get("choices", [])
+    )
+    assert other.status_code == 200
+    assert _metric(random_server, 'enforcer_turns_failed_total{reason="gate_closed"}') >= 2
 
 
 def test_ignore_eos_does_not_leave_the_end(tiny_server):
