@@ -53,7 +53,7 @@ class Compilers:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._engine = LLGuidanceEngine(vocabulary)
-        self._tokenizer = self._engine._tokenizer  # noqa: SLF001 - the same table for both
+        self._tokenizer = self._engine._any_text.tokenizer  # noqa: SLF001 - as it comes
 
     def ours(self, schema: Any) -> Any:
         """Compile with the schema compiler of this project."""

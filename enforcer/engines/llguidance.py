@@ -7,18 +7,20 @@ turning its error states into exceptions. Must not know: schemas, envelopes, hos
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import llguidance
 import numpy as np
 from llguidance.gbnf_to_lark import GbnfToLarkError, any_to_lark
 
+from enforcer.engines._json_text import may_occur
 from enforcer.errors import EnforcerError, InvalidSchema, Problem, SchemaLimit
 from enforcer.response_format import Kind
 from enforcer.schema.lark import to_lark
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -49,16 +51,35 @@ class EngineFailure(EnforcerError):  # noqa: N818 - named for what happened, as 
 class _Tokenizer:
     """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, special_ids: frozenset[int]) -> None:
         self._vocabulary = vocabulary
         self.tokens: Sequence[bytes] = [vocabulary.token_bytes(i) for i in range(vocabulary.size)]
-        self.special_token_ids = sorted(vocabulary.control_ids)
+        self.special_token_ids = sorted(special_ids)
         # Some id has to be named the end of the text; no mask that leaves here has it.
-        self.eos_token_id = self.special_token_ids[0] if self.special_token_ids else 0
+        self.eos_token_id = min(vocabulary.control_ids, default=0)
         self.bos_token_id = None
 
     def __call__(self, text: str) -> list[int]:
         return self._vocabulary.encode(text)
+
+
+class _Table:
+    """A vocabulary as llguidance holds it, less the ids that are never legal.
+
+    Attributes:
+        tokenizer: the engine's own table.
+        special_ids: the ids that are never legal; the engine has them as special tokens.
+        row: mask of the others, int32.
+        size: ids in the vocabulary.
+
+    """
+
+    def __init__(self, vocabulary: Vocabulary, without: Iterable[int] = ()) -> None:
+        self.special_ids = vocabulary.control_ids.union(without)
+        self.row = vocabulary.text_row & ~vocabulary.row(self.special_ids)
+        self.size = vocabulary.size
+        wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary, self.special_ids))
+        self.tokenizer = llguidance.LLTokenizer(wrapped, n_vocab=self.size)
 
 
 class LLGuidanceEngine:
@@ -69,10 +90,14 @@ class LLGuidanceEngine:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._tokenizer = llguidance.LLTokenizer(
-            llguidance.TokenizerWrapper(_Tokenizer(vocabulary)), n_vocab=vocabulary.size
-        )
+        never = (i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i)))
+        self._json = _Table(vocabulary, without=never)
         self._bytes = llguidance.LLTokenizer("byte")
+
+    @cached_property
+    def _any_text(self) -> _Table:
+        """The table for text that need not be JSON, which most servers are never asked for."""
+        return _Table(self._vocabulary)
 
     def check(self, grammar: ArgumentGrammar) -> None:
         """Compile for single bytes only; raises what `compile` would."""
@@ -86,7 +111,7 @@ class LLGuidanceEngine:
             SchemaLimit: over one of llguidance's own limits.
 
         """
-        return LLGuidanceGrammar(_compiled(self._tokenizer, grammar), self._vocabulary)
+        return LLGuidanceGrammar(_compiled(self._json.tokenizer, grammar), self._json)
 
     def compile_text(self, wanted: ResponseFormat) -> LLGuidanceGrammar:
         """Compile a regular expression, choices, or a grammar in Lark's or GBNF's notation.
@@ -99,10 +124,10 @@ class LLGuidanceEngine:
             text = _text_grammar(wanted)
         except (ValueError, IndexError, RecursionError, GbnfToLarkError) as error:
             raise _unreadable(wanted, str(error)) from error
-        matcher = llguidance.LLMatcher(self._tokenizer, text, log_level=0, limits=_LIMITS)
+        matcher = llguidance.LLMatcher(self._any_text.tokenizer, text, log_level=0, limits=_LIMITS)
         if matcher.is_error():
             raise _unreadable(wanted, matcher.get_error())
-        return LLGuidanceGrammar(matcher, self._vocabulary)
+        return LLGuidanceGrammar(matcher, self._any_text)
 
 
 def _text_grammar(wanted: ResponseFormat) -> str:
@@ -141,23 +166,23 @@ def _compiled(tokenizer: llguidance.LLTokenizer, grammar: ArgumentGrammar) -> ll
 class LLGuidanceGrammar:
     """A compiled grammar: a matcher that is never advanced, only copied."""
 
-    def __init__(self, matcher: llguidance.LLMatcher, vocabulary: Vocabulary) -> None:
+    def __init__(self, matcher: llguidance.LLMatcher, table: _Table) -> None:
         self._matcher = matcher
-        self._vocabulary = vocabulary
+        self._table = table
 
     def matcher(self) -> LLGuidanceMatcher:
         """Start a new text."""
-        return LLGuidanceMatcher(self._matcher.deep_copy(), self._vocabulary)
+        return LLGuidanceMatcher(self._matcher.deep_copy(), self._table)
 
 
 class LLGuidanceMatcher:
     """The state of one argument text."""
 
-    def __init__(self, matcher: llguidance.LLMatcher, vocabulary: Vocabulary) -> None:
+    def __init__(self, matcher: llguidance.LLMatcher, table: _Table) -> None:
         self._matcher = matcher
-        self._text_row = vocabulary.text_row
-        self._controls = vocabulary.control_ids
-        self._size = vocabulary.size
+        self._row = table.row
+        self._special_ids = table.special_ids
+        self._size = table.size
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; all zero if nothing may."""
@@ -168,11 +193,11 @@ class LLGuidanceMatcher:
         self._matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
         self._raise_error()
         # The end of the text is the envelope's business, never a bit in here.
-        np.bitwise_and(row, self._text_row, out=row)
+        np.bitwise_and(row, self._row, out=row)
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id; False if it is illegal, the state being unchanged then."""
-        if not 0 <= token_id < self._size or token_id in self._controls:
+        if not 0 <= token_id < self._size or token_id in self._special_ids:
             return False
         # A token that is refused while being consumed would leave an error behind.
         taken = self._matcher.try_consume_tokens([token_id])

@@ -41,7 +41,9 @@ def _bodies(count, seed):
 
 def _metric(server, name):
     text = httpx.get(f"{server.url}/metrics", timeout=60).text
-    return sum(float(value) for value in re.findall(rf"^{re.escape(name)}\S* (\S+)$", text, re.MULTILINE))
+    return sum(
+        float(value) for value in re.findall(rf"^{re.escape(name)}\S* (\S+)$", text, re.MULTILINE)
+    )
 
 
 @pytest.mark.parametrize(
