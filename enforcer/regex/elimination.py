@@ -1,6 +1,7 @@
-"""Deterministic automata written as regular expressions.
+"""Automata written as regular expressions.
 
-Owns: merging states that no text tells apart, and eliminating states one by one.
+Owns: merging states of deterministic ones that no text tells apart, and eliminating states
+one by one (Arden's rule).
 Must not know: where the automata come from.
 """
 
@@ -51,46 +52,85 @@ def to_regex(automaton: Automaton) -> Regex:
     live = _live(merged)
     if len(live) > _STATES:
         raise TooLargeError
-    first, last = -1, len(merged.edges)
-    paths: dict[tuple[int, int], Regex] = {(first, 0): EPSILON}
-    for source in live:
-        for target in live.intersection(merged.edges[source]):
-            letters = (
-                letter for letter, into in zip(merged.letters, merged.edges[source], strict=True)
-                if into == target
-            )  # fmt: skip
-            paths[source, target] = chars(union(letters))
-        if merged.accepting[source]:
-            paths[source, last] = EPSILON
-    left = set(live)
+    numbers = {state: at for at, state in enumerate(sorted(live | {0}))}
+    equations: list[dict[int, Regex]] = []
+    for source in numbers:
+        into: dict[int, list[CharSet]] = {}
+        for letter, target in zip(merged.letters, merged.edges[source], strict=True):
+            if target in live:
+                into.setdefault(numbers[target], []).append(letter)
+        equations.append({to: chars(union(letters)) for to, letters in into.items()})
+    ends: list[Regex] = [EPSILON if merged.accepting[source] else NOTHING for source in numbers]
+    return solve(equations, ends, _SIZE)
+
+
+def solve(equations: list[dict[int, Regex]], ends: list[Regex], budget: int) -> Regex:
+    """Write the language of the first of some states, each the union of moves and an end.
+
+    Args:
+        equations: for each state the language that leads to each next state; used up.
+        ends: for each state the language that leads to the end; used up.
+        budget: greatest size of a state's equation on the way.
+
+    Raises:
+        TooLargeError: over the budget.
+
+    """
+    users: dict[int, set[int]] = {i: set() for i in range(len(equations))}
+    for i, equation in enumerate(equations):
+        for to in equation:
+            users[to].add(i)
+    left = set(range(1, len(equations)))
+    # The state whose substitution copies least goes first.
+    cost = {i: _copied(equations, ends, users[i], i) for i in left}
     while left:
-        state = min(left, key=lambda s: (_cost(paths, s), s))
-        left.remove(state)
-        _eliminate(paths, state)
-    return paths.get((first, last), NOTHING)
-
-
-def _cost(paths: dict[tuple[int, int], Regex], state: int) -> int:
-    """Estimate how much the expression grows if this state goes."""
-    into = [p.size for (s, t), p in paths.items() if t == state != s]
-    out = [p.size for (s, t), p in paths.items() if s == state != t]
-    loop = paths.get((state, state), EPSILON).size
-    return len(out) * sum(into) + len(into) * sum(out) + len(into) * len(out) * loop
-
-
-def _eliminate(paths: dict[tuple[int, int], Regex], state: int) -> None:
-    into = {s: p for (s, t), p in paths.items() if t == state != s}
-    out = {t: p for (s, t), p in paths.items() if s == state != t}
-    loop = repeat(paths.get((state, state), NOTHING), 0, None)
-    for pair in [pair for pair in paths if state in pair]:
-        del paths[pair]
-    for source, before in into.items():
-        for target, after in out.items():
-            through = concat(before, loop, after)
-            found = either(paths.get((source, target), NOTHING), through)
-            if found.size > _SIZE:
+        gone = min(left, key=lambda i: (cost[i], -i))
+        left.discard(gone)
+        _leave_loop(equations, ends, gone)
+        touched = (users[gone] | set(equations[gone])) - {gone}
+        for user in users[gone] - {gone}:
+            _substitute(equations, ends, user, gone)
+            for to in equations[gone]:
+                users[to].add(user)
+            if ends[user].size + sum(part.size for part in equations[user].values()) > budget:
                 raise TooLargeError
-            paths[source, target] = found
+        for to in equations[gone]:
+            users[to].discard(gone)
+        for i in touched & left:
+            cost[i] = _copied(equations, ends, users[i], i)
+    _leave_loop(equations, ends, 0)
+    return ends[0]
+
+
+def _copied(equations: list[dict[int, Regex]], ends: list[Regex], users: set[int], at: int) -> int:
+    """Estimate by how much the equations grow when a state is substituted."""
+    into = [equations[user][at].size for user in users - {at}]
+    out = [part.size for to, part in equations[at].items() if to != at]
+    if ends[at] != NOTHING:
+        out.append(ends[at].size)
+    loop = equations[at][at].size if at in equations[at] else 0
+    return (
+        sum(into) * (len(out) - 1) + sum(out) * (len(into) - 1) + loop * (len(into) * len(out) - 1)
+    )
+
+
+def _leave_loop(equations: list[dict[int, Regex]], ends: list[Regex], at: int) -> None:
+    """Remove a state's moves to itself: `X = aX | b` is `a*b`."""
+    loop = equations[at].pop(at, None)
+    if loop is None:
+        return
+    around = repeat(loop, 0, None)
+    equations[at] = {to: concat(around, before) for to, before in equations[at].items()}
+    ends[at] = concat(around, ends[at])
+
+
+def _substitute(equations: list[dict[int, Regex]], ends: list[Regex], user: int, gone: int) -> None:
+    before = equations[user].pop(gone)
+    for to, rest in equations[gone].items():
+        step = concat(before, rest)
+        known = equations[user].get(to)
+        equations[user][to] = step if known is None else either(known, step)
+    ends[user] = either(ends[user], concat(before, ends[gone]))
 
 
 def _minimal(automaton: Automaton) -> Automaton:
