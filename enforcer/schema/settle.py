@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _MOST_COUNTED = 6  # `contains` counted together in one array
 _MOST_WITNESSES = 3  # properties counted together in one object
 _COUNT_BITS = 60  # bits to count with
+_MOST_REQUIRED = 64  # bits to keep apart which of an object's properties have been written
 _MOST_APART = 8  # elements that are told apart one by one
 _MOST_SHAPES_APART = 400
 _TWO = 2  # elements that can be equal
@@ -79,7 +80,9 @@ class Settler:
             not _needs_settling(shape) for shape in value.objects
         ):
             return value
-        objects = (found for shape in value.objects for found in self._object(shape))
+        objects = (
+            self._within_bits(found) for shape in value.objects for found in self._object(shape)
+        )
         return replace(
             value,
             arrays=tuple(
@@ -303,6 +306,18 @@ class Settler:
                 classes.append((regex, NEVER))
         return replace(shape, names=tuple(names.items()), classes=tuple(classes))
 
+    def _within_bits(self, shape: ObjectShape) -> ObjectShape:
+        if len(shape.required) <= _MOST_REQUIRED:
+            return shape
+        self._refuse(
+            f"{shape.path}.required",
+            "required",
+            f"at most {_MOST_REQUIRED} required properties of one object can be tracked; make "
+            "some optional, or group them into objects of their own",
+        )
+        kept = [name for name, _ in shape.names if name in shape.required]
+        return replace(shape, required=frozenset(kept[:_MOST_REQUIRED]))
+
     def _minimum(self, shape: ObjectShape) -> ObjectShape:
         is_open = any(value != NEVER for _, value in shape.classes)
         most = len(shape.required) + 1
@@ -402,7 +417,12 @@ def _in(names: Regex, name: str) -> bool:
 
 
 def _needs_settling(shape: ObjectShape) -> bool:
-    return bool(shape.minimum or shape.witnesses or (shape.maximum is not None and shape.some))
+    return bool(
+        shape.minimum
+        or shape.witnesses
+        or (shape.maximum is not None and shape.some)
+        or len(shape.required) > _MOST_REQUIRED
+    )
 
 
 def _is_plain(array: ArrayShape) -> bool:

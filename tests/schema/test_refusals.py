@@ -61,6 +61,23 @@ def test_relaxing_keeps_all_but_what_it_reports(schema):
         assert not accepts(usable, '{"tags": [1]}')
 
 
+def test_more_required_names_than_can_be_tracked():
+    names = [f"p{i}" for i in range(66)]
+    wide = {"properties": {name: {"type": "integer"} for name in names}, "required": names}
+    schema = {"properties": {"wide": wide, "tags": STRINGS}, "additionalProperties": False}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compile_schema(schema)
+    assert [each.path for each in caught.value.problems] == [
+        "$.properties.wide.required",
+        "$.properties.tags.uniqueItems",
+    ]
+    grammar = compiled(schema, on_unsupported=RELAX)
+    tracked = ", ".join(f'"{name}": 1' for name in names[:64])
+    assert accepts(grammar, f'{{"wide": {{{tracked}}}}}')
+    assert not accepts(grammar, '{"wide": {"p0": 1}}')
+    assert not accepts(grammar, f'{{"wide": {{{tracked}, "p65": "x"}}}}')
+
+
 def test_what_is_no_schema_is_never_relaxed():
     with pytest.raises(InvalidSchema):
         compile_schema({**STRINGS, "minItems": -1}, on_unsupported=RELAX)
