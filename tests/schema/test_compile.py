@@ -13,6 +13,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema.lark import to_lark
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +78,11 @@ def test_spellings_and_values(accepts, schema, text, expected):
     assert accepts(schema, text) is expected
 
 
-def test_a_required_name_past_the_bits_is_refused_by_name():
+def test_a_name_that_decides_past_the_bits_is_refused_by_name():
     names = [f"n{i}" for i in range(70)]
-    engine_schema = compile_schema({"type": "object", "required": names})
-    from enforcer.schema.lark import to_lark
-
+    grammar = compile_schema({"type": "object", "dependentRequired": {"a": names}})
     with pytest.raises(UnsupportedSchema, match="at most 64"):
-        to_lark(engine_schema)
+        to_lark(grammar)
 
 
 def test_many_optional_properties_keep_the_required_ones_exact(accepts):
