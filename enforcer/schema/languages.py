@@ -61,5 +61,8 @@ class Languages:
         return regex
 
     def members(self, regex: Regex, limit: int) -> tuple[str, ...] | None:
-        """List a string language that has at most `limit` members."""
-        return finite_members(regex, limit)
+        """List a string language that has at most `limit` members; None if it may have more."""
+        try:
+            return finite_members(regex, limit)
+        except RegexBudget:
+            return None

@@ -422,7 +422,13 @@ def _needs_settling(shape: ObjectShape) -> bool:
         or shape.witnesses
         or (shape.maximum is not None and shape.some)
         or len(shape.required) > _MOST_REQUIRED
+        or (shape.names and any(_may_be_declared(*each) for each in shape.classes))
     )
+
+
+def _may_be_declared(names: Regex, value: int) -> bool:
+    """Tell whether the names of a class may be few, so that all of them may be declared."""
+    return value != NEVER and (names.boolean or names.longest is not None)
 
 
 def _is_plain(array: ArrayShape) -> bool:

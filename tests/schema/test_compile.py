@@ -85,6 +85,23 @@ def test_a_name_that_decides_past_the_bits_is_refused_by_name():
         to_lark(grammar)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"propertyNames": {"enum": ["b"]}},
+        {"propertyNames": {"pattern": "^[ab]$"}, "not": {"required": ["a"]}},
+        {"patternProperties": {"^b$": {}}, "additionalProperties": False},
+    ],
+)
+def test_no_comma_promises_a_property_that_cannot_be(vocabulary, names):
+    schema = {"type": "object", "properties": {"b": {"type": "string"}}, **names}
+    matcher = load("llguidance", vocabulary).compile(compile_schema(schema)).matcher()
+    assert all(map(matcher.accept, b'{"b":"x"'))
+    assert not matcher.accept(ord(","))
+    assert matcher.accept(ord("}"))
+    assert matcher.is_accepting()
+
+
 def test_many_optional_properties_keep_the_required_ones_exact(accepts):
     properties = {f"n{i}": {"type": "integer"} for i in range(300)}
     schema = {"properties": properties, "required": ["n299"], "additionalProperties": False}
