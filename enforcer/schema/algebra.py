@@ -7,7 +7,7 @@ unfolds no further than it is asked to. Must not know: keywords, engines.
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
@@ -18,6 +18,7 @@ from enforcer.schema.languages import Languages
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
 from enforcer.schema.objects import ObjectSets
 from enforcer.schema.readings import Kind, Readings, Widened
+from enforcer.schema.rivals import Rivals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,7 +53,6 @@ class Algebra(Languages):
         self._formulas: list[tuple[Kind, Any]] = []
         self._ids: dict[tuple[Kind, Any], int] = {}
         self._normal: dict[int, Value] = {}
-        self._rivals: dict[tuple[int, ...], list[list[int]]] = {}
         self._under_way: set[int] = set()
         self._subtracting: set[int] = set()
         self._empty: dict[int, bool] = {}
@@ -60,8 +60,8 @@ class Algebra(Languages):
         self.arrays = ArraySets(self)
         self.objects = ObjectSets(self, limits)
         self.readings = Readings(self, self._formulas.__getitem__, self._target)
+        self._rivals = Rivals(self)
         self._opposites: dict[int, int] = {}
-        self._steps = 0
         self.value(NOTHING_AT_ALL)
         self.value(ANYTHING)
 
@@ -215,33 +215,26 @@ class Algebra(Languages):
             return self._meet_one_of(ANYTHING, content)
         return self._minus(ANYTHING, content)
 
-    def _exactly_one(self, parts: tuple[int, ...]) -> int:
-        """Spell out a one-of."""
-        rivals = self._rivals_of(parts)
-        return self.disj(
-            self.conj((part, *map(self.neg, others)))
-            for part, others in zip(parts, rivals, strict=True)
-        )
-
-    def _rivals_of(self, parts: tuple[int, ...]) -> list[list[int]]:
-        """List for each part the others that may hold with it; usually there are none."""
-        found = self._rivals.get(parts)
-        if found is None:
-            found = [[] for _ in parts]
-            for i, j in permutations(range(len(parts)), 2):
-                if self.overlap(parts[i], parts[j]):
-                    found[i].append(parts[j])
-            self._rivals[parts] = found
-        return found
-
     def _meet_one_of(self, value: Value, parts: tuple[int, ...]) -> Value:
         options = []
-        for part, rivals in zip(parts, self._rivals_of(parts), strict=True):
+        for part, rivals in zip(parts, self._rivals.of(parts), strict=True):
             option = self._meet(value, self._normal_of(part))
             for rival in rivals:
                 option = self._minus(option, rival)
             options.append(option)
         return self._join_all(options)
+
+    def _minus_one_of(self, value: Value, parts: tuple[int, ...]) -> Value:
+        """Intersect a value with the negation of a one-of: no part holds, or two do."""
+        pairs = {
+            (min(part, rival), max(part, rival)): None
+            for part, rivals in zip(parts, self._rivals.of(parts), strict=True)
+            for rival in rivals
+        }
+        options = [self._meet_all((*pair, self.value(value))) for pair in pairs]
+        for part in parts:
+            value = self._minus(value, part)
+        return self._join_all([value, *options])
 
     def _meet_all(self, parts: Iterable[int]) -> Value:
         values, choices, negated = [], [], []
@@ -284,7 +277,7 @@ class Algebra(Languages):
             if kind is Kind.REFERENCE:
                 return self._minus(value, self._target(content))
             if kind is Kind.ONE_OF:
-                return self._minus(value, self._exactly_one(content))
+                return self._minus_one_of(value, content)
             if kind is Kind.AND:
                 return self._minus_all(value, content)
             for part in content:
@@ -401,12 +394,16 @@ class Algebra(Languages):
         self._empty[formula] = result
         return result
 
+    def plainly(self, formula: int) -> Value | None:
+        """Return the normal form; None where recursion leaves it open, or nothing fits."""
+        if formula == ALWAYS or self.is_empty(formula):
+            return None
+        kind, content = self._formulas[formula]
+        return content if kind is Kind.VALUE else self._normal.get(formula)
+
     def is_listed(self, formula: int) -> bool:
         """Tell whether a formula surely stands for a few constants (no array, no object)."""
-        if formula == ALWAYS or self.is_empty(formula):
-            return False
-        kind, content = self._formulas[formula]
-        value = content if kind is Kind.VALUE else self._normal.get(formula)
+        value = self.plainly(formula)
         return (
             value is not None
             and not (value.arrays or value.objects)
@@ -415,21 +412,6 @@ class Algebra(Languages):
         )
 
     # Limits.
-
-    def spend(self, steps: int) -> None:
-        """Count work; raises `SchemaLimit` when there was too much of it."""
-        self._steps += steps
-        if self._steps > self._limits.steps:
-            raise SchemaLimit(
-                (
-                    Problem(
-                        "$",
-                        "",
-                        "the schema's alternatives multiply beyond the limit on steps "
-                        f"({self._limits.steps}); use fewer overlapping branches",
-                    ),
-                )
-            )
 
     def _few(self, parts: list[_T]) -> tuple[_T, ...]:
         out = tuple(dict.fromkeys(parts))

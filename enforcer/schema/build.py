@@ -214,15 +214,21 @@ def _without(value: Value, productive: set[int]) -> Value:
             if _array_has_member(array, productive)
         ),
         objects=tuple(
-            replace(
-                shape,
-                names=tuple((n, x if x in productive else NEVER) for n, x in shape.names),
-                classes=tuple((n, x if x in productive else NEVER) for n, x in shape.classes),
-                marks=tuple(mark for mark in shape.marks if mark.value in productive),
-            )
+            _reduced(shape, productive)
             for shape in value.objects
             if _object_has_member(shape, productive)
         ),
+    )
+
+
+def _reduced(shape: ObjectShape, productive: set[int]) -> ObjectShape:
+    names = {name: child if child in productive else NEVER for name, child in shape.names}
+    return replace(
+        shape,
+        names=tuple(names.items()),
+        classes=tuple((n, x if x in productive else NEVER) for n, x in shape.classes),
+        marks=tuple(mark for mark in shape.marks if mark.value in productive),
+        some=frozenset(frozenset(n for n in clause if names[n] != NEVER) for clause in shape.some),
     )
 
 

@@ -1,6 +1,7 @@
 """String languages within the limits.
 
-Owns: intersecting them, and telling, within a budget of work, which are empty or finite.
+Owns: intersecting them, telling, within a budget of work, which are empty or finite, and
+counting the work of a whole compilation.
 Must not know: formulas, keywords, engines.
 """
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.limits import Limits
 
+_STEPS_OF_EMPTINESS = 4
+
 
 class Languages:
     """Set operations on string languages, and what is known of them.
@@ -29,6 +32,7 @@ class Languages:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._empty_regexes: dict[Regex, bool] = {}
+        self._steps = 0
 
     def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
         """Intersect string languages; None if nothing is left."""
@@ -41,6 +45,7 @@ class Languages:
         """Tell whether a string language is certainly empty (within the budget)."""
         known = self._empty_regexes.get(regex)
         if known is None:
+            self.spend(_STEPS_OF_EMPTINESS if regex.boolean else 0)
             known = self._empty_regexes[regex] = self._probably_empty(regex)
         return known
 
@@ -66,3 +71,18 @@ class Languages:
             return finite_members(regex, limit)
         except RegexBudget:
             return None
+
+    def spend(self, steps: int) -> None:
+        """Count work; raises `SchemaLimit` when there was too much of it."""
+        self._steps += steps
+        if self._steps > self._limits.steps:
+            raise SchemaLimit(
+                (
+                    Problem(
+                        "$",
+                        "",
+                        "the schema's alternatives multiply beyond the limit on steps "
+                        f"({self._limits.steps}); use fewer overlapping branches",
+                    ),
+                )
+            )

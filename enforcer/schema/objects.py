@@ -206,15 +206,20 @@ class ObjectSets:
                 out.append(met)
             name = _wrong_name(each)
             if room is not None and name in pivots:
-                room = self.meet(room, ObjectShape(names=((name, pivots[name]),)))
+                right = ObjectShape(names=((name, pivots[name]),), required=other.required & {name})
+                room = self.meet(room, right)
         return out
 
     def complement(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
         """Return object shapes whose union is every object that is not in the shape."""
         neg, path = self._algebra.neg, shape.path
-        out = [ObjectShape(names=((name, NEVER),), path=path) for name in sorted(shape.required)]
+        # A required name is not there, or it is and its value is wrong: one shape is both.
+        out = [
+            ObjectShape(names=((name, neg(child_of(shape, name))),), path=path)
+            for name in sorted(shape.required)
+        ]
         for name, value in shape.names:
-            if value != ALWAYS:
+            if value != ALWAYS and name not in shape.required:
                 out.append(
                     ObjectShape(names=((name, neg(value)),), required=frozenset({name}), path=path)
                 )
@@ -293,7 +298,7 @@ class ObjectSets:
 
 def _wrong_name(violation: ObjectShape) -> str | None:
     """Return the one name whose value is wrong; None for another violation."""
-    return violation.names[0][0] if len(violation.names) == len(violation.required) == 1 else None
+    return violation.names[0][0] if len(violation.names) == 1 else None
 
 
 def _joined(shapes: list[ObjectShape]) -> list[ObjectShape]:

@@ -228,3 +228,45 @@ def test_equal_schemas_have_equal_keys():
     a, b = (compile_schema(json.loads('{"type": "string"}')) for _ in range(2))
     assert a.key == b.key
     assert a.key != compile_schema({"type": "string"}, root=Root.ANY, limits=Limits(depth=9)).key
+
+
+def kinds(count):
+    return [
+        {
+            "type": "object",
+            "properties": {"kind": {"const": f"k{i}"}, f"x{i}": {"type": "integer"}},
+            "required": ["kind", f"x{i}"],
+            "additionalProperties": False,
+        }
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("branches", [kinds(500), [{"const": f"v{i}"} for i in range(2_000)]])
+def test_alternatives_that_one_look_tells_apart_may_be_many(branches):
+    # The steps bound the work: comparing all pairs would be over their limit.
+    compile_schema({"oneOf": branches}, limits=Limits(steps=100_000))
+
+
+def test_many_branches_that_require_a_name_each(accepts):
+    branches = [
+        {"type": "object", "properties": {name: {"$ref": "#"}}, "required": [name]}
+        for name in (f"op{i}" for i in range(20))
+    ]
+    schema = {"oneOf": [{"type": "null"}, *branches]}
+    assert accepts(schema, '{"op1": {"op2": null}}')
+    assert accepts(schema, '{"op1": null, "op2": 5}')  # 5 fits no branch, so op2's does not hold
+    assert not accepts(schema, '{"op1": null, "op2": null}')
+    assert not accepts(schema, '{"op1": {"op2": 5}}')
+
+
+def test_a_name_that_can_never_be_is_no_way_to_fulfil_a_clause(accepts):
+    endless = {"properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]}
+    schema = {
+        "$defs": {"N": {"type": "object", **endless}},
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "loop": {"$ref": "#/$defs/N"}},
+        "anyOf": [{"required": ["a"]}, {"required": ["loop"]}],
+    }
+    assert accepts(schema, '{"a": 1}')
+    assert not accepts(schema, "{}")
