@@ -25,6 +25,7 @@ from enforcer.regex import (
     not_matching,
     parse,
 )
+from enforcer.schema.doubles import exact
 from enforcer.schema.idle import malformed
 from enforcer.schema.nodes import (
     ALWAYS,
@@ -60,11 +61,6 @@ class Malformed(Exception):  # noqa: N818 - carries one problem to the parser, n
         super().__init__(keyword, reason)
         self.keyword = keyword
         self.reason = reason
-
-
-def exact(number: float) -> Fraction:
-    """Return the value of a JSON number as it is written, not as it is rounded."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
 
 
 def constant(algebra: Algebra, values: list[Any]) -> int:

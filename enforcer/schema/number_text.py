@@ -4,9 +4,6 @@ Owns: the expressions over regular expressions (of llguidance's Lark dialect) th
 every usual spelling of the members of a `NumberSet`: plain decimals, with trailing
 zeros, and scientific notation with one digit before the point, which is what programs
 print. All are bounded in length. Must not know: schemas, grammars, other types.
-
-An exclusive bound is moved half-way to the next double: text nearer to it than that
-would be read as the bound itself.
 """
 
 from __future__ import annotations
@@ -17,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.schema.bound_text import DIGITS, PLACES, WHOLE, ZEROS, at_least, at_most, whole_range
+from enforcer.schema.doubles import EXACT_INTEGER, as_read, is_double, moved, shortest
 from enforcer.schema.numbers import INTEGERS, REALS, candidates, contains
 from enforcer.schema.remainder_text import definitions, ending, factors, reference
 
@@ -27,7 +25,6 @@ _EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or
 _PLACES_SHORT = 4  # exponents below this may make up for places
 _EXACT = 16  # digits that a double holds whatever they are
 _SURE = 15  # digits, any two of which doubles tell apart
-_EXACT_INTEGER = 2**53  # an integer spelled `123.0` is read as a double, exact up to here
 _MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten
 _MOST_SIMPLE = 31  # divisors of powers of ten that have few endings, however they go
 _MOST_REMAINDERS = 5_000  # of an odd divisor, all its factors together
@@ -65,8 +62,8 @@ def spelling(numbers: NumberSet, *, shared: bool = False) -> str:
         if members:
             return " | ".join(f"({_constant(x, plain=numbers.plain)})" for x in members)
     parts = []
-    low, low_open = _moved(numbers.low, numbers.low_open, up=True)
-    high, high_open = _moved(numbers.high, numbers.high_open, up=False)
+    low, low_open = moved(numbers.low, is_open=numbers.low_open, up=True)
+    high, high_open = moved(numbers.high, is_open=numbers.high_open, up=False)
     if high is None or high > 0:
         start, start_open = (low, low_open) if low is not None and low >= 0 else (Fraction(0), True)
         parts.append(_magnitudes(numbers, start, start_open, high, high_open))
@@ -84,17 +81,6 @@ def spelling(numbers: NumberSet, *, shared: bool = False) -> str:
     return expression
 
 
-def _moved(bound: Fraction | None, is_open: bool, *, up: bool) -> tuple[Fraction | None, bool]:  # noqa: FBT001 - half of a bound
-    if bound is None or not is_open or bound == 0:
-        return bound, is_open
-    try:
-        double = float(bound)
-    except OverflowError:
-        return bound, is_open
-    nearest = Fraction(math.nextafter(double, math.inf if up else -math.inf))
-    return (Fraction(double) + nearest) / 2, True
-
-
 def _constant(value: Fraction, *, plain: bool) -> str:
     if value == 0:
         exponent = "" if plain else "([eE][+-]?0{1,2})?"
@@ -103,27 +89,32 @@ def _constant(value: Fraction, *, plain: bool) -> str:
     digits, point = _decimal(abs(value))
     whole = digits[:point] if point > 0 else "0"
     places = digits[max(point, 0) :] if point > 0 else "0" * -point + digits
+    # Beyond 2**53 a text with a point or an exponent is read as this number only if it is a
+    # double, and then the shortest text of that double is as well.
+    large = abs(value) > EXACT_INTEGER
+    as_double = not plain and (not large or is_double(value))
     forms = []
     if places:
         forms.append(rf"{whole.ljust(max(point, 1), '0')}\.{places}0{{0,{PLACES}}}")
-    elif plain or abs(value) > _EXACT_INTEGER:
-        forms.append(whole.ljust(point, "0"))
     else:
-        forms.append(whole.ljust(point, "0") + ZEROS)
-    if not plain:
-        rest = digits[1:]
-        mantissa = digits[0] + (rf"\.{rest}0{{0,{PLACES}}}" if rest else ZEROS)
-        forms.append(mantissa + _exponents(point - 1, point - 1))
-    return f"/{sign}({'|'.join(forms)})/"
+        forms.append(whole.ljust(point, "0") + (ZEROS if as_double else ""))
+    if as_double:
+        forms.append(_scientific_form(digits, point))
+        if large:
+            forms.append(_scientific_form(*_decimal(shortest(abs(value)))))
+    return f"/{sign}({'|'.join(dict.fromkeys(forms))})/"
+
+
+def _scientific_form(digits: str, point: int) -> str:
+    rest = digits[1:]
+    mantissa = digits[0] + (rf"\.{rest}0{{0,{PLACES}}}" if rest else ZEROS)
+    return mantissa + _exponents(point - 1, point - 1)
 
 
 def _decimal(value: Fraction) -> tuple[str, int]:
     """Return the significant digits of a finite decimal and where its point is."""
-    places = 0
-    while value.denominator != 1:
-        value *= 10
-        places += 1
-    text = str(value.numerator)
+    number, places = _without_places(value)
+    text = str(number)
     return text.rstrip("0") or "0", len(text) - places
 
 
@@ -137,16 +128,27 @@ def _magnitudes(
     """Spell the numbers above zero between two bounds that have the set's divisors."""
     if high is not None and (low > high or (low == high and (low_open or high_open))):
         return ""
-    plain = [at_least(low, is_open=low_open)]
+    plain = _within(low, low_open, high, high_open)
+    read_low, read_low_open = as_read(low, is_open=low_open, up=True)
+    read_high, read_high_open = high, high_open
     if high is not None:
-        plain.append(at_most(high, is_open=high_open))
-    scientific = [_scientific(low, low_open, high, high_open)]
+        read_high, read_high_open = as_read(high, is_open=high_open, up=False)
+    scientific = []
+    if (read_low, read_high) != (low, high):
+        options = [[f"/{WHOLE}/", *plain]]
+        if read_high is None or read_low <= read_high:
+            within = _within(read_low, read_low_open, read_high, read_high_open)
+            options.append([rf"/{WHOLE}\.[0-9]{{1,{PLACES}}}/", *within])
+        plain = [" | ".join(f"({' & '.join(f'({x})' for x in each)})" for each in options)]
+        if len(options) == 1:
+            scientific = [""]
+    scientific = scientific or [_scientific(read_low, read_low_open, read_high, read_high_open)]
     if numbers.multiple is not None:
         plain.append(_multiples(numbers.multiple, plain=numbers.plain, sure=True))
         scientific.append(_scientific_integers() if numbers.multiple == 1 else "")
     for divisor in numbers.not_multiples:
         if divisor == 1:
-            plain.append(_between_integers())
+            plain.append(_between(0))
             scientific.append(_scientific_fractions())
         else:
             plain.append(_not_multiples(divisor))
@@ -157,6 +159,11 @@ def _magnitudes(
     return f"({expression}) | ({' & '.join(f'({part})' for part in scientific)})"
 
 
+def _within(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> list[str]:  # noqa: FBT001
+    bounds = [at_least(low, is_open=low_open)]
+    return bounds if high is None else [*bounds, at_most(high, is_open=high_open)]
+
+
 # Divisors.
 
 
@@ -165,9 +172,9 @@ def _divisors(numbers: NumberSet) -> tuple[Fraction, ...]:
     return (*multiple, *numbers.not_multiples)
 
 
-def _odd(divisor: Fraction) -> int:
-    """Return what is left of a divisor without the factors of powers of ten."""
-    odd = divisor.numerator
+def _odd(number: int) -> int:
+    """Return what is left of a number without the factors of powers of ten."""
+    odd = number
     for factor in (2, 5):
         while odd % factor == 0:
             odd //= factor
@@ -176,7 +183,7 @@ def _odd(divisor: Fraction) -> int:
 
 def _is_hard(divisor: Fraction) -> bool:
     """Tell whether writing multiples may take shared terminals."""
-    return _odd(divisor) > 1 or divisor.numerator > _MOST_SIMPLE
+    return _odd(divisor.numerator) > 1 or divisor.numerator > _MOST_SIMPLE
 
 
 def _multiples(divisor: Fraction, *, plain: bool, sure: bool) -> str:
@@ -186,23 +193,35 @@ def _multiples(divisor: Fraction, *, plain: bool, sure: bool) -> str:
     """
     if divisor == 1:
         return f"/{WHOLE}{'' if plain else ZEROS}/"
-    places = 0
-    scaled = divisor
-    while scaled.denominator != 1:
-        scaled *= 10
-        places += 1
+    scaled, places = _without_places(divisor)
     options = []
     for shown in range(places + 1):
         # With `shown` places and zeros behind them, the digits as one whole number must be
         # a multiple of what is left of the divisor.
-        left = scaled / math.gcd(scaled.numerator, 10 ** (places - shown))
+        left = scaled // math.gcd(scaled, 10 ** (places - shown))
         odd = _odd(left)
-        whole = left.numerator // odd
+        whole = left // odd
         conditions = [] if odd > 1 and whole == 1 else [_ending(whole, shown, plain=plain)]
         if odd > 1:
             conditions.append(_by_remainder(odd, shown, plain=plain, sure=sure))
         options.append(" & ".join(f"({x})" for x in conditions))
-    return " | ".join(f"({x})" for x in options)
+    expression = " | ".join(f"({x})" for x in options)
+    if not sure or plain or _rounds_to_multiples(divisor, places):
+        return expression
+    few_digits = rf"(/[0-9.]{{1,{_SURE + 1}}}/ & /[0-9]+\.[0-9]*/) /0{{0,{PLACES}}}/"
+    return f"({expression}) & (/{WHOLE}/ | {few_digits})"
+
+
+def _rounds_to_multiples(divisor: Fraction, places: int) -> bool:
+    """Tell whether a multiple of many digits, read as a double, is still one."""
+    if _is_power_of_two(divisor.numerator) and _is_power_of_two(divisor.denominator):
+        return True
+    shorter = (Fraction(1, 10**shown) for shown in range(places + 1))
+    return all((each / divisor).denominator == 1 for each in shorter)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
 
 
 def _by_remainder(odd: int, places: int, *, plain: bool, sure: bool) -> str:
@@ -230,11 +249,20 @@ def _by_remainder(odd: int, places: int, *, plain: bool, sure: bool) -> str:
 def _not_multiples(divisor: Fraction) -> str:
     """Match unsigned plain decimals that are no multiples, and are not read as one."""
     multiples = _multiples(divisor, plain=False, sure=False)
-    if divisor.denominator != 1:
-        return f"~({multiples})"
     whole = f"/{WHOLE}/ & ~({multiples})"
-    short = rf"/(0|[1-9][0-9]{{0,{_SURE - 1}}})/ & ~({multiples})"
-    return f"({whole}) | ({short}) /{ZEROS}/ | {_between_integers()}"
+    if divisor.denominator == 1:
+        short = rf"/(0|[1-9][0-9]{{0,{_SURE - 1}}})/ & ~({multiples})"
+        return f"({whole}) | ({short}) /{ZEROS}/ | {_between(0)}"
+    short = rf"/{WHOLE}\.[0-9]{{1,{_SURE}}}/ & /[0-9.]{{1,{_SURE + 1}}}/ & ~({multiples})"
+    return f"({whole}) | ({short}) | {_between(_without_places(divisor)[1])}"
+
+
+def _without_places(value: Fraction) -> tuple[int, int]:
+    """Return a finite decimal's digits as a whole number, and how many are behind the point."""
+    places = 0
+    while value.denominator != 1:
+        value, places = value * 10, places + 1
+    return value.numerator, places
 
 
 def _ending(divisor: int, places: int, *, plain: bool) -> str:
@@ -331,14 +359,17 @@ def _scientific_integers() -> str:
 # that integers have, and a fraction nearer to an integer than doubles are is read as one.
 
 
-@lru_cache(maxsize=1)
-def _between_integers() -> str:
-    """Match unsigned plain decimals that are not read as integers."""
+@lru_cache(maxsize=32)
+def _between(places: int) -> str:
+    """Match unsigned plain decimals that are not read as one with so many places, or fewer."""
     options = []
-    for whole in range(1, _EXACT):
+    shown = rf"[0-9]{{{places}}}" if places else ""
+    # Integers are doubles; what has places is itself up to half a double's distance off.
+    used = places + bool(places)
+    for whole in range(1, _EXACT - used):
         before = "[0-9]" if whole == 1 else rf"[1-9][0-9]{{{whole - 1}}}"
-        options.append(rf"{before}\.({_behind(whole)})")
-    return f"/{'|'.join(options)}/"
+        options.append(rf"{before}\.{shown}({_behind(whole + used)})")
+    return f"/{'|'.join(options)}/" if options else "/[^\\s\\S]/"
 
 
 @lru_cache(maxsize=1)

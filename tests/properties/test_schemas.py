@@ -108,18 +108,13 @@ def check(schema, grammar, value, random):
 
 
 def is_read_as_another(schema, value):
-    """Tell whether programs read a value in two ways, which both have to be valid.
-
-    One that reads doubles may take an integer for an exclusive bound; `.` of a pattern leaves
-    out line ends that differ from language to language.
-    """
+    """Tell whether a pattern may read a value in two ways: by `.` and an odd line end."""
     if isinstance(value, dict):
         return any(is_read_as_another(schema, each) for each in (*value, *value.values()))
     if isinstance(value, list):
         return any(is_read_as_another(schema, each) for each in value)
-    if isinstance(value, str):
-        return bool(re.search("[\r\u2028\u2029]", value)) and '"pattern' in json.dumps(schema)
-    return isinstance(value, int) and abs(value) > 2**53 and '"exclusive' in json.dumps(schema)
+    odd = isinstance(value, str) and re.search("[\r\u2028\u2029]", value)
+    return bool(odd) and '"pattern' in json.dumps(schema)
 
 
 # 1. Acceptance is validity

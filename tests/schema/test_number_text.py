@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled
+from schema_judge import accepts, compiled, is_valid
 from spelled_json import numbers
 
 BOUNDS = st.one_of(
@@ -156,3 +156,42 @@ def test_an_integer_in_any_notation_is_no_fraction(value, data):
 def test_fractions_in_scientific_notation(text):
     assert accepts(compiled(NOT_INTEGERS), text)
     assert accepts(compiled({**NOT_INTEGERS, "maximum": 1000}), text)
+
+
+LARGE = st.sampled_from([2**53, 2**60 + 1, 2**63 - 1, 2**64 - 1, 10**22, 10**30]).flatmap(
+    lambda n: st.integers(n - 3_000, n + 3_000)
+)
+KEYWORDS = ("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "const")
+
+
+@given(LARGE, st.sampled_from(KEYWORDS), st.booleans(), st.booleans(), st.data())
+def test_what_is_read_as_a_double_is_compared_as_one(bound, keyword, negative, floating, data):
+    bound = -bound if negative else bound
+    schema = {"type": "number", keyword: float(bound) if floating else bound}
+    grammar = compiled(schema)
+    for _ in range(10):
+        number = bound + data.draw(st.integers(-2_100, 2_100))
+        digits = str(abs(number))
+        scientific = f"{digits[0]}.{digits[1:]}e{len(digits) - 1}"
+        spelled = [digits, f"{digits}.0", f"{digits}.5", repr(float(abs(number))), scientific]
+        sign = "-" if number < 0 else ""
+        for text in spelled:
+            if accepts(grammar, sign + text):
+                assert is_valid(schema, json.loads(sign + text)), sign + text
+    # A bound that belongs to the set may be written as the schema's author did.
+    if keyword in ("maximum", "minimum", "const"):
+        assert accepts(grammar, json.dumps(schema[keyword]))
+
+
+@given(
+    st.sampled_from([0.01, 0.002, 0.04, 0.1, 0.25, 0.5, 2, 2.5, 3, 5, 12.5, 25, 100]),
+    st.integers(0, 10**18),
+    st.text("0123456789", max_size=20) | st.text("09", max_size=20),
+    st.booleans(),
+)
+def test_multiples_of_many_digits_are_multiples_as_doubles_too(divisor, whole, behind, negated):
+    schema = {"multipleOf": divisor}
+    schema = {"type": "number", "not": schema} if negated else {"type": "number", **schema}
+    text = f"{whole}.{behind}" if behind else str(whole)
+    if accepts(compiled(schema), text):
+        assert is_valid(schema, json.loads(text))
