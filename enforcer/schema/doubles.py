@@ -14,6 +14,7 @@ import math
 from fractions import Fraction
 
 EXACT_INTEGER = 2**53  # every integer up to here is a double
+LONGEST = 10**49  # no text that is digits alone goes so far
 
 
 def exact(number: float) -> Fraction:
@@ -43,7 +44,7 @@ def shortest(value: Fraction) -> Fraction:
 def moved(bound: Fraction | None, *, is_open: bool, up: bool) -> tuple[Fraction | None, bool]:
     """Move an exclusive bound half-way to the next double; nearer text is read as the bound.
 
-    Beyond 2**53 that would exclude integers, and the bound is left to `as_read`.
+    Where that would exclude integers the bound is left to `as_read`.
 
     Args:
         bound: None where there is none.
@@ -59,7 +60,7 @@ def moved(bound: Fraction | None, *, is_open: bool, up: bool) -> tuple[Fraction 
 
 
 def as_read(bound: Fraction, *, is_open: bool, up: bool) -> tuple[Fraction, bool]:
-    """Return the bound, from 2**53 on, of texts that are read as doubles.
+    """Return the bound, beyond 2**53, of texts that are read as doubles.
 
     Args:
         bound: not below zero.
@@ -77,6 +78,8 @@ def as_read(bound: Fraction, *, is_open: bool, up: bool) -> tuple[Fraction, bool
             double = math.nextafter(double, math.inf if up else 0.0)
         nearest = Fraction(double)
     except OverflowError:
-        return bound, is_open  # no text that is short enough comes near
+        return bound, is_open  # no text is read as a number that large
     written = shortest(nearest)
+    if bound >= LONGEST:
+        return written, False  # the double itself has too many digits to be written out
     return (min if up else max)(nearest, written), False

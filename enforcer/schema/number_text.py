@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.schema.bound_text import DIGITS, PLACES, WHOLE, ZEROS, at_least, at_most, whole_range
-from enforcer.schema.doubles import EXACT_INTEGER, as_read, is_double, moved, shortest
+from enforcer.schema.doubles import EXACT_INTEGER, LONGEST, as_read, is_double, moved, shortest
 from enforcer.schema.numbers import INTEGERS, REALS, candidates, contains
 from enforcer.schema.remainder_text import definitions, ending, factors, reference
 
@@ -160,8 +160,11 @@ def _magnitudes(
 
 
 def _within(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> list[str]:  # noqa: FBT001
-    bounds = [at_least(low, is_open=low_open)]
-    return bounds if high is None else [*bounds, at_most(high, is_open=high_open)]
+    """Match plain decimals within bounds, which may be beyond all plain decimals."""
+    bounds = [at_least(min(low, Fraction(LONGEST)), is_open=low_open)]
+    if high is None or high >= LONGEST:
+        return bounds
+    return [*bounds, at_most(high, is_open=high_open)]
 
 
 # Divisors.
