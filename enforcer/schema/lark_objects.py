@@ -171,8 +171,10 @@ class Objects:
             extra = max(least, (most or 0) + 1).bit_length()
         room = _BITS - extra
         closed_count = least > 0 and not is_open and not by_number
-        if first + needed > room or (closed_count and first + len(optional) > room):
+        if first + needed > room:
             _refuse_width(shape)
+        if closed_count and first + len(optional) > room:
+            _refuse_width(shape, "minProperties")
         if not by_number:
             for name in optional[: room - first]:
                 bits[name] = first + len(bits) - len(required)
@@ -334,12 +336,12 @@ def _all_set(count: int) -> str:
     return "bit_set(0)" if count == 1 else f"is_ones([0:{count}])"
 
 
-def _refuse_width(shape: ObjectShape) -> NoReturn:
+def _refuse_width(shape: ObjectShape, keyword: str = "required") -> NoReturn:
     raise UnsupportedSchema(
         (
             Problem(
                 shape.path,
-                "required",
+                keyword,
                 f"at most {_BITS} properties on which it depends whether an object is "
                 "complete can be tracked; make some optional, or group them into "
                 "objects of their own",

@@ -272,9 +272,10 @@ class Document:
             return registry.crawl().resolver(base)
         except Exception as error:
             # Identifiers are the author's text; `referencing` raises what it meets there.
-            raise InvalidSchema(
-                (Problem("$", "$id", f"the identifiers cannot be read: {error!r:.200}"),)
-            ) from error
+            reason = (
+                f"`$id`, `$anchor` and the like must be texts that name a place ({error!s:.200})"
+            )
+            raise InvalidSchema((Problem("$", "$id", reason),)) from error
 
     def follow(self, place: Place, keyword: str) -> Place:
         """Return the subschema that a reference keyword leads to.
