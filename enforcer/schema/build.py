@@ -129,7 +129,9 @@ def prune(definitions: dict[int, Value], root: int) -> dict[int, Value]:
                     "$",
                     "",
                     "no JSON value fits this schema, so a call could never be completed; look "
-                    "for constraints that exclude one another, or recursion without an end",
+                    "for constraints that exclude one another (often `additionalProperties: "
+                    "false` in one part of an `allOf`, which knows no other part's "
+                    "properties), or recursion without an end",
                 ),
             )
         )
