@@ -28,8 +28,8 @@ from enforcer.regex import (
 from enforcer.regex.build import concat, repeat
 from enforcer.response_format import Kind
 from enforcer.schema.lark import WHITE_SPACE
+from enforcer.schema.multiple_text import NotSpellableError
 from enforcer.schema.nodes import NOTHING_AT_ALL
-from enforcer.schema.number_text import NotSpellableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.schema.number_text import NotSpellableError, spelling
+from enforcer.schema.multiple_text import NotSpellableError
+from enforcer.schema.number_text import spelling
 from enforcer.schema.numbers import NumberSet, meet
 
 REASON = (

@@ -17,7 +17,8 @@ from enforcer.regex.syntax import Complement, Intersection
 from enforcer.schema.division_text import divided
 from enforcer.schema.lark_arrays import Arrays
 from enforcer.schema.lark_objects import Objects
-from enforcer.schema.number_text import NotSpellableError, spelling
+from enforcer.schema.multiple_text import NotSpellableError
+from enforcer.schema.number_text import spelling
 from enforcer.schema.remainder_text import definitions
 
 if TYPE_CHECKING:
