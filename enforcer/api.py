@@ -190,7 +190,7 @@ class Enforcer:
         return self._compiled(schema, on_unsupported).matcher()
 
     def _check(self, schema: str, on_unsupported: OnUnsupported | None) -> None:
-        if self._trusts_plain and is_plain_object(json.loads(schema), len(schema)):
+        if self._trusts_plain and is_plain_object(schema):
             return
         self.engine.check(self._grammar(schema, on_unsupported))
 

@@ -11,6 +11,7 @@ required names are declared; nothing contradicts itself; all of it far below eve
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -42,15 +43,12 @@ _ENUMERATED_ONLY = (frozenset({"enum"}), frozenset({"const"}))
 _ENUMERATED = (frozenset({"type", "enum"}), frozenset({"type", "const"}))
 
 
-def is_plain_object(schema: Any, size: int) -> bool:
-    """Tell whether a schema of objects is plain.
-
-    Args:
-        schema: as parsed JSON.
-        size: length of its JSON text.
-
-    """
-    if size > _SIZE or not isinstance(schema, dict):
+def is_plain_object(text: str) -> bool:
+    """Tell whether a schema of objects, given as JSON text, is plain."""
+    if len(text) > _SIZE or not _is_unicode(text):
+        return False
+    schema = json.loads(text)
+    if not isinstance(schema, dict):
         return False
     if not schema:
         return True
@@ -63,6 +61,17 @@ def is_plain_object(schema: Any, size: int) -> bool:
         look = _Look(schema)
         return look.definitions() + look.count(root, _DEPTH) <= _NODES
     return _Look(schema).count(schema, _DEPTH) <= _NODES
+
+
+def _is_unicode(text: str) -> bool:
+    """Tell whether no string has a lone surrogate, which every schema is refused for."""
+    if "\\ud" in text or "\\uD" in text:
+        text = json.dumps(json.loads(text), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Look:

@@ -18,7 +18,7 @@ from enforcer.schema.plain import is_plain_object
 
 
 def _is_plain(schema):
-    return is_plain_object(schema, len(json.dumps(schema)))
+    return is_plain_object(json.dumps(schema))
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,13 @@ def test_what_is_plain_compiles(engine, schema):
     event("plain" if _is_plain(schema) else "not plain")
     if _is_plain(schema):
         _compiles(engine, schema)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_lone_surrogate_is_not_plain_but_a_pair_is(ascii_only):
+    for text, plain in (("\ud800", False), ("\udc00x", False), ("\U0001f600", True)):
+        schema = {"type": "object", "properties": {"": {"type": "object", "description": text}}}
+        assert is_plain_object(json.dumps(schema, ensure_ascii=ascii_only)) is plain
 
 
 @pytest.mark.parametrize("name", FORMATS)
