@@ -7,7 +7,6 @@ turning its error states into exceptions. Must not know: schemas, envelopes, hos
 from __future__ import annotations
 
 import json
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import llguidance
@@ -89,15 +88,12 @@ class LLGuidanceEngine:
     holds_plain = True
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
         never = (i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i)))
         self._json = _Table(vocabulary, without=never)
+        # For text that need not be JSON. Built now, since a server stands still for the half
+        # second that it takes.
+        self._any_text = _Table(vocabulary)
         self._bytes = llguidance.LLTokenizer("byte")
-
-    @cached_property
-    def _any_text(self) -> _Table:
-        """The table for text that need not be JSON, which most servers are never asked for."""
-        return _Table(self._vocabulary)
 
     def check(self, grammar: ArgumentGrammar) -> None:
         """Compile for single bytes only; raises what `compile` would."""

@@ -54,6 +54,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
                 self.matcher.rollback(count)
                 return False
         if self.matcher.failure is not None:
+            self._report_failure(self.matcher.failure)
             # Where these ids are a draft, vLLM takes back only those that we said True to.
             self.matcher.rollback(len(tokens))
             return False
@@ -72,14 +73,20 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         begun = perf_counter_ns()
         self.matcher.fill(bitmask, batch_index)
         self._masked(perf_counter_ns() - begun)
-        if self.matcher.failure is not None and not self._reported:
-            self._reported = True
-            metrics.failed(
-                Failure.GATE_CLOSED,
-                self._request_id,
-                state=self.matcher.state,
-                error=type(self.matcher.failure).__name__,
-            )
+        if self.matcher.failure is not None:
+            self._report_failure(self.matcher.failure)
+
+    def _report_failure(self, failure: EnforcerError) -> None:
+        """Count and log a closed gate, once a turn."""
+        if self._reported:
+            return
+        self._reported = True
+        metrics.failed(
+            Failure.GATE_CLOSED,
+            self._request_id,
+            state=self.matcher.state,
+            error=type(failure).__name__,
+        )
 
     def is_terminated(self) -> bool:
         """Never: see the class."""

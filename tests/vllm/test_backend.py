@@ -10,6 +10,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 import enforcer
 from enforcer.errors import EnforcerError
+from enforcer.vllm import metrics
 from enforcer.vllm.backend import EnforcedGrammar
 
 V = small()
@@ -51,7 +52,12 @@ def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar):
     assert grammar.matcher.accepted == len(OPENED)
 
 
-def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_began_them():
+def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_began_them(
+    monkeypatch,
+):
+    reported = []
+    monkeypatch.setattr(metrics, "failed", lambda reason, *_, **_fields: reported.append(reason))
+
     def refuses(_name):
         raise EnforcerError("a limit of the engine")
 
@@ -60,8 +66,10 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
     grammar = EnforcedGrammar(matcher, "chatcmpl-1")
     header, begun = OPENED[:-2], OPENED[-2:-1]
     assert grammar.accept_tokens("chatcmpl-1", header)
-    assert not grammar.accept_tokens("chatcmpl-1", begun)
-    assert matcher.accepted == len(header)
+    for _ in range(2):
+        assert not grammar.accept_tokens("chatcmpl-1", begun)
+        assert matcher.accepted == len(header)
+    assert reported == [metrics.Failure.GATE_CLOSED]
 
 
 def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar):
