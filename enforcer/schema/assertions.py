@@ -1,32 +1,27 @@
 """The keywords that restrict one JSON type each, and listed constants.
 
-Owns: `type`, and the keywords for numbers, strings, arrays and objects, read into one
-`Value`. Must not know: combinations, references, engines.
+Owns: `type`, and the keywords for numbers, strings and arrays, read into one `Value` beside
+those for objects. Must not know: combinations, references, engines.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from enforcer.errors import Problem, SchemaLimit
 from enforcer.regex import (
     ANY,
-    RegexError,
     both,
     either,
     format_regex,
-    growth,
     inverse,
     length,
     literal,
-    not_matching,
-    parse,
 )
 from enforcer.schema.doubles import exact
 from enforcer.schema.idle import malformed
+from enforcer.schema.keywords import Keywords, Malformed
 from enforcer.schema.nodes import (
     ALWAYS,
     ANYTHING,
@@ -37,7 +32,7 @@ from enforcer.schema.nodes import (
     Value,
 )
 from enforcer.schema.numbers import INTEGERS, REALS, NumberSet, meet, single
-from enforcer.schema.objects import child_of
+from enforcer.schema.object_keywords import ObjectKeywords
 from enforcer.schema.read import Draft, step
 
 if TYPE_CHECKING:
@@ -45,22 +40,10 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra import Algebra
-    from enforcer.schema.parse import Parser
-    from enforcer.schema.read import Place
 
 _T = TypeVar("_T")
 
-_MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
-
-
-class Malformed(Exception):  # noqa: N818 - carries one problem to the parser, never leaves it
-    """A keyword's value is not what the standard asks for."""
-
-    def __init__(self, keyword: str, reason: str) -> None:
-        super().__init__(keyword, reason)
-        self.keyword = keyword
-        self.reason = reason
 
 
 def constant(algebra: Algebra, values: list[Any]) -> int:
@@ -99,11 +82,11 @@ def constant(algebra: Algebra, values: list[Any]) -> int:
 class Assertions:
     """Reads the keywords of one subschema that need no other instance location."""
 
-    def __init__(self, parser: Parser, place: Place, schema: dict[str, Any]) -> None:
-        self._parser = parser
-        self._place = place
-        self._schema = schema
-        self._extra: list[int] = []
+    def __init__(self, keywords: Keywords) -> None:
+        self._keywords = keywords
+        self._parser = keywords.parser
+        self._place = keywords.place
+        self._schema = keywords.schema
 
     def value(self) -> list[int]:
         """Return the formulas of all these keywords; raises `Malformed` for `type` alone."""
@@ -121,14 +104,14 @@ class Assertions:
         if "array" in types:
             arrays = self._noted(self._arrays) or ()
         if "object" in types:
-            objects = self._noted(self._objects) or ()
+            objects = self._noted(ObjectKeywords(self._keywords).shapes) or ()
         if len(types) < len(_TYPES):
             for keyword, reason in malformed(self._schema, types):
-                if self._has(keyword):
+                if self._keywords.has(keyword):
                     self._parser.malformed(self._place, keyword, reason)
         return [
             self._parser.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
-            *self._extra,
+            *self._keywords.extra,
         ]
 
     def _noted(self, read: Callable[[], _T]) -> _T | None:
@@ -139,9 +122,6 @@ class Assertions:
             self._parser.malformed(self._place, error.keyword, error.reason)
             return None
 
-    def _has(self, keyword: str) -> bool:
-        return self._parser.has(self._schema, keyword, self._place.draft)
-
     def _types(self) -> frozenset[str]:
         named = self._schema.get("type", list(_TYPES))
         listed = named if isinstance(named, list) else [named]
@@ -149,25 +129,6 @@ class Assertions:
             if each not in _TYPES:
                 raise Malformed("type", f"{each!r:.40} is no type; use {', '.join(_TYPES)}")
         return frozenset(listed)
-
-    def _count(self, keyword: str) -> int | None:
-        """Read a keyword whose value is a whole number, 2.0 included."""
-        if not self._has(keyword):
-            return None
-        value = self._schema[keyword]
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise Malformed(keyword, "must be a whole number, zero or more")
-        return value
-
-    def _number(self, keyword: str) -> Fraction | None:
-        value = self._schema.get(keyword)
-        if value is None and keyword not in self._schema:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise Malformed(keyword, "must be a number")
-        return exact(value)
 
     # Numbers.
 
@@ -195,7 +156,7 @@ class Assertions:
             below = keyword == "minimum"
             # Draft 4 writes a boolean beside the bound; schemas without `$schema` may too.
             flag = schema.get(exclusive)
-            bound = self._number(keyword)
+            bound = self._keywords.number(keyword)
             if bound is not None:
                 is_open = flag is True
                 found.append(
@@ -204,13 +165,13 @@ class Assertions:
                     else NumberSet(high=bound, high_open=is_open)
                 )
             if flag is not None and not isinstance(flag, bool):
-                bound = self._number(exclusive)
+                bound = self._keywords.number(exclusive)
                 found.append(
                     NumberSet(low=bound, low_open=True)
                     if below
                     else NumberSet(high=bound, high_open=True)
                 )
-        divisor = self._number("multipleOf")
+        divisor = self._keywords.number("multipleOf")
         if divisor is not None:
             if divisor <= 0:
                 raise Malformed("multipleOf", "must be above zero")
@@ -222,7 +183,7 @@ class Assertions:
     # Strings.
 
     def _strings(self) -> Regex | None:
-        low, high = self._count("minLength") or 0, self._count("maxLength")
+        low, high = self._keywords.count("minLength") or 0, self._keywords.count("maxLength")
         if high is not None and low > high:
             return None
         found = length(low, high)
@@ -230,7 +191,7 @@ class Assertions:
             name = self._schema["format"]
             known = format_regex(name) if isinstance(name, str) else None
             if name == "regex":
-                self._extra.append(
+                self._keywords.extra.append(
                     self._parser.refuse(
                         self._place,
                         "format",
@@ -258,7 +219,7 @@ class Assertions:
         if not isinstance(pattern, str):
             raise Malformed("pattern", "must be a string")
         algebra = self._parser.algebra
-        languages = self._languages("pattern", pattern)
+        languages = self._keywords.languages("pattern", pattern)
         if languages is None:
             return
         matching, failing = languages
@@ -277,23 +238,7 @@ class Assertions:
             algebra.oppose(may_hold, may_fail)
             algebra.readings.add(holds, may_hold)
             algebra.readings.add(fails, may_fail)
-        self._extra.append(holds)
-
-    def _languages(self, keyword: str, pattern: str) -> tuple[Regex, Regex] | None:
-        """Return what certainly matches and what certainly does not; None if refused."""
-        try:
-            matching, failing = parse(pattern), not_matching(pattern)
-        except RegexError as error:
-            self._extra.append(self._parser.refuse(self._place, keyword, str(error)))
-            return None
-        limit = self._parser.limits.regex_growth
-        if growth(matching, budget=limit) > limit:
-            reason = (
-                f"{pattern!r:.200} can cut one text in too many ways, by counts inside counts; "
-                "put between the parts what they cannot hold, or drop the inner counts"
-            )
-            raise SchemaLimit((Problem(step(self._place.path, keyword), keyword, reason),))
-        return matching, failing
+        self._keywords.extra.append(holds)
 
     # Arrays.
 
@@ -302,7 +247,7 @@ class Assertions:
         prefix: tuple[int, ...] = ()
         rest = ALWAYS
         items = schema.get("items", True)
-        if self._has("prefixItems"):
+        if self._keywords.has("prefixItems"):
             prefix = tuple(parser.parse(each) for each in parser.branches(place, "prefixItems"))
         if isinstance(items, list):
             # The form before 2020-12, which schemas without `$schema` still use.
@@ -312,14 +257,14 @@ class Assertions:
         elif "items" in schema:
             rest = parser.child(place, "items")
         contains: tuple[Contains, ...] = ()
-        if self._has("contains"):
-            least = self._count("minContains")
+        if self._keywords.has("contains"):
+            least = self._keywords.count("minContains")
             contains = (
                 Contains(
                     parser.parse(place.child("contains")),
                     0,
                     1 if least is None else least,
-                    self._count("maxContains"),
+                    self._keywords.count("maxContains"),
                     step(place.path, "contains"),
                 ),
             )
@@ -330,129 +275,11 @@ class Assertions:
             ArrayShape(
                 prefix,
                 rest,
-                self._count("minItems") or 0,
-                self._count("maxItems"),
+                self._keywords.count("minItems") or 0,
+                self._keywords.count("maxItems"),
                 contains,
                 unique,
                 path=place.path,
             )
         )
         return () if shape is None else (shape,)
-
-    # Objects.
-
-    def _objects(self) -> tuple[ObjectShape, ...]:
-        place, schema, parser = self._place, self._schema, self._parser
-        declared = schema.get("properties", {})
-        if not isinstance(declared, dict):
-            raise Malformed("properties", "must be an object")
-        required = schema.get("required", [])
-        if not isinstance(required, list) or not all(isinstance(x, str) for x in required):
-            raise Malformed("required", "must be a list of property names")
-        if len(declared) > parser.limits.properties or len(required) > parser.limits.properties:
-            raise SchemaLimit(
-                (
-                    Problem(
-                        step(place.path, "properties"),
-                        "properties",
-                        f"more than {parser.limits.properties} properties",
-                    ),
-                )
-            )
-        own = ObjectShape(
-            names=tuple((name, parser.child(place, "properties", name)) for name in declared),
-            classes=((ANY, self._rest()),),
-            required=frozenset(required),
-            minimum=self._count("minProperties") or 0,
-            maximum=self._count("maxProperties"),
-            path=place.path,
-        )
-        shape: ObjectShape | None = own
-        for each in (*self._additional(declared), *self._property_names()):
-            if shape is not None:
-                shape = parser.algebra.objects.meet(shape, each)
-        shape = None if shape is None else parser.algebra.objects.tidy(shape)
-        return () if shape is None else (shape,)
-
-    def _rest(self) -> int:
-        """Return what holds for every undeclared property, where no pattern is in between."""
-        if "additionalProperties" not in self._schema or "patternProperties" in self._schema:
-            return ALWAYS
-        return self._parser.child(self._place, "additionalProperties")
-
-    def _additional(self, declared: dict[str, Any]) -> list[ObjectShape]:
-        """Read `patternProperties` and `additionalProperties`, a shape for each."""
-        place, schema, parser = self._place, self._schema, self._parser
-        if "patternProperties" not in schema:
-            return []
-        patterns = schema["patternProperties"]
-        if not isinstance(patterns, dict):
-            raise Malformed("patternProperties", "must be an object")
-        matching: dict[int, list[Regex]] = {}
-        either_way: dict[int, list[Regex]] = {}
-        for pattern in patterns:
-            value = parser.parse(place.child("patternProperties", pattern))
-            languages = self._languages("patternProperties", pattern)
-            if languages is None:
-                return []
-            narrow, failing = languages
-            matching.setdefault(value, []).append(narrow)
-            # A name that matches by one reading of patterns only has to fit both sides.
-            either_way.setdefault(value, []).append(inverse(failing))
-        rest = ALWAYS
-        if "additionalProperties" in schema:
-            rest = parser.child(place, "additionalProperties")
-        shapes = [self._by_name(either(*names), x) for x, names in either_way.items()]
-        if rest != ALWAYS:
-            covered = [names for listed in matching.values() for names in listed]
-            shape = self._by_name(inverse(either(*covered)) if covered else ANY, rest)
-            names = tuple((name, ALWAYS) for name in declared)
-            shapes.append(ObjectShape(names=names, classes=shape.classes, path=place.path))
-        return self._side_by_side(matching, either_way, rest, declared) or shapes
-
-    def _side_by_side(
-        self,
-        matching: dict[int, list[Regex]],
-        either_way: dict[int, list[Regex]],
-        rest: int,
-        declared: dict[str, Any],
-    ) -> list[ObjectShape]:
-        """Join patterns that do not overlap, the usual case, in one shape; none otherwise."""
-        algebra = self._parser.algebra
-        if matching != either_way or not 1 <= len(matching) <= _MOST_PATTERNS:
-            return []
-        groups = [(either(*names), value) for value, names in matching.items()]
-        for (x, _), (y, _) in combinations(groups, 2):
-            if not algebra.is_empty_regex(both(x, y)):
-                return []
-        others = inverse(either(*(names for names, _ in groups)))
-        path = self._place.path
-        patterned = ObjectShape(classes=(*groups, (others, ALWAYS)), path=path)
-        if rest == ALWAYS:
-            return [patterned]
-        # Declared names escape `additionalProperties`, but not the patterns.
-        shape = ObjectShape(
-            names=tuple((name, child_of(patterned, name)) for name in declared),
-            classes=(*groups, (others, rest)),
-            path=path,
-        )
-        return [shape]
-
-    def _by_name(self, names: Regex, value: int) -> ObjectShape:
-        """Return objects whose properties with such a name fit a value grammar."""
-        algebra = self._parser.algebra
-        if value == ALWAYS or algebra.is_empty_regex(names):
-            return ObjectShape(path=self._place.path)
-        others = inverse(names)
-        if names == ANY or algebra.is_empty_regex(others):
-            return ObjectShape(classes=((ANY, value),), path=self._place.path)
-        return ObjectShape(classes=((names, value), (others, ALWAYS)), path=self._place.path)
-
-    def _property_names(self) -> list[ObjectShape]:
-        if not self._has("propertyNames"):
-            return []
-        parser = self._parser
-        allowed = parser.algebra.normal(parser.parse(self._place.child("propertyNames"))).strings
-        if allowed is None:
-            return [ObjectShape(classes=((ANY, NEVER),), path=self._place.path)]
-        return [self._by_name(inverse(allowed), NEVER)]

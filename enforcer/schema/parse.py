@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.regex import ANY
 from enforcer.schema.algebra import Algebra
-from enforcer.schema.assertions import Assertions, Malformed, constant
+from enforcer.schema.assertions import Assertions, constant
+from enforcer.schema.keywords import Keywords, Malformed
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
 from enforcer.schema.numbers import INTEGERS, REALS
@@ -154,7 +155,10 @@ class Parser:
             for keyword in _REFERENCES
             if self.has(schema, keyword, draft)
         ]
-        for read in (Assertions(self, place, schema).value, *self._readers(place, schema)):
+        for read in (
+            Assertions(Keywords(self, place, schema)).value,
+            *self._readers(place, schema),
+        ):
             try:
                 parts.extend(read())
             except Malformed as error:
