@@ -14,11 +14,13 @@ from random import Random
 
 import jsonschema
 import pytest
+from drawn_json import DIALECTS, DRAFT4, DRAFT7
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
+from instance_strategies import instances
 from schema_judge import accepts, compiled, engine, is_valid, walk
-from schema_strategies import DIALECTS, DRAFT4, DRAFT7, instances, schemas
+from schema_strategies import schemas
 from second_source import from_schema
 from spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 
