@@ -7,14 +7,19 @@ exactly, or refused with the path and the keyword. Must not know: engines, tools
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
+from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema.build import prune, unfold
+from enforcer.schema.culprit import culprit
 from enforcer.schema.limits import Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
 from enforcer.schema.parse import Parser
 from enforcer.schema.read import Document, check_json
 from enforcer.schema.settle import Settler
+
+if TYPE_CHECKING:
+    from enforcer.schema.read import Place
 
 __all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema"]
 
@@ -69,6 +74,13 @@ def _compile(
     def refuse(path: str, keyword: str, reason: str) -> None:
         parser.unsupported[Problem(path, keyword, reason)] = None
 
+    def fits(place: Place) -> bool:
+        try:
+            found = unfold(algebra, parser.parse(place), limits, settler.settle)
+        except (UnsupportedSchema, RecursionError):
+            return True  # as far as anyone knows
+        return prune(*found) is not None
+
     settler = Settler(algebra, limits, refuse, parser.divisors)
     try:
         definitions, top = unfold(algebra, formula, limits, settler.settle)
@@ -77,6 +89,8 @@ def _compile(
         parser.raise_problems()
         raise
     parser.raise_problems()
-    definitions = prune(definitions, top)
+    pruned = prune(definitions, top)
+    if pruned is None:
+        raise UnsatisfiableSchema((culprit(parser, fits),))
     key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"
-    return ArgumentGrammar(definitions, top, tuple(parser.unsupported), key)
+    return ArgumentGrammar(pruned, top, tuple(parser.unsupported), key)

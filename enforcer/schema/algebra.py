@@ -37,6 +37,10 @@ _DEEPEST_QUESTION = 12  # levels looked into for emptiness before it is left ope
 class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is allowed
     """A normal form is needed to compute itself."""
 
+    def __init__(self, key: Any) -> None:
+        super().__init__(key)
+        self.key = key  # of a reference on the way; None where none is
+
 
 class Algebra(Languages):
     """An arena of formulas; each is an integer, equal formulas are the same integer.
@@ -44,16 +48,20 @@ class Algebra(Languages):
     Args:
         limits: bounds; `SchemaLimit` is raised above them.
         resolve: turns the key of a reference into a formula.
+        path_of: turns the key of a reference into the path of what it leads to.
 
     """
 
-    def __init__(self, limits: Limits, resolve: Callable[[Any], int]) -> None:
+    def __init__(
+        self, limits: Limits, resolve: Callable[[Any], int], path_of: Callable[[Any], str]
+    ) -> None:
         super().__init__(limits)
         self._resolve = resolve
+        self._path_of = path_of
         self._formulas: list[tuple[Kind, Any]] = []
         self._ids: dict[tuple[Kind, Any], int] = {}
         self._normal: dict[int, Value] = {}
-        self._under_way: set[int] = set()
+        self._under_way: dict[int, None] = {}  # in order
         self._subtracting: set[int] = set()
         self._empty: dict[int, bool] = {}
         self._asking: set[int] = set()
@@ -173,11 +181,11 @@ class Algebra(Languages):
         """
         try:
             return self._normal_of(formula)
-        except _UnderWay:
+        except _UnderWay as loop:
             raise UnsupportedSchema(
                 (
                     Problem(
-                        "$",
+                        "$" if loop.key is None else self._path_of(loop.key),
                         "$ref",
                         "references lead back to themselves without passing through a "
                         "property or an element; break the loop",
@@ -190,14 +198,21 @@ class Algebra(Languages):
         if known is not None:
             return known
         if formula in self._under_way:
-            raise _UnderWay
-        self._under_way.add(formula)
+            raise _UnderWay(self._reference_in(formula, *reversed(self._under_way)))
+        self._under_way[formula] = None
         try:
             result = self._expand(formula)
         finally:
-            self._under_way.discard(formula)
+            del self._under_way[formula]
         self._normal[formula] = result
         return result
+
+    def _reference_in(self, *formulas: int) -> Any:
+        """Return the key of the first reference among formulas."""
+        for kind, content in map(self._formulas.__getitem__, formulas):
+            if kind is Kind.REFERENCE:
+                return content.key if isinstance(content, Widened) else content
+        return None
 
     def _expand(self, formula: int) -> Value:
         kind, content = self._formulas[formula]
@@ -271,7 +286,7 @@ class Algebra(Languages):
         if kind is Kind.NOT:
             return self._meet(value, self._normal_of(content))
         if formula in self._subtracting:
-            raise _UnderWay
+            raise _UnderWay(self._reference_in(formula, *self._subtracting))
         self._subtracting.add(formula)
         try:
             if kind is Kind.REFERENCE:

@@ -125,6 +125,8 @@ class Assertions:
     def _types(self) -> frozenset[str]:
         named = self._schema.get("type", list(_TYPES))
         listed = named if isinstance(named, list) else [named]
+        if not listed:
+            raise Malformed("type", f"must name a type; use {', '.join(_TYPES)}")
         for each in listed:
             if each not in _TYPES:
                 raise Malformed("type", f"{each!r:.40} is no type; use {', '.join(_TYPES)}")

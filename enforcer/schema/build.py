@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema
+from enforcer.errors import Problem, SchemaLimit
 from enforcer.schema.counting import automaton
 from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
 
@@ -114,27 +114,16 @@ def _renamed(value: Value, alias: dict[int, int]) -> Value:
     )
 
 
-def prune(definitions: dict[int, Value], root: int) -> dict[int, Value]:
+def prune(definitions: dict[int, Value], root: int) -> dict[int, Value] | None:
     """Drop what can never be completed, so that no generated prefix is a dead end.
 
-    Raises:
-        UnsatisfiableSchema: the root itself can never be completed.
+    Returns:
+        Definitions; None where the root itself can never be completed.
 
     """
     productive = _productive(definitions)
     if root not in productive:
-        raise UnsatisfiableSchema(
-            (
-                Problem(
-                    "$",
-                    "",
-                    "no JSON value fits this schema, so a call could never be completed; look "
-                    "for constraints that exclude one another (often `additionalProperties: "
-                    "false` in one part of an `allOf`, which knows no other part's "
-                    "properties), or recursion without an end",
-                ),
-            )
-        )
+        return None
     pruned = {NEVER: NOTHING_AT_ALL}
     queue = [root]
     for formula in queue:

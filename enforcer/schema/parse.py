@@ -85,7 +85,7 @@ class Parser:
     def __init__(self, document: Document, limits: Limits, on_unsupported: OnUnsupported) -> None:
         self.document = document
         self.limits = limits
-        self.algebra = Algebra(limits, self._resolve)
+        self.algebra = Algebra(limits, self._resolve, self._path_of)
         self.relaxing = on_unsupported is OnUnsupported.RELAX
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
@@ -117,6 +117,9 @@ class Parser:
 
     def _resolve(self, key: Hashable) -> int:
         return self.parse(self._targets[key])
+
+    def _path_of(self, key: Hashable) -> str:
+        return self._targets[key].path
 
     def child(self, place: Place, *keys: str | int) -> int:
         """Return the formula of a subschema below a place; the usual leaf needs no more."""

@@ -16,7 +16,7 @@ from enforcer.schema import (
     bound_text,
     compile_schema,
     number_text,
-    settle,
+    settle_arrays,
     unevaluated,
 )
 from enforcer.schema.lark import WHITE_SPACE
@@ -73,7 +73,7 @@ def test_the_bounds_are_those_of_the_code():
         "exponent, up to": number_text._EXPONENT,
         "exponent of an integer of one digit, up to": 99,
     }
-    assert f"at most {settle._COUNT_BITS} values" in PAGE
+    assert f"at most {settle_arrays._COUNT_BITS} values" in PAGE
     assert f"at most {unevaluated._MOST_CASES}." in PAGE
 
 
