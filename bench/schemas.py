@@ -67,7 +67,7 @@ class Compilers:
 
     def ours(self, schema: Any) -> Any:
         """Compile with the schema compiler of this project."""
-        return self._engine.compile(compile_schema(schema))._matcher  # noqa: SLF001
+        return self._engine.compile(compile_schema(schema)).start()
 
     def theirs(self, schema: Any, options: dict[str, Any] | None = None) -> Any:
         """Compile with llguidance's; raises ValueError where it refuses."""

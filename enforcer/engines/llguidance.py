@@ -7,7 +7,7 @@ turning its error states into exceptions. Must not know: schemas, envelopes, hos
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import llguidance
 import numpy as np
@@ -19,7 +19,7 @@ from enforcer.response_format import Kind
 from enforcer.schema.lark import to_lark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
+_T = TypeVar("_T")
+
 _LIMITS = llguidance.LLParserLimits(
     max_items_in_row=20_000,
     initial_lexer_fuel=20_000_000,
     step_lexer_fuel=2_000_000,
     step_max_items=500_000,
-    max_lexer_states=1_000_000,
+    # Some 400 bytes each, kept for later texts; over this, a new lexer begins without them.
+    max_lexer_states=250_000,
     max_grammar_size=2_000_000,
     verbose_errors=False,
 )
@@ -97,7 +100,7 @@ class LLGuidanceEngine:
 
     def check(self, grammar: ArgumentGrammar) -> None:
         """Compile for single bytes only; raises what `compile` would."""
-        _compiled(self._bytes, grammar)
+        _checked(_read(self._bytes, _written(grammar)))
 
     def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
         """Compile a grammar.
@@ -107,7 +110,8 @@ class LLGuidanceEngine:
             SchemaLimit: over one of llguidance's own limits.
 
         """
-        return LLGuidanceGrammar(_compiled(self._json.tokenizer, grammar), self._json)
+        text = _written(grammar)
+        return LLGuidanceGrammar(_checked(_read(self._json.tokenizer, text)), text, self._json)
 
     def compile_text(self, wanted: ResponseFormat) -> LLGuidanceGrammar:
         """Compile a regular expression, choices, or a grammar in Lark's or GBNF's notation.
@@ -120,10 +124,10 @@ class LLGuidanceEngine:
             text = _text_grammar(wanted)
         except (ValueError, IndexError, RecursionError, GbnfToLarkError) as error:
             raise _unreadable(wanted, str(error)) from error
-        matcher = llguidance.LLMatcher(self._any_text.tokenizer, text, log_level=0, limits=_LIMITS)
+        matcher = _read(self._any_text.tokenizer, text)
         if matcher.is_error():
             raise _unreadable(wanted, matcher.get_error())
-        return LLGuidanceGrammar(matcher, self._any_text)
+        return LLGuidanceGrammar(matcher, text, self._any_text)
 
 
 def _text_grammar(wanted: ResponseFormat) -> str:
@@ -150,9 +154,15 @@ def _unreadable(wanted: ResponseFormat, why: str) -> InvalidSchema:
     return InvalidSchema((Problem(f"$.response_format.{kind}", kind, reason),))
 
 
-def _compiled(tokenizer: llguidance.LLTokenizer, grammar: ArgumentGrammar) -> llguidance.LLMatcher:
-    text = _ANY_SPLIT + to_lark(grammar)
-    matcher = llguidance.LLMatcher(tokenizer, text, log_level=0, limits=_LIMITS)
+def _written(grammar: ArgumentGrammar) -> str:
+    return _ANY_SPLIT + to_lark(grammar)
+
+
+def _read(tokenizer: llguidance.LLTokenizer, text: str) -> llguidance.LLMatcher:
+    return llguidance.LLMatcher(tokenizer, text, log_level=0, limits=_LIMITS)
+
+
+def _checked(matcher: llguidance.LLMatcher) -> llguidance.LLMatcher:
     if matcher.is_error():
         reason = matcher.get_error().strip().splitlines()[0][:300]
         raise SchemaLimit((Problem("$", "", f"the engine cannot hold this schema: {reason}"),))
@@ -160,63 +170,130 @@ def _compiled(tokenizer: llguidance.LLTokenizer, grammar: ArgumentGrammar) -> ll
 
 
 class LLGuidanceGrammar:
-    """A compiled grammar: a matcher that is never advanced, only copied."""
+    """A compiled grammar: a matcher that is never advanced, only copied.
 
-    def __init__(self, matcher: llguidance.LLMatcher, table: _Table) -> None:
-        self._matcher = matcher
-        self._table = table
+    All copies of one matcher share a lexer, which finds out its states as texts reach them and
+    keeps them. When it comes to a limit it is lost, for all copies: each goes on with another,
+    so that only the text that no lexer can bear ends there.
+    """
+
+    def __init__(self, start: llguidance.LLMatcher, text: str, table: _Table) -> None:
+        self._start: llguidance.LLMatcher | None = start
+        self._text = text
+        self.table = table
 
     def matcher(self) -> LLGuidanceMatcher:
         """Start a new text."""
-        return LLGuidanceMatcher(self._matcher.deep_copy(), self._table)
+        return LLGuidanceMatcher(self)
+
+    def start(self) -> llguidance.LLMatcher:
+        """Return the matcher that new texts begin as copies of."""
+        if self._start is None:
+            self._start = self.new_start()
+        return self._start
+
+    def new_start(self) -> llguidance.LLMatcher:
+        """Return one with a lexer of its own."""
+        return _read(self.table.tokenizer, self._text)
+
+    def lose(self, start: llguidance.LLMatcher) -> bool:
+        """Give up a start whose lexer is lost; tell whether there is none now."""
+        if self._start is start:
+            self._start = None
+        return self._start is None
+
+    def share(self, start: llguidance.LLMatcher) -> None:
+        """Take a start whose lexer has shown to be sound, unless there is one."""
+        if self._start is None:
+            self._start = start
 
 
 class LLGuidanceMatcher:
     """The state of one argument text."""
 
-    def __init__(self, matcher: llguidance.LLMatcher, table: _Table) -> None:
-        self._matcher = matcher
-        self._row = table.row
-        self._special_ids = table.special_ids
-        self._size = table.size
+    def __init__(self, grammar: LLGuidanceGrammar) -> None:
+        self._grammar = grammar
+        self._start = grammar.start()
+        self._matcher = self._start.deep_copy()
+        self._ids: list[int] = []
+        self._is_alone = False  # nobody shares the lexer, so no other text can have lost it
+        self._row = grammar.table.row
+        self._special_ids = grammar.table.special_ids
+        self._size = grammar.table.size
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
-        """Write the mask of the ids that may come next; all zero if nothing may."""
+        """Write the mask of the ids that may come next; all zero if nothing may.
+
+        Raises:
+            EngineFailure: the engine gives up on this text.
+
+        """
+        self._fill(row)
+        if self._matcher.is_error():
+            self._again(lambda _: self._fill(row))
+
+    def _fill(self, row: npt.NDArray[np.int32]) -> None:
         if self._matcher.is_stopped():
-            self._raise_error()
             row[:] = 0
             return
         self._matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
-        self._raise_error()
         # The end of the text is the envelope's business, never a bit in here.
         np.bitwise_and(row, self._row, out=row)
 
     def accept(self, token_id: int) -> bool:
-        """Advance by one id; False if it is illegal, the state being unchanged then."""
+        """Advance by one id; False if it is illegal, the state being unchanged then.
+
+        Raises:
+            EngineFailure: the engine gives up on this text; the state is unchanged too.
+
+        """
         if not 0 <= token_id < self._size or token_id in self._special_ids:
             return False
         # A token that is refused while being consumed would leave an error behind.
         taken = self._matcher.try_consume_tokens([token_id])
-        self._raise_error()
-        return bool(taken == 1)
+        if self._matcher.is_error():
+            taken = self._again(lambda matcher: matcher.try_consume_tokens([token_id]))
+        if taken != 1:
+            return False
+        self._ids.append(token_id)
+        return True
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` accepted ids."""
-        if count:
+        if not count:
+            return
+        del self._ids[-count:]
+        if not self._matcher.is_error():
             self._matcher.rollback(count)
-            self._raise_error()
+        if self._matcher.is_error():
+            self._is_alone = False  # the ids taken back may have been what was too much
+            self._again(lambda _: None)
 
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""
         accepting = self._matcher.is_accepting()
-        self._raise_error()
+        if self._matcher.is_error():
+            accepting = self._again(llguidance.LLMatcher.is_accepting)
         return bool(accepting)
 
-    def _raise_error(self) -> None:
-        if self._matcher.is_error():
-            raise EngineFailure(
-                f"llguidance gave up within the arguments: {self._matcher.get_error():.300}"
-            )
+    def _again(self, what: Callable[[llguidance.LLMatcher], _T]) -> _T:
+        """Do what the engine gave up on with another lexer; raises if that gives up too."""
+        while True:
+            if self._is_alone:
+                raise EngineFailure(
+                    f"llguidance gave up within the arguments: {self._matcher.get_error():.300}"
+                )
+            self._is_alone = self._grammar.lose(self._start)
+            self._start = self._grammar.new_start() if self._is_alone else self._grammar.start()
+            self._matcher = self._start.deep_copy()
+            # One at a time, for an engine's limits are for a step.
+            for token_id in self._ids:
+                self._matcher.try_consume_tokens([token_id])
+            done = what(self._matcher)
+            if not self._matcher.is_error():
+                self._grammar.share(self._start)
+                self._is_alone = False
+                return done
 
 
 def build(vocabulary: Vocabulary) -> ArgumentEngine:

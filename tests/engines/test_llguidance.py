@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from llguidance import LLParserLimits
 
 from enforcer.engines import load
+from enforcer.engines.llguidance import _LIMITS, EngineFailure
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
 
@@ -120,4 +123,79 @@ def test_a_long_array_of_objects_stays_within_the_limits(engine, vocabulary):
     matcher = engine.compile(compile_schema(items)).matcher()
     text = json.dumps([{"city": "x", "days": 1}] * 800)
     assert all(map(matcher.accept, vocabulary.encode(text)))
+    assert matcher.is_accepting()
+
+
+# Which of the last 20 characters were an `a` is what a lexer has to know within such a string.
+MANY_STATES = {
+    "type": "object",
+    "properties": {"deep": {"type": "string", "pattern": "a.{20}b.{3}c"}, "n": {"type": "integer"}},
+}
+
+
+@pytest.fixture
+def limits(monkeypatch):
+    def limited(**changed):
+        names = [name for name in dir(_LIMITS) if not name.startswith("_")]
+        found = {name: getattr(_LIMITS, name) for name in names}
+        monkeypatch.setattr(
+            "enforcer.engines.llguidance._LIMITS", LLParserLimits(**{**found, **changed})
+        )
+
+    return limited
+
+
+def consumed(matcher, vocabulary, wanted):
+    """Compute a mask before each token, as a host does."""
+    row = np.zeros(vocabulary.words, np.int32)
+    for token in vocabulary.encode(wanted):
+        matcher.fill(row)
+        assert token in ids(row)
+        assert matcher.accept(token)
+
+
+def text(random):
+    return " ".join(random.choice(["alpha", "banana", "cat", "a"]) for _ in range(40))
+
+
+def test_a_lexer_that_has_grown_too_large_is_replaced_within_a_text(engine, vocabulary, limits):
+    limits(max_lexer_states=20_000)
+    grammar, random = engine.compile(compile_schema(MANY_STATES)), Random(1)
+    starts = set()
+    for _ in range(12):
+        matcher = grammar.matcher()
+        starts.add(grammar.start())
+        consumed(matcher, vocabulary, '{"n": 1, "deep": "' + text(random))
+        matcher.rollback(2)
+        consumed(matcher, vocabulary, "a" + 20 * "-" + 'b123c"}')
+        assert matcher.is_accepting()
+    assert len(starts) > 1
+
+
+def test_a_text_that_no_lexer_bears_is_the_only_one_to_end(engine, vocabulary, limits):
+    limits(max_lexer_states=200)
+    grammar, random = engine.compile(compile_schema(MANY_STATES)), Random(2)
+    neighbour, heavy = grammar.matcher(), grammar.matcher()
+    consumed(neighbour, vocabulary, '{"n":')
+    assert all(map(heavy.accept, vocabulary.encode('{"deep": "')))
+    for _ in range(2):
+        with pytest.raises(EngineFailure, match="too many states"):
+            consumed(heavy, vocabulary, text(random))
+    consumed(neighbour, vocabulary, " 12}")
+    assert neighbour.is_accepting()
+    consumed(grammar.matcher(), vocabulary, '{"n": 3}')
+
+
+def test_a_text_can_go_on_without_the_ids_that_were_too_much(engine, vocabulary, limits):
+    limits(max_lexer_states=200)
+    matcher = engine.compile(compile_schema(MANY_STATES)).matcher()
+    consumed(matcher, vocabulary, '{"n": 1,')
+    row, taken = np.zeros(vocabulary.words, np.int32), 0
+    with pytest.raises(EngineFailure):  # noqa: PT012 - how many were taken is what is wanted
+        for token in vocabulary.encode(' "deep": "' + text(Random(3))):
+            assert matcher.accept(token)
+            taken += 1
+            matcher.fill(row)
+    matcher.rollback(taken)
+    consumed(matcher, vocabulary, ' "m": 2}')
     assert matcher.is_accepting()
