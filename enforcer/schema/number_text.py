@@ -17,6 +17,7 @@ from enforcer.schema.doubles import EXACT_INTEGER, LONGEST, as_read, is_double, 
 from enforcer.schema.multiple_text import (
     EXACT,
     NotSpellableError,
+    are_bearable,
     behind,
     between,
     is_hard,
@@ -48,7 +49,7 @@ def spelling(numbers: NumberSet, *, shared: bool = False) -> str:
 
     Raises:
         NotSpellableError: divisibility by something that does not divide a power of ten,
-            and is too large for shared terminals, or those are not wanted.
+            and is too large for shared terminals or a lexer, or those are not wanted.
 
     """
     if numbers == REALS:
@@ -57,10 +58,13 @@ def spelling(numbers: NumberSet, *, shared: bool = False) -> str:
         return f"/-?({WHOLE}{ZEROS}|{_scientific_integers()[1:-1]})/"
     if numbers.low is not None and numbers.low == numbers.high:
         return _constant(numbers.low, plain=numbers.plain)
-    if any(is_hard(each) for each in _divisors(numbers)):
+    divisors = _divisors(numbers)
+    if any(is_hard(each) for each in divisors):
         members = candidates(numbers, _MOST_LISTED)
         if members:
             return " | ".join(f"({_constant(x, plain=numbers.plain)})" for x in members)
+    if not are_bearable(divisors):
+        raise NotSpellableError
     parts = []
     low, low_open = moved(numbers.low, is_open=numbers.low_open, up=True)
     high, high_open = moved(numbers.high, is_open=numbers.high_open, up=False)

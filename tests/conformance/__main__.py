@@ -88,6 +88,8 @@ def _tests(case: Case, outcome: Outcome) -> dict[str, int]:
 
 def _summary(counter: Counter[str]) -> str:
     total = counter.total()
+    if not total:
+        return "none"
     right = counter[Verdict.RIGHT.value]
     both = right + counter[Verdict.UNSATISFIABLE.value]
     return (

@@ -15,6 +15,7 @@ from enforcer.schema import (
     OnUnsupported,
     bound_text,
     compile_schema,
+    multiple_text,
     number_text,
     settle_arrays,
     unevaluated,
@@ -74,6 +75,7 @@ def test_the_bounds_are_those_of_the_code():
         "exponent of an integer of one digit, up to": 99,
     }
     assert f"at most {settle_arrays._COUNT_BITS} values" in PAGE
+    assert f"over {multiple_text._MOST_TOGETHER:,} remainders" in PAGE
     assert f"at most {unevaluated._MOST_CASES}." in PAGE
 
 
