@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 _LIMITS = llguidance.LLParserLimits(
     max_items_in_row=20_000,
     initial_lexer_fuel=20_000_000,
-    step_lexer_fuel=2_000_000,
+    step_lexer_fuel=4_000_000,
     step_max_items=500_000,
     # Some 400 bytes each, kept for later texts; over this, a new lexer begins without them. Of
     # 145 schemas of MaskBench, its 25 largest among them, none needs 20,000.

@@ -31,6 +31,7 @@ from enforcer.regex.derivative import intersection as both
 from enforcer.regex.edges import Reading
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
+from enforcer.regex.positive import entangled, loosened, positive, unwritten
 from enforcer.regex.render import to_json_body, to_json_literal
 from enforcer.regex.syntax import Regex
 from enforcer.regex.tree import RegexError
@@ -86,6 +87,7 @@ __all__ = [
     "RegexError",
     "both",
     "either",
+    "entangled",
     "example",
     "finite_members",
     "format_regex",
@@ -95,9 +97,12 @@ __all__ = [
     "is_empty",
     "length",
     "literal",
+    "loosened",
     "not_matching",
     "parse",
+    "positive",
     "size",
     "to_json_body",
     "to_json_literal",
+    "unwritten",
 ]

@@ -81,7 +81,7 @@ def _compile(
             return True  # as far as anyone knows
         return prune(*found) is not None
 
-    settler = Settler(algebra, limits, refuse, parser.divisors)
+    settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
     try:
         definitions, top = unfold(algebra, formula, limits, settler.settle)
     except UnsupportedSchema:

@@ -73,11 +73,14 @@ class Keywords:
         except RegexError as error:
             self.extra.append(self.parser.refuse(self.place, keyword, str(error)))
             return None
+        path = step(self.place.path, keyword)
         limit = self.parser.limits.regex_growth
         if growth(matching, budget=limit) > limit:
             reason = (
                 f"{pattern!r:.200} can cut one text in too many ways, by counts inside counts; "
                 "put between the parts what they cannot hold, or drop the inner counts"
             )
-            raise SchemaLimit((Problem(step(self.place.path, keyword), keyword, reason),))
+            raise SchemaLimit((Problem(path, keyword, reason),))
+        for language in (matching, failing):
+            self.parser.patterns.setdefault(language, (path, keyword))
         return matching, failing

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from fractions import Fraction
 
+    from enforcer.regex import Regex
     from enforcer.schema.limits import Limits
 
 # Which draft a keyword came with, and the last one that has it; others are always read.
@@ -90,6 +91,7 @@ class Parser:
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
         self.divisors: dict[Fraction, str] = {}  # where each `multipleOf` stands
+        self.patterns: dict[Regex, tuple[str, str]] = {}  # and each pattern, by its languages
         self._targets: dict[Hashable, Place] = {}
         self._parsed: dict[Hashable, int] = {}
         self._leaves: dict[str, int] = {}

@@ -1,7 +1,7 @@
 """What an engine cannot count or spell, rewritten so that it can, or refused by its path.
 
-Owns: settling one value: which divisors can be written as text, and the hand-over of its
-arrays and objects. Must not know: keywords' syntax, engines.
+Owns: settling one value: which divisors can be written as text and which strings be followed,
+and the hand-over of its arrays and objects. Must not know: keywords' syntax, engines.
 """
 
 from __future__ import annotations
@@ -10,18 +10,26 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
+from enforcer.regex import entangled, loosened, positive, unwritten
 from enforcer.schema.division_text import REASON, can_be_written
+from enforcer.schema.nodes import NEVER
 from enforcer.schema.settle_arrays import ArraySettler
 from enforcer.schema.settle_objects import ObjectSettler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from enforcer.regex import Regex
     from enforcer.schema.algebra import Algebra
     from enforcer.schema.limits import Limits
     from enforcer.schema.nodes import ArrayShape, ObjectShape, Value
     from enforcer.schema.numbers import NumberSet
 
+_ENTANGLED = (
+    "what this pattern does not match cannot be enforced beside a limited length: an engine "
+    "cannot follow it; write a shorter pattern, with [0-9] for \\d and [a-z] for \\w, or drop "
+    "the length or the count"
+)
 _Shape = TypeVar("_Shape", "ArrayShape", "ObjectShape")
 
 
@@ -34,6 +42,8 @@ class Settler:
         refuse: notes a path, a keyword and a reason; in relax mode the constraint is then
             left out.
         divisors: where each value of `multipleOf` stands in the schema.
+        patterns: path and keyword of each pattern, by the language of its matches and by that
+            of what it does not match.
 
     """
 
@@ -43,10 +53,13 @@ class Settler:
         limits: Limits,
         refuse: Callable[[str, str, str], None],
         divisors: Mapping[Fraction, str],
+        patterns: Mapping[Regex, tuple[str, str]],
     ) -> None:
         self._arrays = ArraySettler(algebra, refuse)
         self._objects = ObjectSettler(algebra, limits, refuse)
+        self._algebra = algebra
         self._divisors = divisors
+        self._patterns = patterns
         self._refuse = refuse
 
     def settle(self, value: Value) -> Value:
@@ -54,9 +67,35 @@ class Settler:
         if self._divisors and value.numbers:
             numbers = tuple(dict.fromkeys(map(self._divisible, value.numbers)))
             value = replace(value, numbers=numbers)
+        if value.strings is not None and value.strings.boolean:
+            value = replace(value, strings=self._followed(value.strings))
         arrays = [found for shape in value.arrays for found in self._arrays.settle(shape)]
         objects = [found for shape in value.objects for found in self._objects.settle(shape)]
+        objects = [self._with_names_followed(shape) for shape in objects]
         return replace(value, arrays=_unlike(arrays), objects=_unlike(objects))
+
+    def _with_names_followed(self, shape: ObjectShape) -> ObjectShape:
+        if not any(names.boolean for names, value in shape.classes if value != NEVER):
+            return shape
+        return replace(
+            shape,
+            classes=tuple(
+                (names if value == NEVER else self._followed(names), value)
+                for names, value in shape.classes
+            ),
+        )
+
+    def _followed(self, strings: Regex) -> Regex:
+        spend = self._algebra.spend
+        found = positive(strings, spend)
+        hard = entangled(found)
+        if not hard:
+            return found
+        places = [at for known, at in self._patterns.items() if hard & unwritten(known, spend)]
+        if not places:  # a format's: soon most texts do not fit it
+            return found
+        self._refuse(*places[0], _ENTANGLED)
+        return loosened(found)
 
     def _divisible(self, numbers: NumberSet) -> NumberSet:
         if can_be_written(numbers):

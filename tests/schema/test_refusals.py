@@ -78,6 +78,31 @@ def test_more_required_names_than_can_be_tracked():
     assert not accepts(grammar, f'{{"wide": {{{tracked}, "p65": "x"}}}}')
 
 
+@pytest.mark.parametrize(
+    ("schema", "paths"),
+    [
+        ({"not": {"pattern": "x.{20}y"}}, ["$.not.pattern"]),
+        ({"pattern": "^(?!.*x.{20}y)"}, ["$.pattern"]),
+        ({"oneOf": [{"maxLength": 20}, {"pattern": "x.{20}y"}]}, ["$.oneOf[1].pattern"]),
+        (
+            {"not": {"enum": ["a"]}, "allOf": [{"not": {"pattern": "x.{9}y"}}]},
+            ["$.allOf[0].not.pattern"],
+        ),
+    ],
+)
+def test_patterns_that_no_engine_can_keep_out_of_a_long_text(schema, paths):
+    text = {"type": "string", "maxLength": 400, **schema}
+    for tried in (text, {"type": "object", "propertyNames": text}):
+        with pytest.raises(UnsupportedSchema) as caught:
+            compile_schema(tried)
+        assert [each.path.replace(".propertyNames", "") for each in caught.value.problems] == paths
+        relaxed = compile_schema(tried, on_unsupported=RELAX).relaxed
+        assert relaxed == caught.value.problems
+    grammar = compiled(text, on_unsupported=RELAX)
+    assert accepts(grammar, f'"x{"-" * 20}y"')
+    assert not accepts(grammar, f'"{"-" * 401}"')
+
+
 def test_what_is_no_schema_is_never_relaxed():
     with pytest.raises(InvalidSchema):
         compile_schema({**STRINGS, "minItems": -1}, on_unsupported=RELAX)

@@ -1,0 +1,121 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from languages import asserting_patterns, languages, texts
+
+from enforcer.regex import (
+    ANY,
+    both,
+    entangled,
+    fullmatch,
+    inverse,
+    length,
+    literal,
+    loosened,
+    not_matching,
+    parse,
+    positive,
+    unwritten,
+)
+from enforcer.regex.syntax import Complement, Intersection
+
+_LONG = length(0, 400)
+
+
+def _free(_steps):
+    pass
+
+
+def _positive(regex):
+    return positive(regex, _free)
+
+
+def _entangled(regex):
+    return entangled(_positive(regex))
+
+
+def _unwritten(regex):
+    return unwritten(regex, _free)
+
+
+def _loosened(regex):
+    return loosened(_positive(regex))
+
+
+@given(languages, st.lists(texts(), min_size=1, max_size=8))
+def test_the_language_stays_the_same(language, some):
+    beside = both(language, _LONG)
+    written = _positive(beside)
+    for text in some:
+        assert fullmatch(written, text) == fullmatch(beside, text) == fullmatch(language, text)
+
+
+@given(asserting_patterns, st.lists(texts(max_size=8), min_size=1, max_size=8))
+def test_what_a_pattern_does_not_match_is_written_without_complements(pattern, some):
+    failing = not_matching(pattern)
+    if not isinstance(failing, Complement):
+        return
+    written = _positive(both(failing, _LONG))
+    for text in some:
+        assert fullmatch(written, text) == fullmatch(failing, text)
+        if fullmatch(failing, text):
+            assert fullmatch(_loosened(failing), text)
+
+
+def _complements(regex):
+    parts = regex.parts if isinstance(regex, Intersection) else [regex]
+    return [part for part in parts if isinstance(part, Complement)]
+
+
+def test_only_what_stands_beside_a_large_count_is_written_anew():
+    failing = not_matching("--")
+    assert _positive(failing) == failing
+    assert _positive(both(failing, length(0, 10))) == both(failing, length(0, 10))
+    written = _positive(both(failing, _LONG))
+    assert not _complements(written)
+    assert fullmatch(written, "a-b-c")
+    assert not fullmatch(written, "a--b")
+
+
+def test_what_is_too_large_together_is_written_part_by_part():
+    words = "admin|support|postmaster|hostmaster|security|noreply|billing|accounting|superuser"
+    failing = not_matching(f"(?i)^.*({words}|javascript:|on[a-z]+=|data:text/html)")
+    written = _positive(both(failing, _LONG))
+    assert not _complements(written)
+    assert len(written.parts) > 2
+    for text in ("ADMIN", "a SuperUser", "oNclick=", "x data:text/html"):
+        assert not fullmatch(written, text)
+    assert fullmatch(written, "adm1n on= securit")
+
+
+def test_complements_of_finitely_many_texts_stay():
+    failing = inverse(literal("none"))
+    assert _positive(both(failing, _LONG)) == both(failing, _LONG)
+    assert not _entangled(both(failing, _LONG))
+
+
+def test_only_what_no_small_automaton_says_is_entangled():
+    hard, easy = not_matching("x.{20}y"), not_matching("xy")
+    assert _entangled(both(hard, easy, _LONG)) == _unwritten(hard) == {hard}
+    assert not _entangled(both(easy, _LONG))
+    assert not _unwritten(easy)
+    assert not _entangled(hard), "there is no count beside it"
+    assert not _entangled(both(hard, parse("^[a-z]{1,400}$"))), "among few characters"
+    late = not_matching("^https://[^/]*x.{20}y")
+    assert _unwritten(late)
+    assert not _entangled(both(late, _LONG)), "most texts begin in another way"
+
+
+def test_loosened_leaves_out_only_what_cannot_be_written():
+    hard, easy = not_matching("x.{20}y"), not_matching("xy")
+    assert loosened(hard) == ANY
+    left = _loosened(both(hard, easy, inverse(literal("none")), _LONG))
+    assert fullmatch(left, "x" + "-" * 20 + "y")
+    assert not fullmatch(left, "xy")
+    assert not fullmatch(left, "none")
+
+
+def test_work_is_counted_whether_or_not_it_was_done_before():
+    spent = []
+    for _ in range(2):
+        positive(both(not_matching("abc|abd"), _LONG), spent.append)
+    assert sum(spent[: len(spent) // 2]) == sum(spent[len(spent) // 2 :]) > 0
