@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _LIMITS = llguidance.LLParserLimits(
-    max_items_in_row=20_000,
+    max_items_in_row=40_000,
     initial_lexer_fuel=20_000_000,
     step_lexer_fuel=4_000_000,
     step_max_items=500_000,

@@ -83,7 +83,7 @@ def _compile(
 
     settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
     try:
-        definitions, top = unfold(algebra, formula, limits, settler.settle)
+        definitions, top = unfold(algebra, formula, limits, settler.settle_all)
     except UnsupportedSchema:
         # What stands in for something unsupported may be the reason.
         parser.raise_problems()

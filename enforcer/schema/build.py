@@ -36,6 +36,8 @@ def children(value: Value) -> Iterator[int]:
             yield child
         for mark in shape.marks:
             yield mark.value
+    for _, parts in value.cells:
+        yield from parts
 
 
 def unfold(
@@ -110,6 +112,10 @@ def _renamed(value: Value, alias: dict[int, int]) -> Value:
                 marks=tuple(replace(x, value=alias[x.value]) for x in shape.marks),
             )
             for shape in value.objects
+        ),
+        cells=tuple(
+            ((name, alias[whole]), tuple(alias[part] for part in parts))
+            for (name, whole), parts in value.cells
         ),
     )
 
@@ -193,8 +199,10 @@ def _object_has_member(shape: ObjectShape, productive: set[int]) -> bool:
 
 
 def _without(value: Value, productive: set[int]) -> Value:
-    if all(_is_whole(array, productive) for array in value.arrays) and all(
-        _is_complete(shape, productive) for shape in value.objects
+    if (
+        all(_is_whole(array, productive) for array in value.arrays)
+        and all(_is_complete(shape, productive) for shape in value.objects)
+        and all(part in productive for _, parts in value.cells for part in parts)
     ):
         return value
     return replace(
@@ -208,6 +216,10 @@ def _without(value: Value, productive: set[int]) -> Value:
             _reduced(shape, productive)
             for shape in value.objects
             if _object_has_member(shape, productive)
+        ),
+        cells=tuple(
+            (whole, tuple(part for part in parts if part in productive))
+            for whole, parts in value.cells
         ),
     )
 

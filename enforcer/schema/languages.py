@@ -7,6 +7,7 @@ Must not know: formulas, keywords, engines.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit
@@ -15,10 +16,13 @@ from enforcer.regex import is_empty as regex_is_empty
 from enforcer.regex import size as regex_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from enforcer.regex import Regex
     from enforcer.schema.limits import Limits
 
 _STEPS_OF_EMPTINESS = 4
+_SHARE_ASIDE = 3  # of the steps, this part
 
 
 class Languages:
@@ -33,6 +37,8 @@ class Languages:
         self._limits = limits
         self._empty_regexes: dict[Regex, bool] = {}
         self._steps = 0
+        self._most_steps = limits.steps
+        self._steps_aside = limits.steps // _SHARE_ASIDE
 
     def meet_strings(self, a: Regex | None, b: Regex | None) -> Regex | None:
         """Intersect string languages; None if nothing is left."""
@@ -75,7 +81,7 @@ class Languages:
     def spend(self, steps: int) -> None:
         """Count work; raises `SchemaLimit` when there was too much of it."""
         self._steps += steps
-        if self._steps > self._limits.steps:
+        if self._steps > self._most_steps:
             raise SchemaLimit(
                 (
                     Problem(
@@ -86,3 +92,19 @@ class Languages:
                     ),
                 )
             )
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Do work that can be left undone, within a budget of its own.
+
+        Raises:
+            SchemaLimit: inside, when that is used up.
+
+        """
+        before, most = self._steps, self._most_steps
+        self._steps, self._most_steps = 0, self._steps_aside
+        try:
+            yield
+        finally:
+            self._steps_aside = max(self._steps_aside - self._steps, 0)
+            self._steps, self._most_steps = before, most

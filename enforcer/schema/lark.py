@@ -92,7 +92,7 @@ class Writer:
         scalar = self._scalar(value)
         if scalar is not None:
             options.append(scalar)
-        options.extend(self._objects.bodies(value.objects))
+        options.extend(self._objects.bodies(value.objects, dict(value.cells)))
         options.extend(self._arrays.body(array) for array in value.arrays)
         self.line(f"v{formula}:{'|'.join(options)}")
 

@@ -6,16 +6,19 @@ Must not know: values other than by their symbol.
 
 A parameter has 64 bits: required names first, then witnesses, then the other declared
 names, then bits that undeclared properties set one after the other where they are
-counted. So a count is a number of bits set. An optional name without a bit may repeat,
-which no validator notices: each value on its own fits.
+counted. So a count is a number of bits set. A name with several kinds of values that decide
+has a bit for each. An optional name without a bit may repeat, which no validator notices:
+each value on its own fits.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.schema.factoring import factored, nested
 from enforcer.schema.nodes import NEVER
 from enforcer.schema.presence import merge
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.lark import Writer
     from enforcer.schema.nodes import ObjectShape
-    from enforcer.schema.presence import Merged, Term
+    from enforcer.schema.presence import Cells, Merged, Property, Term
 
 _BITS = 64
 
@@ -36,7 +39,7 @@ class _Property:
 
     name: str
     value: str
-    declared: str | None = None
+    declared: Property | None = None
     marks: tuple[int, ...] = ()
 
 
@@ -45,18 +48,18 @@ class _Layout:
     """What the bits of the parameter stand for.
 
     Attributes:
-        bits: bit of each tracked name.
+        bits: bit of each tracked property.
         witnesses: bits of the witnesses, which have to be set at the end.
         others: bits that undeclared properties set, one each, in this order.
         counted: range of the bits, or of the number, of properties not required.
         by_number: whether that range holds a number instead of a set of bits.
         least: least count.
         most: greatest count; None where there is none.
-        terms: names that must or must not be there; one term has to hold.
+        terms: properties that must or must not be there; one term has to hold.
 
     """
 
-    bits: dict[str, int]
+    bits: dict[Property, int]
     witnesses: tuple[int, ...]
     others: tuple[int, ...]
     counted: tuple[int, int]
@@ -78,15 +81,15 @@ class Objects:
         self._writer = writer
         self._others: dict[tuple[Regex, tuple[str, ...]], str] = {}
 
-    def bodies(self, shapes: Sequence[ObjectShape]) -> list[str]:
+    def bodies(self, shapes: Sequence[ObjectShape], cells: Cells) -> list[str]:
         """Return alternatives for shapes, fewer than those where some can be merged."""
-        return [self._body(merged) for merged in merge(shapes)] if shapes else []
+        return [self._body(merged) for merged in merge(shapes, cells)] if shapes else []
 
     def _body(self, merged: Merged) -> str:
         shape, terms = merged.shape, merged.terms
         counts = shape.minimum or shape.maximum is not None or shape.witnesses
-        if not counts and len(terms) == 1 and terms[0].names == terms[0].required:
-            return self._each_once(shape, terms[0].required)
+        if not counts and len(terms) == 1 and terms[0].properties == terms[0].required:
+            return self._each_once(shape, frozenset(name for name, _ in terms[0].required))
         layout = self._plan(merged)
         properties = self._properties(shape, layout)
         if layout.most == 0 and not terms[0].required:
@@ -148,19 +151,21 @@ class Objects:
 
     def _plan(self, merged: Merged) -> _Layout:
         shape, terms = merged.shape, merged.terms
-        declared = [name for name, value in shape.names if value != NEVER]
-        required = [name for name in declared if name in terms[0].required]
-        bits = {name: i for i, name in enumerate(required)}
+        declared = [each for each in shape.names if each[1] != NEVER]
+        required = [each for each in declared if each in terms[0].required]
+        bits = {each: i for i, each in enumerate(required)}
         bit = len(required)
         witnesses = tuple(range(bit, bit + len(shape.witnesses)))
         bit = first = bit + len(witnesses)
         least = max(shape.minimum - len(required), 0)
         most = None if shape.maximum is None else shape.maximum - len(required)
         is_open = any(value != NEVER for _, value in shape.classes)
-        deciding = frozenset[str]().union(*(term.names for term in terms))
-        optional = [name for name in declared if name not in bits]
-        optional.sort(key=lambda name: name not in deciding)
-        needed = sum(name in deciding for name in optional)
+        times = Counter(name for name, _ in declared)
+        deciding = {each for each in declared if times[each[0]] > 1}
+        deciding.update(*(term.properties for term in terms))
+        optional = [each for each in declared if each not in bits]
+        optional.sort(key=lambda each: each not in deciding)
+        needed = sum(each in deciding for each in optional)
         extra = 0
         if is_open:
             # Reaching a least count of one takes a single bit, however many set it.
@@ -176,8 +181,8 @@ class Objects:
         if closed_count and first + len(optional) > room:
             _refuse_width(shape, "minProperties")
         if not by_number:
-            for name in optional[: room - first]:
-                bits[name] = first + len(bits) - len(required)
+            for each in optional[: room - first]:
+                bits[each] = first + len(bits) - len(required)
         bit = first + len(bits) - len(required)
         return _Layout(
             bits,
@@ -193,12 +198,12 @@ class Objects:
     def _properties(self, shape: ObjectShape, layout: _Layout) -> list[_Property]:
         writer = self._writer
         properties = [
-            _Property(writer.name(name), writer.value(value), name)
+            _Property(writer.name(name), writer.value(value), (name, value))
             for name, value in shape.names
             if value != NEVER
         ]
         properties.extend(_Property(*each) for each in self._undeclared_of(shape))
-        names = tuple(name for name, _ in shape.names)
+        names = _names(shape)
         properties.extend(
             _Property(
                 self._undeclared(mark.names, names),
@@ -214,7 +219,7 @@ class Objects:
 
     def _undeclared_of(self, shape: ObjectShape) -> list[tuple[str, str]]:
         """List the terminals of the names that are not declared, and the symbols of values."""
-        names = tuple(name for name, _ in shape.names)
+        names = _names(shape)
         return [
             (self._undeclared(regex, names), self._writer.value(value))
             for regex, value in shape.classes
@@ -270,8 +275,12 @@ class Objects:
             compare = "lt" if layout.by_number else "bit_count_lt"
             conditions.append(f"{compare}([{low}:{high}], {layout.most})")
         if each.declared in layout.bits:
-            bit = layout.bits[each.declared]
-            return [(f"set_bit({bit})", [f"bit_clear({bit})", *conditions])]
+            absent = [
+                f"bit_clear({bit})"
+                for (name, _), bit in layout.bits.items()
+                if name == each.declared[0]
+            ]
+            return [(f"set_bit({layout.bits[each.declared]})", [*absent, *conditions])]
         if layout.by_number:
             return [(f"incr([{low}:{high}])", conditions)]
         if each.declared is not None:
@@ -288,26 +297,26 @@ class Objects:
     def _done(layout: _Layout) -> list[str]:
         """Return the conditions under which the object may end."""
         bits = layout.bits
-        if len(layout.terms) == 1 and layout.terms[0].names == layout.terms[0].required:
+        if len(layout.terms) == 1 and layout.terms[0].properties == layout.terms[0].required:
             must = len(layout.terms[0].required) + len(layout.witnesses)
             conditions = [_all_set(must)] if must else []
         else:
             conditions = [f"is_ones([{bit}:{bit + 1}])" for bit in layout.witnesses]
-            options = [
-                _all(
+            options = factored(
+                frozenset(
                     [
-                        *(f"bit_set({bits[name]})" for name in sorted(term.required)),
-                        *(f"bit_clear({bits[name]})" for name in sorted(term.forbidden)),
+                        *(f"bit_set({bits[each]})" for each in term.required),
+                        *(f"bit_clear({bits[each]})" for each in term.forbidden),
                         *(
-                            _nested("or", [f"bit_set({bits[name]})" for name in sorted(clause)])
-                            for clause in sorted(term.some, key=sorted)
+                            nested("or", sorted(f"bit_set({bits[each]})" for each in clause))
+                            for clause in term.some
                         ),
                     ]
                 )
                 for term in layout.terms
-            ]
-            if all(options):
-                conditions.append(_nested("or", options))
+            )
+            if options:
+                conditions.append(options)
         if layout.least and layout.counted[0] < layout.counted[1]:
             low, high = layout.counted
             compare = "ge" if layout.by_number else "bit_count_ge"
@@ -320,12 +329,16 @@ class Objects:
         if not any(term.forbidden for term in layout.terms):
             return []
         # What is missing can always be added, so only what is forbidden matters.
-        options = [
-            _all([f"bit_clear({layout.bits[x]})" for x in sorted(term.forbidden)])
+        options = factored(
+            frozenset(f"bit_clear({layout.bits[x]})" for x in term.forbidden)
             for term in layout.terms
             if each.declared not in term.forbidden
-        ]
-        return [_nested("or", options)] if all(options) else []
+        )
+        return [options] if options else []
+
+
+def _names(shape: ObjectShape) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name, _ in shape.names))
 
 
 def _setting(bits: tuple[int, ...]) -> str:
@@ -351,18 +364,4 @@ def _refuse_width(shape: ObjectShape, keyword: str = "required") -> NoReturn:
 
 
 def _if(conditions: list[str]) -> str:
-    return f" %if {_all(conditions)}" if conditions else ""
-
-
-def _all(conditions: list[str]) -> str:
-    return _nested("and", conditions) if conditions else ""
-
-
-def _nested(operator: str, conditions: list[str]) -> str:
-    """Join conditions by an operator of two operands, balanced to stay shallow."""
-    conditions = list(dict.fromkeys(conditions))
-    if len(conditions) == 1:
-        return conditions[0]
-    half = len(conditions) // 2
-    left, right = _nested(operator, conditions[:half]), _nested(operator, conditions[half:])
-    return f"{operator}({left},{right})"
+    return f" %if {nested('and', conditions)}" if conditions else ""

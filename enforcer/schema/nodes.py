@@ -147,6 +147,9 @@ class Value:
         strings: the string language allowed; None for no string.
         arrays: shapes of arrays, their union allowed.
         objects: shapes of objects, their union allowed.
+        cells: for a name and a value grammar that shapes have for it, disjoint value grammars
+            that make it up, the same for all of one name; filled in a finished grammar where
+            many shapes differ by them.
 
     """
 
@@ -156,6 +159,7 @@ class Value:
     strings: Regex | None = None
     arrays: tuple[ArrayShape, ...] = ()
     objects: tuple[ObjectShape, ...] = ()
+    cells: tuple[tuple[tuple[str, int], tuple[int, ...]], ...] = ()
 
 
 def mentioned(value: Value) -> Iterator[int]:

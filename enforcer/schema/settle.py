@@ -11,6 +11,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.regex import entangled, loosened, positive, unwritten
+from enforcer.schema.build import unfold
+from enforcer.schema.cells import cells
 from enforcer.schema.division_text import REASON, can_be_written
 from enforcer.schema.nodes import NEVER
 from enforcer.schema.settle_arrays import ArraySettler
@@ -58,6 +60,7 @@ class Settler:
         self._arrays = ArraySettler(algebra, refuse)
         self._objects = ObjectSettler(algebra, limits, refuse)
         self._algebra = algebra
+        self._limits = limits
         self._divisors = divisors
         self._patterns = patterns
         self._refuse = refuse
@@ -73,6 +76,24 @@ class Settler:
         objects = [found for shape in value.objects for found in self._objects.settle(shape)]
         objects = [self._with_names_followed(shape) for shape in objects]
         return replace(value, arrays=_unlike(arrays), objects=_unlike(objects))
+
+    def settle_all(self, value: Value) -> Value:
+        """Settle a value, and find what its alternatives are told apart by."""
+        value = self.settle(value)
+        if len(value.objects) < 2:  # noqa: PLR2004 - nothing to tell apart
+            return value
+        return replace(value, cells=cells(self._algebra, value.objects, self._is_writable))
+
+    def _is_writable(self, formula: int) -> bool:
+        """Tell whether a value, and all that it reaches, is enforced as it is."""
+        refused: list[str] = []
+
+        def refuse(path: str, keyword: str, reason: str) -> None:
+            refused.append(f"{path} {keyword} {reason}")
+
+        other = Settler(self._algebra, self._limits, refuse, self._divisors, self._patterns)
+        unfold(self._algebra, formula, self._limits, other.settle)
+        return not refused
 
     def _with_names_followed(self, shape: ObjectShape) -> ObjectShape:
         if not any(names.boolean for names, value in shape.classes if value != NEVER):
