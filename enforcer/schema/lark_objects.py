@@ -88,7 +88,8 @@ class Objects:
     def _body(self, merged: Merged) -> str:
         shape, terms = merged.shape, merged.terms
         counts = shape.minimum or shape.maximum is not None or shape.witnesses
-        if not counts and len(terms) == 1 and terms[0].properties == terms[0].required:
+        is_usual = len(terms) == 1 and terms[0].properties == terms[0].required
+        if is_usual and not counts and len(_names(shape)) == len(shape.names):
             return self._each_once(shape, frozenset(name for name, _ in terms[0].required))
         layout = self._plan(merged)
         properties = self._properties(shape, layout)

@@ -172,8 +172,8 @@ def _merged(group: _Group, cells: Cells) -> Merged | None:
         for name, split in parts.items()
         for each in dict.fromkeys(x for found in split.values() for x in found) or ((name, NEVER),)
     ]
-    terms = [_term(shape, parts) for shape in group.members]
-    terms = list(dict.fromkeys(terms))
+    found = dict.fromkeys(_term(shape, parts) for shape in group.members)
+    terms = [term for term in found if frozenset() not in term.some]
     kept = [
         term
         for i, term in enumerate(terms)
@@ -207,4 +207,6 @@ def _term(shape: ObjectShape, parts: Mapping[str, Mapping[int, tuple[Property, .
             required.update(options)
         else:
             some.add(options)
-    return Term(frozenset(required), frozenset(forbidden), frozenset(some))
+    # Without what follows from the rest, no two terms imply each other.
+    open_clauses = frozenset(clause for clause in some if required.isdisjoint(clause))
+    return Term(frozenset(required), frozenset(forbidden), open_clauses)

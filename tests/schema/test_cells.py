@@ -22,6 +22,7 @@ _values = st.sampled_from(
         {},
         {"type": "integer"},
         {"type": "string"},
+        {"type": ["integer", "string"]},
         {"enum": [1, "x"]},
         {"const": None},
         {"minimum": 2},
@@ -122,6 +123,19 @@ def test_hundreds_of_alternatives_are_one():
         (False, '{"opt0": 3, "kind0": "x"}'),
     ):
         assert accepts(usable, text) == fits, text
+
+
+def test_cells_that_turn_out_not_to_matter():
+    closed = {"type": "object", "additionalProperties": False}
+    wide = {**closed, "properties": {"a": {"type": ["integer", "string"]}}}
+    narrow = {**closed, "properties": {"a": {"type": "integer"}}}
+    schema = {"anyOf": [wide, narrow]}
+    with looked_for_above(1):
+        grammar = compiled(schema)
+    texts = {walk(grammar, Random(seed)) for seed in range(30)} - {None}
+    values = [json.loads(text) for text in texts]
+    assert all(is_valid(schema, value) for value in values)
+    assert {int, str, type(None)} <= {type(value.get("a")) for value in values}
 
 
 def test_more_cells_than_bits_stay_alternatives():
