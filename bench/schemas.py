@@ -53,7 +53,7 @@ _KINDS = {  # whether ours permits many, and theirs
     "ours many, theirs few": (True, False),
 }
 _MANY = 0.5  # share of the ids from which on a mask is said to permit many
-_COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
+COMPACT = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
 
 
 class Compilers:
@@ -82,16 +82,17 @@ class Compilers:
         return dict(zip(self.names, (self.ours, self.theirs, self._compact), strict=True))
 
     def _compact(self, schema: Any) -> Any:
-        return self.theirs(schema, _COMPACT)
+        return self.theirs(schema, COMPACT)
 
 
-def _timed(compile_one: Callable[[Any], Any], schema: Any) -> tuple[float, Any]:
+def timed(compile_one: Callable[[Any], Any], schema: Any) -> tuple[float, Any]:
+    """Give the seconds that compiling takes, and the matcher."""
     start = time.perf_counter()
     matcher = compile_one(schema)
     return time.perf_counter() - start, matcher
 
 
-def _masks(matcher: Any, ids: Sequence[int], row: Any) -> list[tuple[float, bool]] | None:
+def masks_along(matcher: Any, ids: Sequence[int], row: Any) -> list[tuple[float, bool]] | None:
     """Time the mask before each id, and tell if it permits many; None if an id is refused."""
     found = []
     for token_id in ids:
@@ -137,7 +138,7 @@ def measure(vocabulary: Vocabulary, tools: Sequence[dict[str, Any]]) -> dict[str
         for _ in range(_ROUNDS):
             for name, compile_one in compilers.items():
                 try:
-                    seconds, matchers[name] = _timed(compile_one, schema)
+                    seconds, matchers[name] = timed(compile_one, schema)
                 except (ValueError, EnforcerError):
                     continue  # refused, and counted below
                 taken[name].append(seconds)
@@ -154,7 +155,7 @@ def measure(vocabulary: Vocabulary, tools: Sequence[dict[str, Any]]) -> dict[str
             ids = vocabulary.encode(text)
             for walk, found in masks.items():
                 walked = {
-                    name: _masks(matcher.deep_copy(), ids, row)
+                    name: masks_along(matcher.deep_copy(), ids, row)
                     for name, matcher in matchers.items()
                 }
                 for name, each in walked.items():

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from enforcer.schema.numbers import NumberSet
 
 _ENTANGLED = (
-    "what this pattern does not match cannot be enforced beside a limited length: an engine "
-    "cannot follow it; write a shorter pattern, with [0-9] for \\d and [a-z] for \\w, or drop "
-    "the length or the count"
+    "strings without a match of this pattern cannot be enforced beside a limit on their length, "
+    "for the engine cannot follow both; write a shorter pattern, with [0-9] for \\d and [a-z] for "
+    "\\w, or drop the limit"
 )
 _Shape = TypeVar("_Shape", "ArrayShape", "ObjectShape")
 
