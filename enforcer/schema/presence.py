@@ -12,11 +12,12 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from enforcer.schema.factoring import factored
 from enforcer.schema.nodes import NEVER
 from enforcer.schema.objects import child_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from enforcer.schema.nodes import ObjectShape
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _MOST_TERMS = 200
 _MOST_TERMS_OF_CELLS = 1_000
 _MOST_PROPERTIES = 60  # that can be told apart where they decide
+_MOST_CONDITIONS = 60_000  # a second to compile
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def _only(value: int) -> dict[int, None]:
 
 
 def _merged(group: _Group, cells: Cells) -> Merged | None:
-    """Make one shape of a group; None if it has too many properties to tell apart."""
+    """Make one shape of a group; None if that is too much to tell apart by cells."""
     # For each name its properties, and which of them a value grammar stands for.
     parts = {
         name: {
@@ -181,12 +183,21 @@ def _merged(group: _Group, cells: Cells) -> Merged | None:
     ]
     times = Counter(name for name, _ in properties)
     split = {each for each in properties if times[each[0]] > 1}
-    if split and len(split.union(*(term.properties for term in kept))) > _MOST_PROPERTIES:
-        return None
+    if split:
+        deciding = split.union(*(term.properties for term in kept))
+        if len(deciding) > _MOST_PROPERTIES or _weight(kept, deciding) > _MOST_CONDITIONS:
+            return None
     shape = replace(
         group.members[0], names=tuple(properties), required=frozenset(), some=frozenset()
     )
     return Merged(shape, tuple(kept))
+
+
+def _weight(terms: Sequence[Term], properties: Collection[Property]) -> int:
+    """Estimate how many conditions a rule has: each property asks what is still possible."""
+    numbers = {each: str(i) for i, each in enumerate(properties)}
+    possible = factored(frozenset(numbers[x] for x in term.forbidden) for term in terms)
+    return len(properties) * (possible.count(",") + 1)
 
 
 def _term(shape: ObjectShape, parts: Mapping[str, Mapping[int, tuple[Property, ...]]]) -> Term:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schema_judge import accepts, compiled, is_valid, walk
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema import OnUnsupported, compile_schema
+from enforcer.schema import OnUnsupported, compile_schema, presence
 from enforcer.schema import cells as cells_module
 from enforcer.schema.presence import merge
 
@@ -147,3 +147,12 @@ def test_more_cells_than_bits_stay_alternatives():
     usable = compiled(schema)
     assert accepts(usable, '{"kind39": "x", "kind7": 7, "name": "a"}')
     assert not accepts(usable, '{"kind39": "x", "kind7": "7", "name": "a"}')
+
+
+def test_alternatives_that_share_too_little_stay_alternatives(monkeypatch):
+    schema = {"oneOf": [branch(i, shared=1) for i in range(4)]}
+    grammar = compile_schema(schema)
+    value = grammar.definitions[grammar.root]
+    assert len(merge(value.objects, dict(value.cells))) == 1
+    monkeypatch.setattr(presence, "_MOST_CONDITIONS", 10)
+    assert len(merge(value.objects, dict(value.cells))) > 8
