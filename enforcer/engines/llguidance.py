@@ -189,9 +189,10 @@ class LLGuidanceGrammar:
 
     def start(self) -> llguidance.LLMatcher:
         """Return the matcher that new texts begin as copies of."""
-        if self._start is None:
-            self._start = self.new_start()
-        return self._start
+        start = self._start
+        if start is None:
+            start = self._start = self.new_start()
+        return start
 
     def new_start(self) -> llguidance.LLMatcher:
         """Return one with a lexer of its own."""
@@ -288,8 +289,8 @@ class LLGuidanceMatcher:
             self._start = self._grammar.new_start() if self._is_alone else self._grammar.start()
             self._matcher = self._start.deep_copy()
             # One at a time, for an engine's limits are for a step.
-            for token_id in self._ids:
-                self._matcher.try_consume_tokens([token_id])
+            if any(self._matcher.try_consume_tokens([each]) != 1 for each in self._ids):
+                continue  # where it stands is unknown, so nothing may be asked of it
             done = what(self._matcher)
             if not self._matcher.is_error():
                 self._grammar.share(self._start)

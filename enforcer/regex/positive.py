@@ -1,8 +1,9 @@
-"""Complements beside large counts, written without complements.
+"""Complements beside large counts, or of much, written without complements.
 
 An engine that derives expressions looks through all that may follow before it knows that
 something can: with `~(-- somewhere)` beside a count, that is each count with each of what
-the complement may still be. Written the other way round, the same language costs nothing.
+the complement may still be. So it is without one where that is much by itself. Written the
+other way round, the same language costs little.
 
 Owns: which complements are written so. Must not know: how expressions are spelled.
 """
@@ -34,14 +35,16 @@ _STATES = 80
 _STATES_SIZE = 100_000  # of all their expressions; bounds the time, to some 0.1 s
 _SIZE = 20_000  # of what is written instead
 _SIZE_PER_STEP = 10
-_LARGE_COUNT = 16
+# What llguidance follows for a token, measured by the fuel that it takes, grows with these.
+_LARGE_COUNT = 12
+_LARGE_COMPLEMENT = 2_000
 _MANY_LETTERS = 1_000
 _STEPS = 3
 _ALTERNATIVES = 64
 
 
 def positive(regex: Regex, spend: Callable[[int], None]) -> Regex:
-    """Return the same language, without complements if it has large counts.
+    """Return the same language, without complements if an engine might not follow them.
 
     Complements of finitely many texts stay, which engines have no trouble with, and those
     that only a large automaton says: see `entangled`.
@@ -51,17 +54,17 @@ def positive(regex: Regex, spend: Callable[[int], None]) -> Regex:
         spend: told of steps of work, before or after they are done; may raise.
 
     """
-    return _positive(regex, spend) if _greatest_count(regex) > _LARGE_COUNT else regex
+    return _positive(regex, spend) if _is_heavy(regex) else regex
 
 
 def entangled(regex: Regex) -> frozenset[Regex]:
     """Return the complements for which an engine cannot follow what `positive` returned.
 
-    They are those left beside large counts, where texts may hold about any character: among
+    They are those that it could not write, where texts may hold about any character: among
     few characters the search for a member ends soon, and so it does where what is not to
     match begins in some way that most texts do not.
     """
-    if not regex.boolean or _greatest_count(regex) <= _LARGE_COUNT:
+    if not _is_heavy(regex):
         return frozenset()
     left = frozenset(each for each in _left(regex) if _may_begin_late(inverse(each)))
     return left if left and len(_letters(regex)) > _MANY_LETTERS else frozenset()
@@ -89,10 +92,16 @@ def _goes_on(regex: Regex) -> bool:
     return regex != NOTHING
 
 
+def _is_heavy(regex: Regex) -> bool:
+    """Tell whether complements stand beside large counts, hold some, or are large."""
+    return regex.boolean and (
+        _greatest_count(regex) > _LARGE_COUNT
+        or sum(each.size for each in _left(regex)) > _LARGE_COMPLEMENT
+    )
+
+
 def _greatest_count(regex: Regex) -> int:
-    """Return the greatest number that an expression counts to outside of complements."""
-    if isinstance(regex, Complement):
-        return 0
+    """Return the greatest number that an expression counts to."""
     inside = max(map(_greatest_count, _children(regex)), default=0)
     if isinstance(regex, Repeat):
         return max(regex.minimum, regex.maximum or 0) * max(inside, 1)

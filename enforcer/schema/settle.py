@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from enforcer.schema.numbers import NumberSet
 
 _ENTANGLED = (
-    "strings without a match of this pattern cannot be enforced beside a limit on their length, "
-    "for the engine cannot follow both; write a shorter pattern, with [0-9] for \\d and [a-z] for "
-    "\\w, or drop the limit"
+    "strings without a match of this pattern are more than the engine can follow, by a count in "
+    "it, by classes such as \\d and \\w with all of Unicode, or by a limit on the length; write "
+    "a shorter pattern, with [0-9] and [a-z], or drop the limit"
 )
 _Shape = TypeVar("_Shape", "ArrayShape", "ObjectShape")
 

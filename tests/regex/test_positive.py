@@ -66,12 +66,15 @@ def _complements(regex):
     return [part for part in parts if isinstance(part, Complement)]
 
 
-def test_only_what_stands_beside_a_large_count_is_written_anew():
+def test_only_what_is_large_or_beside_a_large_count_is_written_anew():
     failing = not_matching("--")
     assert _positive(failing) == failing
     assert _positive(both(failing, length(0, 10))) == both(failing, length(0, 10))
     written = _positive(both(failing, _LONG))
     assert not _complements(written)
+    wide = not_matching(r"\b\w+\b\s+\b\w+\b")
+    assert _complements(wide)
+    assert not _complements(_positive(wide))
     assert fullmatch(written, "a-b-c")
     assert not fullmatch(written, "a--b")
 
@@ -98,7 +101,9 @@ def test_only_what_no_small_automaton_says_is_entangled():
     assert _entangled(both(hard, easy, _LONG)) == _unwritten(hard) == {hard}
     assert not _entangled(both(easy, _LONG))
     assert not _unwritten(easy)
-    assert not _entangled(hard), "there is no count beside it"
+    assert _entangled(hard), "its own count is enough"
+    assert not _entangled(not_matching("[ab]*a[ab]{8}c")), "no large count, inside or beside"
+    assert _entangled(not_matching(r"\b\d{16}\b")), "there is too much of it"
     assert not _entangled(both(hard, parse("^[a-z]{1,400}$"))), "among few characters"
     late = not_matching("^https://[^/]*x.{20}y")
     assert _unwritten(late)
