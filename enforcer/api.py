@@ -139,8 +139,15 @@ class Enforcer:
         if spec.response_format is not None:
             self._format(spec.response_format, spec.on_unsupported)
 
-    def start(self, spec: Spec, prompt_ids: Sequence[int] | None) -> Matcher:
+    def start(
+        self, spec: Spec, prompt_ids: Sequence[int] | None, *, rollback: int | None = None
+    ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
+
+        Args:
+            spec: what the request allows.
+            prompt_ids: as in `matcher`.
+            rollback: how many of the last ids the host may take back; None for all.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -163,7 +170,7 @@ class Enforcer:
         def arguments(name: str) -> ArgumentMatcher:
             return self._begin(toolset.tools[name].schema, spec.on_unsupported)
 
-        return Matcher(envelope, arguments, prompt_ids)
+        return Matcher(envelope, arguments, prompt_ids, rollback=rollback)
 
     def parse(
         self,

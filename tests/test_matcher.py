@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 import torch
@@ -330,6 +332,50 @@ def test_the_prompt_is_not_taken_back():
         found.rollback(1)
 
 
+@pytest.mark.parametrize("kept", [0, 1, 5])
+def test_no_way_back_beyond_what_is_kept(kept):
+    ids = write(V, "<think>hm</think>I look." + section(call("get", 0, '{"a": 1}')))
+    found = matcher(prompt_ids=write(V, HEADER), rollback=kept)
+    masks = []
+    for count, token_id in enumerate(ids):
+        assert found.accepted == count
+        with pytest.raises(ConfigurationError, match="take back"):
+            found.rollback(min(kept, count) + 1)
+        for back in range(min(kept, count) + 1):
+            found.rollback(back)
+            assert not back or (row_of(found) == masks[count - back]).all()
+            feed(found, ids[count - back : count])
+        masks.append(row_of(found))
+        feed(found, [token_id])
+
+
+def test_drafts_may_be_longer_than_what_is_kept():
+    ids = write(V, "I look." + section(call("get", 0, '{"a": 1}')))
+    found = matcher(rollback=2)
+    feed(found, ids[:3])
+    assert found.validate(ids[3:]) == len(ids) - 3
+    assert found.accepted == 3
+    found.rollback(2)
+    feed(found, ids[1:])
+
+
+@pytest.mark.parametrize("kept", [4, None])
+def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept):
+    prompt = write(V, HEADER + "<think>")
+    found = matcher({"get": [b"x" * 5000]}, prompt_ids=prompt, rollback=kept)
+    feed(found, [byte("x")] * 10)
+    gc.collect()
+    before = len(gc.get_objects())
+    feed(found, [byte("x")] * 2000)
+    assert len(gc.get_objects()) - before < 20
+    feed(found, [THOUGHT, *write(V, OPENED), *[byte("x")] * 10])
+    gc.collect()
+    before = len(gc.get_objects())
+    feed(found, [byte("x")] * 2000)
+    # The toy engine itself keeps a list, of bytes.
+    assert len(gc.get_objects()) - before < 20
+
+
 def test_validate_counts_and_leaves_no_trace():
     ids = write(V, "I look." + section(call("get", 0, "{}"), call("get", 1, '{"a": 12}')))
     found = matcher()
@@ -414,6 +460,94 @@ def test_going_back_before_the_failure_opens_what_was_open():
     found.rollback(1)
     assert found.failure is None
     assert legal(found) == {ARGUMENTS}
+
+
+ERRORS = [
+    *(RuntimeError("what"), MemoryError(), RecursionError(), toys.Panic("index out of range")),
+    *(EnforcerError("a limit"), ConfigurationError("a setting")),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_whatever_the_engine_raises_ends_this_turn_alone(error, where, after):
+    def start():
+        return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
+
+    found, other = at(OPENED, arguments={"get": start}), at(OPENED)
+    ids = [byte(char) for char in '{"a": 1}']
+    for token_id in ids[:after]:
+        feed(found, [token_id])
+        assert found.failure is None
+    if where == "accept":
+        assert not found.accept(ids[after])
+    else:
+        assert legal(found) == STOP
+    assert found.failure is error or found.failure.__cause__ is error
+    assert type(error).__name__ in repr(found.failure)
+    assert legal(found) == STOP
+    assert found.accepted == len(write(V, OPENED)) + after
+    assert found.validate([CALL_END]) == 0
+    feed(found, [V.control("<|im_end|>")])
+    assert not found.accept(byte("a"))
+    found.rollback(found.accepted)
+    assert legal(found) == TEXT | {BEGIN} | STOP
+    feed(other, [*ids, CALL_END, END])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_what_cannot_be_taken_back_closes_the_gate(error):
+    def start():
+        return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
+
+    found = at(OPENED + '{"a', arguments={"get": start})
+    before = found.accepted
+    found.rollback(1)
+    assert found.accepted == before - 1
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(found.accepted - len(write(V, OPENED)))
+    assert legal(found) == STOP  # where the text stands is not known any more
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    feed(found, [ARGUMENTS, byte("{")])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error):
+    def start():
+        return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
+
+    found = at(OPENED + "{", arguments={"get": start})
+    assert found.validate([byte('"'), byte("a")]) == 1
+    unknown = not isinstance(error, EnforcerError)
+    assert (found.failure is not None) == unknown
+    assert found.accept(byte('"')) != unknown
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_whatever_starting_raises_closes_the_gate(error):
+    def start():
+        raise error
+
+    found = at(OPENED, arguments={"get": start})
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    prompt = write(V, HEADER + OPENED)
+    with pytest.raises(EnforcerError):
+        matcher({"get": start}, prompt_ids=prompt)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
+def test_what_ends_the_process_is_no_failure_of_a_turn(error):
+    def start():
+        return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
+
+    with pytest.raises(type(error)):
+        legal(at(OPENED, arguments={"get": start}))
 
 
 def test_a_host_may_close_the_gate():

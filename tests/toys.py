@@ -65,10 +65,13 @@ class Failing(Listed):
 
     after: int = 0
     where: frozenset[str] = frozenset({"fill", "accept"})
+    error: BaseException = field(
+        default_factory=lambda: EnforcerError("the engine has run into a limit")
+    )
 
     def _maybe_fail(self, where: str) -> None:
         if where in self.where and len(self.read) >= self.after:
-            raise EnforcerError("the engine has run into a limit")
+            raise self.error
 
     def fill(self, row: np.ndarray) -> None:
         self._maybe_fail("fill")
@@ -77,6 +80,18 @@ class Failing(Listed):
     def accept(self, token_id: int) -> bool:
         self._maybe_fail("accept")
         return super().accept(token_id)
+
+    def rollback(self, count: int) -> None:
+        self._maybe_fail("rollback")
+        super().rollback(count)
+
+    def is_accepting(self) -> bool:
+        self._maybe_fail("is_accepting")
+        return super().is_accepting()
+
+
+class Panic(BaseException):
+    """What a library written in Rust raises where it panics: no `Exception`."""
 
 
 def matcher(
@@ -88,6 +103,7 @@ def matcher(
     first: int = 0,
     preamble: int = 3,
     prompt_ids: Sequence[int] | None = None,
+    rollback: int | None = None,
 ) -> Matcher:
     """Start a turn; `arguments` has a list of texts, or what builds an engine, for each tool."""
     table = Table(dialects.load("kimi_k2"), vocabulary)
@@ -99,4 +115,4 @@ def matcher(
         wanted = arguments[name]
         return wanted() if callable(wanted) else Listed(vocabulary, wanted)
 
-    return Matcher(envelope, start, prompt_ids)
+    return Matcher(envelope, start, prompt_ids, rollback=rollback)

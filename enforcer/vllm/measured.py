@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 class MeasuredEnforcer(Enforcer):
     """An enforcer whose compile times and caches are seen on `/metrics`."""
 
-    def start(self, spec: Spec, prompt_ids: Sequence[int] | None) -> Matcher:
+    def start(
+        self, spec: Spec, prompt_ids: Sequence[int] | None, *, rollback: int | None = None
+    ) -> Matcher:
         """Start a turn; the grammar of a response format is looked up here."""
         try:
-            return super().start(spec, prompt_ids)
+            return super().start(spec, prompt_ids, rollback=rollback)
         finally:
             self._publish()
 
