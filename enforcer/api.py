@@ -15,7 +15,7 @@ from enforcer import dialect as dialects
 from enforcer import engines, history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
-from enforcer.envelope import Envelope, Table
+from enforcer.envelope import Due, Envelope, Table
 from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
 from enforcer.parser import Parser, Turn
@@ -41,6 +41,7 @@ class Options:
         limits: bounds on schemas.
         max_calls: how many calls a turn may have; ends loops of calls.
         preamble_ids: how many ids of text may precede a demanded call, outside a think.
+        allow_empty_turns: whether a turn may end though it has neither text nor call.
         cached_grammars: how many compiled grammars are kept, the least recently used go.
 
     """
@@ -49,6 +50,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     max_calls: int = 128
     preamble_ids: int = 32
+    allow_empty_turns: bool = False
     cached_grammars: int = 4096
 
 
@@ -157,10 +159,11 @@ class Enforcer:
         text_format = None
         if spec.response_format is not None:
             text_format = self._format(spec.response_format, spec.on_unsupported).matcher
+        due = Due.NOTHING if self.options.allow_empty_turns else Due.WORD
         envelope = Envelope(
             self.table,
             toolset.allowed,
-            demanded=toolset.choice is tools_.Choice.REQUIRED,
+            due=Due.CALL if toolset.choice is tools_.Choice.REQUIRED else due,
             most=self.options.max_calls if toolset.parallel else 1,
             first=spec.first_index,
             preamble=self.options.preamble_ids,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.dialect import Segment
-from enforcer.envelope import Opening
+from enforcer.envelope import Due, Opening
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix, UnexpectedFailure
 from enforcer.trail import Trail
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher
     from enforcer.envelope import Envelope, Row
     from enforcer.header import HeaderNode
+
+
+# After text that fits its format.
+_FITTING = Opening(call=False, finish=True, text=False, empty=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +251,17 @@ class Matcher:
 
     def _free_text(self, token_id: int) -> _Position | None:
         now = self._now
-        if now.row.text_to is None or not self._table.vocabulary.token_bytes(token_id):
+        vocabulary = self._table.vocabulary
+        to = now.row.text_to
+        if to is None or not vocabulary.token_bytes(token_id):
             return None
-        owed = self._envelope.demanded and not now.calls
+        if now.row.blank_to is not None and token_id in vocabulary.blank_ids:
+            to = now.row.blank_to
+        owed = self._envelope.due is Due.CALL and not now.calls
         counts = owed and self._started and self._table.segment(now.state) is Segment.CONTENT
-        if now.row.text_to == now.state and not counts:
+        if to == now.state and not counts:
             return now
-        return self._enter(now.row.text_to, now.calls, now.text + counts)
+        return self._enter(to, now.calls, now.text + counts)
 
     def _formatted(self, now: _Position) -> _Position:
         """Go on after an id of arguments or formatted content, which has been accepted."""
@@ -264,7 +272,7 @@ class Matcher:
         return replace(
             now,
             state=state.text_to,
-            row=self._table.row(state.text_to, Opening(call=False, finish=True, text=False)),
+            row=self._table.row(state.text_to, _FITTING),
             before=self._table.nothing,
             text=1,
         )
@@ -289,8 +297,8 @@ class Matcher:
             return _Position(state, row, self._table.nothing, calls, text)
         position = _Position(
             state,
-            self._table.row(state, replace(opening, text=False)),
-            self._table.row(state, Opening(call=opening.call, finish=False, text=False)),
+            self._table.row(state, replace(opening, text=False, empty=True)),
+            self._table.row(state, replace(opening, text=False, finish=False)),
             calls,
             text,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from random import Random
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 import toys
 from vocabularies import call, feed, legal, row_of, section, small, write
 
+from enforcer.envelope import Due
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 
 V = small()
@@ -46,8 +48,81 @@ def byte(char):
 
 
 def test_text_is_free_and_a_section_or_the_end_may_follow():
-    for text in ("", "The weather", "<|im_end"):
+    for text in ("The weather", "<|im_end", " \n\u3000.", "\u200b"):
         assert legal(at(text)) == TEXT | {BEGIN} | STOP
+
+
+def test_a_turn_that_has_said_nothing_may_not_end():
+    for text in ("", " ", " \n\n\t ", "\n" * 40):
+        assert legal(at(text)) == TEXT | {BEGIN}
+        assert legal(at(text, due=Due.NOTHING)) == TEXT | {BEGIN} | STOP
+    for think in ("<think>", "<think>hm", "<think> </think>", "<think>hm</think>\n"):
+        found = at(think, prompt_ids=write(V, HEADER))
+        assert not STOP & legal(found)
+        assert legal(at(think, prompt_ids=write(V, HEADER), due=Due.NOTHING)) >= STOP
+        calls = "" if "</think>" in think else "</think>"
+        feed(found, write(V, calls + "x<|im_end|>"))
+
+
+def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said():
+    for think in ("", "<think>", "<think></think>"):
+        feed(at(think, prompt_ids=write(V, HEADER)), write(V, section(call("get", 0, "{}"))))
+    for said, expected in (("x", True), ("\n", False), ("<think>x</think>", False)):
+        found = matcher(prompt_ids=write(V, HEADER + said))
+        assert (legal(found) >= STOP) == expected
+
+
+def formatted(*texts):
+    return lambda: toys.Listed(V, [text.encode() for text in texts])
+
+
+@pytest.mark.parametrize("due", [Due.NOTHING, Due.WORD])
+def test_where_text_has_a_format_the_format_says_whether_none_fits(due):
+    prompt = write(V, HEADER)
+    for texts, may_end in ((("yes", " "), False), (("yes", ""), True)):
+        for think in ("", "<think>hm</think>"):
+            found = at(think, prompt_ids=prompt, due=due, text_format=formatted(*texts))
+            assert (legal(found) >= STOP) == may_end
+        inside = at("<think>hm", prompt_ids=prompt, due=due, text_format=formatted(*texts))
+        assert not STOP & legal(inside)  # no text that fits has been said
+    blank = at(" ", prompt_ids=prompt, due=due, text_format=formatted(" "))
+    assert legal(blank) == STOP
+
+
+@pytest.mark.parametrize("due", Due)
+@pytest.mark.parametrize("tail", ["", "<think>", "<think>x</think>", " ", "x"])
+@pytest.mark.parametrize("names", [(), ("get",)])
+def test_every_turn_can_end(due, tail, names):
+    if due is Due.CALL and not names:
+        return
+    for text_format in (None, formatted("a", "ab", ""), formatted(" x")):
+        if text_format is not None and tail in {" ", "x"}:
+            continue
+        found = matcher(
+            dict.fromkeys(names, TEXTS),
+            due=due,
+            prompt_ids=write(V, HEADER + tail),
+            text_format=text_format,
+        )
+        for seed in range(5):
+            random = Random(seed)
+            for _ in range(60):
+                if random.random() < 0.2 and due is not Due.CALL:
+                    end_is_near(found)
+                feed(found, [random.choice(sorted(legal(found)))])
+            found.rollback(60)
+
+
+def end_is_near(found):
+    """Look for an end: whatever ends something first, then the rest."""
+    steps = 0
+    while found.state != "END":
+        ids = legal(found)
+        closing = [STOP & ids, {THOUGHT, END, CALL_END, ARGUMENTS} & ids, {byte("x")} & ids, ids]
+        feed(found, [min(next(some for some in closing if some))])
+        steps += 1
+        assert steps < 60
+    found.rollback(steps)
 
 
 def test_inside_a_section_only_a_call_may_begin():
@@ -161,11 +236,12 @@ def test_tools_whose_names_are_prefixes_of_one_another():
 def test_without_tools_no_section_may_begin():
     found = at("Hello", arguments={})
     assert legal(found) == TEXT | STOP
+    assert legal(matcher({})) == TEXT
     assert not found.accept(BEGIN)
 
 
 def test_a_demanded_call_leaves_room_for_some_text_only():
-    found = matcher(demanded=True, preamble=3)
+    found = matcher(due=Due.CALL, preamble=3)
     for _ in range(3):
         assert legal(found) == TEXT | {BEGIN}
         feed(found, [byte("x")])
@@ -176,7 +252,7 @@ def test_a_demanded_call_leaves_room_for_some_text_only():
 
 def test_a_demanded_call_leaves_the_think_free():
     for preamble in (0, 2):
-        found = matcher(demanded=True, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
+        found = matcher(due=Due.CALL, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
         for _ in range(10):
             assert legal(found) == TEXT | {THOUGHT, BEGIN}
             feed(found, [byte("x")])
@@ -186,14 +262,14 @@ def test_a_demanded_call_leaves_the_think_free():
 
 def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count():
     prompt = write(V, HEADER + "Let me see, then.")
-    found = matcher(demanded=True, preamble=1, prompt_ids=prompt)
+    found = matcher(due=Due.CALL, preamble=1, prompt_ids=prompt)
     assert legal(found) == TEXT | {BEGIN}
     feed(found, [byte("x")])
     assert legal(found) == {BEGIN}
 
 
 def test_rolling_back_gives_the_room_for_text_back():
-    found = matcher(demanded=True, preamble=2)
+    found = matcher(due=Due.CALL, preamble=2)
     feed(found, [byte("x")] * 2)
     found.rollback(1)
     assert legal(found) == TEXT | {BEGIN}
@@ -213,20 +289,20 @@ def test_no_more_calls_than_permitted(most):
 @pytest.mark.parametrize(
     ("prompt", "expected"),
     [
-        (None, TEXT | {BEGIN} | STOP),
-        ("", TEXT | {BEGIN} | STOP),
-        ("no header at all", TEXT | {BEGIN} | STOP),
-        (HEADER.removesuffix("<|im_assistant|>assistant<|im_middle|>"), TEXT | {BEGIN} | STOP),
-        (HEADER, TEXT | {THINK, BEGIN} | STOP),
-        (HEADER + "<think>", TEXT | {THOUGHT, BEGIN} | STOP),
-        (HEADER + "<think>so far", TEXT | {THOUGHT, BEGIN} | STOP),
-        (HEADER + "<think></think>", TEXT | {BEGIN} | STOP),
+        (None, TEXT | {BEGIN}),
+        ("", TEXT | {BEGIN}),
+        ("no header at all", TEXT | {BEGIN}),
+        (HEADER.removesuffix("<|im_assistant|>assistant<|im_middle|>"), TEXT | {BEGIN}),
+        (HEADER, TEXT | {THINK, BEGIN}),
+        (HEADER + "<think>", TEXT | {THOUGHT, BEGIN}),
+        (HEADER + "<think>so far", TEXT | {THOUGHT, BEGIN}),
+        (HEADER + "<think></think>", TEXT | {BEGIN}),
         (HEADER + "content continued", TEXT | {BEGIN} | STOP),
         # A think of an earlier turn is none of this one's.
-        (HEADER + "<think>a</think>b<|im_end|>" + HEADER, TEXT | {THINK, BEGIN} | STOP),
-        (HEADER + section(call("get", 0, "{}")) + HEADER, TEXT | {THINK, BEGIN} | STOP),
+        (HEADER + "<think>a</think>b<|im_end|>" + HEADER, TEXT | {THINK, BEGIN}),
+        (HEADER + section(call("get", 0, "{}")) + HEADER, TEXT | {THINK, BEGIN}),
         # Another role's turn is not the model's.
-        (HEADER + "<think>" + "<|im_user|>x<|im_middle|>", TEXT | {BEGIN} | STOP),
+        (HEADER + "<think>" + "<|im_user|>x<|im_middle|>", TEXT | {BEGIN}),
         (HEADER + "<|tool_calls_section_begin|>", {CALL}),
         (HEADER + "<|tool_calls_section_begin|>" + call("get", 0, "{}"), {CALL, END}),
         (HEADER + "Bye.<|im_end|>", STOP),
@@ -240,7 +316,8 @@ def test_the_turn_starts_where_the_prompt_leaves_it(prompt, expected):
 
 def test_header_text_in_ordinary_tokens_opens_no_turn():
     spelled = V.encode("<|im_assistant|>assistant<|im_middle|><think>")
-    assert legal(matcher(prompt_ids=write(V, HEADER) + spelled)) == TEXT | {BEGIN} | STOP
+    found = matcher(prompt_ids=write(V, HEADER) + spelled)
+    assert legal(found) == TEXT | {BEGIN} | STOP
 
 
 def test_arguments_go_on_where_the_prompt_leaves_them():
@@ -492,7 +569,7 @@ def test_whatever_the_engine_raises_ends_this_turn_alone(error, where, after):
     feed(found, [V.control("<|im_end|>")])
     assert not found.accept(byte("a"))
     found.rollback(found.accepted)
-    assert legal(found) == TEXT | {BEGIN} | STOP
+    assert legal(found) == TEXT | {BEGIN}
     feed(other, [*ids, CALL_END, END])
 
 

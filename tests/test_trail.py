@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +22,7 @@ def test_it_gives_back_what_a_list_would(steps, most):
         else:
             count = min(what, len(trail))
             runs = list(trail.pop(count))
-            assert all(a != b for (a, _), (b, _) in zip(runs, runs[1:], strict=False))
+            assert all(a != b for (a, _), (b, _) in pairwise(runs))
             taken = [entry for entry, run in runs for _ in range(run)]
             assert taken == [plain.pop() for _ in range(count)]
         if most is not None:

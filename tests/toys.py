@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer import dialect as dialects
-from enforcer.envelope import Envelope, Table
+from enforcer.envelope import Due, Envelope, Table
 from enforcer.errors import EnforcerError
 from enforcer.matcher import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -98,17 +98,24 @@ def matcher(
     vocabulary: Vocabulary,
     arguments: Mapping[str, object],
     *,
-    demanded: bool = False,
+    due: Due = Due.WORD,
     most: int = 4,
     first: int = 0,
     preamble: int = 3,
     prompt_ids: Sequence[int] | None = None,
     rollback: int | None = None,
+    text_format: Callable[[], object] | None = None,
 ) -> Matcher:
     """Start a turn; `arguments` has a list of texts, or what builds an engine, for each tool."""
     table = Table(dialects.load("kimi_k2"), vocabulary)
     envelope = Envelope(
-        table, tuple(arguments), demanded=demanded, most=most, first=first, preamble=preamble
+        table,
+        tuple(arguments),
+        due=due,
+        most=most,
+        first=first,
+        preamble=preamble,
+        text_format=text_format,
     )
 
     def start(name: str) -> object:
