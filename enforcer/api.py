@@ -17,7 +17,7 @@ from enforcer import engines, history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
 from enforcer.cache import Cache
-from enforcer.envelope import Envelope, Table
+from enforcer.envelope import Due, Envelope, Table
 from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
 from enforcer.parser import Parser, Turn
@@ -43,6 +43,7 @@ class Options:
         limits: bounds on schemas.
         max_calls: how many calls a turn may have; ends loops of calls.
         preamble_ids: how many ids of text may precede a demanded call, outside a think.
+        allow_empty_turns: whether a turn may end though it has neither text nor call.
 
     """
 
@@ -50,6 +51,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     max_calls: int = 128
     preamble_ids: int = 32
+    allow_empty_turns: bool = False
 
 
 _T = TypeVar("_T")
@@ -200,8 +202,10 @@ class Enforcer:
         self,
         spec: Spec,
         prompt_ids: Sequence[int] | None,
+        *,
         prepared: Prepared | None = None,
         ahead: Callable[[Callable[[], object]], object] | None = None,
+        rollback: int | None = None,
     ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
 
@@ -212,6 +216,7 @@ class Enforcer:
                 when a call to its tool begins.
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
+            rollback: how many of the last ids the host may take back; None for all.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -222,10 +227,11 @@ class Enforcer:
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
             text_format = self._format(spec.response_format, spec.on_unsupported)
+        due = Due.NOTHING if self.options.allow_empty_turns else Due.WORD
         envelope = Envelope(
             self.table,
             toolset.allowed,
-            demanded=toolset.choice is tools_.Choice.REQUIRED,
+            due=Due.CALL if toolset.choice is tools_.Choice.REQUIRED else due,
             most=self.options.max_calls if toolset.parallel else 1,
             first=spec.first_index,
             preamble=self.options.preamble_ids,
@@ -243,7 +249,7 @@ class Enforcer:
             if ahead is not None and name not in ready.arguments:
                 ahead(lambda: grammar(name))
 
-        return Matcher(envelope, arguments, prompt_ids, expect)
+        return Matcher(envelope, arguments, prompt_ids, expect=expect, rollback=rollback)
 
     def parse(
         self,

@@ -44,6 +44,10 @@ class UnsupportedHost(ConfigurationError):  # noqa: N818
     """The installed vLLM is not a version this library was tested on."""
 
 
+class UnexpectedFailure(EnforcerError):  # noqa: N818
+    """Something raised what nobody foresaw; it is the `__cause__`, and ends one turn alone."""
+
+
 class RequestError(EnforcerError):
     """The client's fault; `path` leads to the offending part of the request.
 

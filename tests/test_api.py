@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from vocabularies import call, legal, section, small, write
+from vocabularies import call, feed, legal, section, small, write
 
 import enforcer
 from enforcer.cache import Cache
@@ -143,8 +143,18 @@ def test_no_tool_token_without_tools_or_with_none_whatever_the_history_has(serve
 @pytest.mark.parametrize("choice", ["auto", None])
 def test_auto_and_null_let_the_model_choose(served, choice):
     found = served.matcher([GET], choice)
+    assert legal(found) >= {BEGIN}
+    feed(found, [ord("x")])
     assert legal(found) >= {BEGIN} | STOP
     assert not accepts(served, section(call("evil", 0, "{}")), [GET], choice)
+
+
+@pytest.mark.parametrize("choice", ["auto", "none", None])
+def test_a_turn_that_says_nothing_may_end_only_where_that_is_allowed(served, choice):
+    assert not STOP & legal(served.matcher([GET], choice))
+    options = enforcer.Options(allow_empty_turns=True)
+    allowing = enforcer.Enforcer(V, options=options)
+    assert legal(allowing.matcher([GET], choice)) >= STOP
 
 
 def test_required_forces_a_call_and_named_forces_that_one(served):

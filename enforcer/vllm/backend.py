@@ -107,8 +107,11 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         return False
 
     def reset(self) -> None:
-        """Go back to where the turn started."""
-        self.matcher.rollback(self.matcher.accepted)
+        """Close the gate: a turn does not keep the way back to where it began.
+
+        vLLM asks no grammar to do this.
+        """
+        self.matcher.fail(ConfigurationError("a turn cannot be begun anew: make another grammar"))
 
 
 class _Host:
@@ -129,6 +132,8 @@ class _Host:
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
         self._ids = size
+        # What a draft adds, and the id that the model adds to it.
+        self._drafts = manager.vllm_config.num_speculative_tokens + 1
 
     def begin(self, text: str, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready."""
@@ -139,7 +144,13 @@ class _Host:
             enforcer = self._enforcer(request)
             spec = runtime.read(text)
             prepared = yield from enforcer.prepare(spec)
-            matcher = enforcer.start(spec, request.prompt_token_ids, prepared, self.lanes.short)
+            matcher = enforcer.start(
+                spec,
+                request.prompt_token_ids,
+                prepared=prepared,
+                ahead=self.lanes.short,
+                rollback=self._drafts,
+            )
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
