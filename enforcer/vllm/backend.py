@@ -9,6 +9,7 @@ know: HTTP requests, tool parsers.
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
     from enforcer.api import Enforcer
     from enforcer.matcher import Matcher
+
+logger = logging.getLogger("vllm.enforcer")
 
 _WORD = 32  # ids a word of a mask
 
@@ -141,7 +144,7 @@ class _Host:
 
     def _steps(self, text: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
         try:
-            enforcer = self._enforcer(request)
+            enforcer = self._for(request)
             spec = runtime.read(text)
             prepared = yield from enforcer.prepare(spec)
             matcher = enforcer.start(
@@ -160,13 +163,22 @@ class _Host:
             metrics.cached(runtime.kept())
         return EnforcedGrammar(matcher, request.request_id)
 
-    def _enforcer(self, request: Any) -> Enforcer:
+    def _for(self, request: Any) -> Enforcer:
         if request.resumable:
             raise ConfigurationError(
                 "a session of streamed input changes its prompt while it is generated for, and "
                 "cannot be enforced: send whole requests"
             )
-        enforcer = runtime.enforcer_for(self._manager.tokenizer)
+        return self.enforcer(self._manager.tokenizer)
+
+    def enforcer(self, tokenizer: Any) -> Enforcer:
+        """Give the engine's enforcer.
+
+        Raises:
+            ConfigurationError: there can be none for this model.
+
+        """
+        enforcer = runtime.enforcer_for(tokenizer)
         if self._ids < enforcer.vocabulary.size:
             raise ConfigurationError(
                 f"the model has {self._ids} ids, its tokenizer {enforcer.vocabulary.size}"
@@ -198,6 +210,27 @@ def _spec_of(request: Any) -> str | None:
     if request_type != StructuredOutputOptions.STRUCTURAL_TAG:
         return None
     return specs.from_structural_tag(source)
+
+
+def initialised(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `StructuredOutputManager.__init__`, which an engine comes by before it is ready.
+
+    Whatever the first enforced request needs is built there: a second or three for Kimi's
+    vocabulary. A model that no enforced request can be for goes without.
+    """
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
+        original(self, *args, **kwargs)
+        host = _host(self)
+        tokenizer = getattr(self, "tokenizer", None)
+        if tokenizer is None:
+            return
+        try:
+            host.enforcer(tokenizer)
+        except EnforcerError as error:
+            logger.info("enforcer: this engine enforces nothing: %s", error)
+
+    return __init__
 
 
 def grammar_init(original: Callable[..., None]) -> Callable[..., None]:

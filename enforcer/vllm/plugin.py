@@ -27,6 +27,7 @@ _MARK = "_enforcer_original"
 # their metrics.
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
+    "vllm.v1.structured_output.StructuredOutputManager.__init__": ("self", "vllm_config"),
     "vllm.v1.structured_output.StructuredOutputManager.grammar_init": ("self", "request"),
     "vllm.sampling_params.SamplingParams._validate_structured_outputs": (
         "self",
@@ -164,6 +165,7 @@ def install() -> None:
     from enforcer.vllm import backend, frontend, metrics, requests, tool_parser
 
     manager = structured_output.StructuredOutputManager
+    _wrap(manager, "__init__", backend.initialised)
     _wrap(manager, "grammar_init", backend.grammar_init)
     _wrap(manager, "_create_grammar", backend.create_grammar)
     _wrap(

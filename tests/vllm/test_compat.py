@@ -74,10 +74,10 @@ def copied(tmp_path_factory):
         (
             (
                 "v1/structured_output/__init__.py",
-                "import XgrammarBackend",
-                "import XgrammarBackend as Renamed",
+                "def grammar_init(",
+                "def init_grammar(",
             ),
-            "vllm.v1.structured_output.XgrammarBackend",
+            "vllm.v1.structured_output.StructuredOutputManager.grammar_init",
             "no such thing",
         ),
         (
