@@ -222,6 +222,16 @@ def tool_names(request: Any) -> frozenset[str]:
     )
 
 
+def own_up(request: Any) -> None:
+    """Let vLLM report the finish reason of a whole reply that made no call, in place.
+
+    Where a call is demanded, vLLM reports `tool_calls` for whatever ended by itself or by a
+    stop string, whether there is a call in it or not; else it looks.
+    """
+    if not isinstance(request, ResponsesRequest) and request.tool_choice == "required":
+        request.tool_choice = "auto"
+
+
 def most_ids(request: Any) -> float:
     """Return how many ids a reply to a request may have at most, as far as the request says."""
     names = ("max_completion_tokens", "max_tokens", "max_output_tokens")
