@@ -80,6 +80,11 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "parser",
         "skip_mm_cache",
     ),
+    "vllm.entrypoints.anthropic.serving.AnthropicServingMessages.to_chat_completion_request": (
+        "anthropic_request",
+        "merge_inline_system",
+        "disabled_thinking_effort",
+    ),
     "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
@@ -165,6 +170,7 @@ def install() -> None:
     dialects.load(settings.current().dialect)
     from prometheus_client import multiprocess
     from vllm import sampling_params
+    from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
     from vllm.parser.abstract_parser import DelegatingParser
@@ -175,7 +181,7 @@ def install() -> None:
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
 
     check_signatures()
-    from enforcer.vllm import backend, frontend, metrics, requests, stops, tool_parser
+    from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
 
     structured_output.XgrammarBackend = backend.EnforcerBackend
     _wrap(structured_output.StructuredOutputManager, "_create_grammar", backend.create_grammar)
@@ -186,6 +192,7 @@ def install() -> None:
     )
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
+    _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
