@@ -35,6 +35,12 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "structured_outputs_config",
         "tokenizer",
     ),
+    "vllm.v1.engine.detokenizer.IncrementalDetokenizer.from_new_request": ("tokenizer", "request"),
+    "vllm.v1.engine.detokenizer.BaseIncrementalDetokenizer.update": (
+        "self",
+        "new_token_ids",
+        "stop_terminated",
+    ),
     "vllm.parser.abstract_parser.DelegatingParser._apply_structural_tag": ("self", "request"),
     "vllm.parser.parser_manager.ParserManager._compose_parser": (
         "tool_parser_name",
@@ -70,6 +76,11 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "parser",
         "skip_mm_cache",
     ),
+    "vllm.entrypoints.anthropic.serving.AnthropicServingMessages.to_chat_completion_request": (
+        "anthropic_request",
+        "merge_inline_system",
+        "disabled_thinking_effort",
+    ),
     "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
@@ -94,11 +105,17 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 _REQUEST = (
     *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
     *("structured_outputs", "skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
-    *("use_beam_search", "extract_structured_outputs", "max_tokens", "max_completion_tokens"),
+    *(
+        "stop_token_ids",
+        "use_beam_search",
+        "extract_structured_outputs",
+        "max_tokens",
+        "max_completion_tokens",
+    ),
 )
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
-    *("skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
+    *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
     *("extract_structured_outputs", "max_output_tokens"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
@@ -153,6 +170,7 @@ def install() -> None:
     dialects.load(settings.current().dialect)
     from prometheus_client import multiprocess
     from vllm import sampling_params
+    from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
     from vllm.parser.abstract_parser import DelegatingParser
@@ -160,9 +178,10 @@ def install() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
+    from vllm.v1.engine.detokenizer import IncrementalDetokenizer
 
     check_signatures()
-    from enforcer.vllm import backend, frontend, metrics, requests, tool_parser
+    from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
 
     manager = structured_output.StructuredOutputManager
     _wrap(manager, "__init__", backend.initialised)
@@ -175,8 +194,10 @@ def install() -> None:
     )
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
+    _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
+    _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
     _wrap(
         OnlineRenderer,
         "preprocess_chat",
