@@ -78,7 +78,7 @@ def copied(tmp_path_factory):
                 "def init_grammar(",
             ),
             "vllm.v1.structured_output.StructuredOutputManager.grammar_init",
-            "no such thing",
+            "no such function",
         ),
         (
             (
