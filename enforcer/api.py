@@ -26,7 +26,7 @@ from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.response_format import ResponseFormat
@@ -56,6 +56,8 @@ class Options:
 
 _T = TypeVar("_T")
 CACHE_BYTES = 256 << 20
+
+_ARGUMENTS = "arguments"
 
 # Characters of a schema that, being plain, compiles in a few milliseconds at most.
 _QUICK = 2_000
@@ -178,7 +180,7 @@ class Enforcer:
         tool, unless it is the only one that a demanded call can be to.
 
         Yields:
-            After each compilation, so that whoever drives it can let others go first.
+            Before each compilation, so that whoever drives it can let others go first.
 
         Returns:
             What has been compiled.
@@ -187,15 +189,18 @@ class Enforcer:
         toolset = spec.toolset
         alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
         text_format = None
-        if spec.response_format is not None:
-            text_format = self._format(spec.response_format, spec.on_unsupported)
-            yield
+        wanted = spec.response_format
+        if wanted is not None:
+            if not self._has(wanted.kind.value, wanted.source, spec.on_unsupported):
+                yield
+            text_format = self._format(wanted, spec.on_unsupported)
         arguments = {}
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
             if alone or not self._is_quick(schema):
+                if not self._has(_ARGUMENTS, schema, spec.on_unsupported):
+                    yield
                 arguments[name] = self._compiled(schema, spec.on_unsupported)
-                yield
         return Prepared(arguments, text_format)
 
     def start(
@@ -288,7 +293,7 @@ class Enforcer:
 
     def _compiled(self, schema: str, on_unsupported: OnUnsupported | None) -> CompiledGrammar:
         return self._kept(
-            "arguments",
+            _ARGUMENTS,
             schema,
             on_unsupported,
             lambda: self._timed(lambda: self.engine.compile(self._grammar(schema, on_unsupported))),
@@ -314,9 +319,16 @@ class Enforcer:
         make: Callable[[], _T],
         weigh: Callable[[_T], int],
     ) -> _T:
-        """Give what is made of a source; kept by its digest, since a source may be large."""
+        """Give what is made of a source, and keep it."""
+        return self.cache.get(self._key(kind, source, on_unsupported), make, weigh)
+
+    def _has(self, kind: str, source: str, on_unsupported: OnUnsupported | None) -> bool:
+        return self.cache.peek(self._key(kind, source, on_unsupported)) is not None
+
+    def _key(self, kind: str, source: str, on_unsupported: OnUnsupported | None) -> Hashable:
+        # A digest, for a source may be large.
         digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
-        return self.cache.get((kind, digest, on_unsupported, id(self)), make, weigh)
+        return (kind, digest, on_unsupported, id(self))
 
     def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         begun = perf_counter_ns()

@@ -294,12 +294,15 @@ def test_only_what_may_take_long_is_compiled_before_the_turn(monkeypatch):
     monkeypatch.setattr(found.engine, "compile", lambda g: compiled.append(1) or compile_(g))
     long = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(400)]}}}
     wanted = Spec(parse([GET, tool("long", long)], "auto", True), 0)
-    steps = found.prepare(wanted)
-    next(steps)
-    assert len(compiled) == 1
-    with pytest.raises(StopIteration) as end:
-        next(steps)
-    assert set(end.value.value.arguments) == {"long"}
+    for known in (False, True):
+        steps = found.prepare(wanted)
+        if not known:
+            next(steps)
+            assert not compiled
+        with pytest.raises(StopIteration) as end:
+            next(steps)
+        assert len(compiled) == 1
+        assert set(end.value.value.arguments) == {"long"}
     alone = Spec(parse([GET], "required", True), 0)
     assert len(list(found.prepare(alone))) == 1
 
