@@ -48,7 +48,7 @@ _here = threading.local()
 
 
 @contextmanager
-def _beside() -> Iterator[None]:
+def beside() -> Iterator[None]:
     """Mark what this thread does as the test's own; see `is_engine`."""
     before = getattr(_here, "beside", False)
     _here.beside = True
@@ -136,24 +136,31 @@ class Sent:
 class Follower:
     """One request as the runner sees it: ids that it has sampled, also those still in flight."""
 
-    def __init__(self, sent: Sent) -> None:
+    def __init__(self, sent: Sent, *, strict: bool) -> None:
         self.sent = sent
+        self.lost = False  # an id came, or a mask, that is not what a matcher of ours allows
+        self._strict = strict
         self.ids: list[int] = []
         self.drafts: list[int] = []
         self.matcher = sent.matcher() if sent.spec else None
 
     def go_to(self, ids: list[int]) -> None:
         """Begin where the scheduler says that a request which was preempted stands."""
-        self.ids, self.drafts = [], []
+        self.ids, self.drafts, self.lost = [], [], False
         if self.matcher is not None:
             self.matcher = self.sent.matcher()
         self.advance(ids)
 
     def advance(self, ids: list[int]) -> None:
         self.ids += ids
-        if self.matcher is not None:
-            for token_id in ids:
-                assert self.matcher.accept(token_id), (self.sent, token_id, self.matcher)
+        for token_id in ids:
+            if self.matcher is not None and not self.lost and not self.matcher.accept(token_id):
+                self.lose(token_id)
+
+    def lose(self, what: object) -> None:
+        """Stop following, or fail where nothing is to go wrong."""
+        assert not self._strict, (self.sent, what, self.matcher)
+        self.lost = True
 
 
 class Runner:
@@ -184,7 +191,7 @@ class Runner:
             return done
         again = {new.req_id for new in batch.scheduled_new_reqs}
         again |= batch.scheduled_cached_reqs.resumed_req_ids
-        with _beside():
+        with beside():
             for name in again:
                 self.followers[name].go_to(list(self.requests[name].output_token_ids))
         whole = {name: not self.requests[name].is_prefill_chunk for name in self.requests}
@@ -193,7 +200,7 @@ class Runner:
         return done
 
     def sample_tokens(self, masks: Any, *, non_block: bool = False) -> Any:
-        with _beside():
+        with beside():
             output = self._sampled(masks)
         if not non_block:
             return output
@@ -270,7 +277,11 @@ class Runner:
 
     def _compare(self, follower: Follower, drafts: list[int], rows: np.ndarray) -> None:
         """Compare masks with those of a matcher that saw no draft."""
-        assert (rows[0] == _row(follower.matcher, rows.shape[1])).all(), follower.sent
+        if follower.lost:
+            return
+        if not (rows[0] == _row(follower.matcher, rows.shape[1])).all():
+            follower.lose("mask")
+            return
         self.rows += 1
         if not drafts or self._random.random() > _FRESH:
             return
@@ -279,20 +290,23 @@ class Runner:
             assert fresh.accept(token_id)
         for at, token_id in enumerate(drafts, 1):
             assert fresh.accept(token_id), "a draft that the engine took for legal"
-            assert (rows[at] == _row(fresh, rows.shape[1])).all(), (follower.sent, at)
+            if not (rows[at] == _row(fresh, rows.shape[1])).all():
+                follower.lose(f"mask behind draft {at}")
+                return
             self.rows += 1
 
     def _propose(self, follower: Follower) -> list[int]:
         """Propose ids: legal ones, any, or legal ones and then any."""
         drafts: list[int] = []
         matcher = follower.matcher
-        good = self._random.randint(0, self._count) if matcher is not None else 0
+        follows = matcher is not None and not follower.lost
+        good = self._random.randint(0, self._count) if follows else 0
         while len(drafts) < good:
             row = _row(matcher, -(-self._size // 32))
             bits = np.unpackbits(row.view(np.uint8), bitorder="little")
             drafts.append(self._choose(bits))
             assert matcher.accept(drafts[-1])
-        if matcher is not None:
+        if drafts:
             matcher.rollback(len(drafts))
         while len(drafts) < self._count:
             drafts.append(self._random.randrange(self._size))
@@ -309,14 +323,23 @@ def _row(matcher: Any, words: int) -> np.ndarray:
 
 
 class Engine(EngineCore):
-    """The engine core of vLLM: its steps are inherited, what loads a model is not."""
+    """The engine core of vLLM: its steps are inherited, what loads a model is not.
 
-    def __init__(self, mode: Mode, random: Random) -> None:
+    Args:
+        mode: how it runs.
+        random: draws what the model samples and the drafts.
+        strict: whether nothing is to go wrong; else a request that cannot be followed is
+            marked as lost.
+
+    """
+
+    def __init__(self, mode: Mode, random: Random, *, strict: bool = True) -> None:
         vllm_config = config(mode)
         spec = FullAttentionSpec(
             block_size=_BLOCK, num_kv_heads=1, head_size=32, dtype=torch.float32
         )
         self.vllm_config = vllm_config
+        self._strict = strict
         self.log_stats = False
         self._weight_version = "default"
         self.runner = Runner(random, mode.drafts, vllm_config.model_config.get_vocab_size())
@@ -369,8 +392,8 @@ class Engine(EngineCore):
             self.structured_output_manager.grammar_init(request)
         self.sent[sent.name] = sent
         self.runner.requests[sent.name] = request
-        with _beside():
-            self.runner.followers[sent.name] = Follower(sent)
+        with beside():
+            self.runner.followers[sent.name] = Follower(sent, strict=self._strict)
         self.add_request(request)
 
     def turn(self) -> None:

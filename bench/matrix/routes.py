@@ -65,6 +65,11 @@ class Client:
             Route.COMPLETIONS: self._completions,
         }
 
+    async def close(self) -> None:
+        """Close the connections, in the loop that opened them."""
+        await self._openai.close()
+        await self._anthropic.close()
+
     async def send(self, route: Route, body: dict[str, Any]) -> Reply:
         """Send a chat request by a route; an error of the server becomes part of the reply."""
         try:

@@ -43,7 +43,9 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             begun = time.monotonic()
             ways.write_hot(Path(folder) / "hot", TINY)
-            with ways.serving(way, Path(folder) / "hot", Path(folder)) as server:
+            with ways.serving(
+                way, Path(folder) / "hot", Path(folder), ENFORCER_PREAMBLE_IDS="3"
+            ) as server:
                 started = time.monotonic()
                 found[way.name] = run.measure(
                     server.url,

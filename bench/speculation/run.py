@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Of a model that `ways.write_hot` has made hotter by a factor.
 TEMPERATURES = (0.3, 1.0, 2.0)
-_MOST = 64
+_MOST = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,7 @@ async def _sampled(client: Client, count: int, via: enforcer.Route) -> list[Resu
             concurrency=8,
             wanted=drawn[at :: len(TEMPERATURES)],
         )
+    await client.close()
     return results
 
 
