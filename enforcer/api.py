@@ -1,20 +1,22 @@
 """The library's front door: one object per served model, one matcher per turn.
 
-Owns: wiring a vocabulary, a dialect and an engine together, and the cache of
-compiled grammars. Must not know: hosts.
+Owns: wiring a vocabulary, a dialect and an engine together, and when a schema is compiled.
+Must not know: hosts, threads (it takes a way to have something done ahead of time).
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, TypeVar
 
 from enforcer import dialect as dialects
 from enforcer import engines, history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
+from enforcer.cache import Cache
 from enforcer.envelope import Envelope, Table
 from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
@@ -24,7 +26,7 @@ from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.response_format import ResponseFormat
@@ -41,7 +43,6 @@ class Options:
         limits: bounds on schemas.
         max_calls: how many calls a turn may have; ends loops of calls.
         preamble_ids: how many ids of text may precede a demanded call, outside a think.
-        cached_grammars: how many compiled grammars are kept, the least recently used go.
 
     """
 
@@ -49,13 +50,42 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     max_calls: int = 128
     preamble_ids: int = 32
-    cached_grammars: int = 4096
+
+
+_T = TypeVar("_T")
+CACHE_BYTES = 256 << 20
+
+# Characters of a schema that, being plain, compiles in a few milliseconds at most.
+_QUICK = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What has been compiled for a turn before it starts; the turn keeps it.
+
+    Attributes:
+        arguments: grammars by the name of the tool.
+        text_format: the grammar of the response format, if the request has one.
+
+    """
+
+    arguments: Mapping[str, CompiledGrammar]
+    text_format: CompiledGrammar | None
 
 
 class Enforcer:
     """Compiles what requests declare, for one vocabulary, dialect and engine.
 
     Thread-safe; build one for each served model and keep it.
+
+    Args:
+        vocabulary: what the model's ids stand for.
+        dialect: the format, a file in `grammars/`.
+        engine: what masks the arguments, of `enforcer.engines.ENGINES`.
+        options: the settings of requests that bring none.
+        cache: where compiled grammars are kept; several enforcers may share one. By default
+            one of 256 MiB.
+        on_compile: told how many nanoseconds each compilation took.
 
     Raises:
         UnknownDialect: no dialect of that name.
@@ -70,17 +100,18 @@ class Enforcer:
         dialect: str = "kimi_k2",
         engine: str = "llguidance",
         options: Options | None = None,
+        *,
+        cache: Cache | None = None,
+        on_compile: Callable[[int], None] | None = None,
     ) -> None:
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
         self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
+        self.cache = Cache(CACHE_BYTES) if cache is None else cache
+        self._on_compile = on_compile
         self._trusts_plain = self.engine.holds_plain and self.options.limits == Limits()
-        keep = self.options.cached_grammars
-        self._checked = lru_cache(keep)(self._check)
-        self._compiled = lru_cache(keep)(self._compile)
-        self._format = lru_cache(keep)(self._compile_format)
 
     def matcher(
         self,
@@ -130,26 +161,67 @@ class Enforcer:
             InvalidSchema: it is none.
 
         """
-        toolset = spec.toolset
-        for tool in toolset.tools.values():
+        for tool in spec.toolset.tools.values():
             try:
-                self._checked(tool.schema, spec.on_unsupported)
+                self._check(tool.schema, spec.on_unsupported)
             except SchemaError as error:
                 raise error.under(tool.path) from error
         if spec.response_format is not None:
             self._format(spec.response_format, spec.on_unsupported)
 
-    def start(self, spec: Spec, prompt_ids: Sequence[int] | None) -> Matcher:
+    def prepare(self, spec: Spec) -> Generator[None, None, Prepared]:
+        """Compile what a turn must not wait for later: all that may take long.
+
+        A schema that is small and plain is compiled when the header of a call has left no other
+        tool, unless it is the only one that a demanded call can be to.
+
+        Yields:
+            After each compilation, so that whoever drives it can let others go first.
+
+        Returns:
+            What has been compiled.
+
+        """
+        toolset = spec.toolset
+        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
+        text_format = None
+        if spec.response_format is not None:
+            text_format = self._format(spec.response_format, spec.on_unsupported)
+            yield
+        arguments = {}
+        for name in toolset.allowed:
+            schema = toolset.tools[name].schema
+            if alone or not self._is_quick(schema):
+                arguments[name] = self._compiled(schema, spec.on_unsupported)
+                yield
+        return Prepared(arguments, text_format)
+
+    def start(
+        self,
+        spec: Spec,
+        prompt_ids: Sequence[int] | None,
+        prepared: Prepared | None = None,
+        ahead: Callable[[Callable[[], object]], object] | None = None,
+    ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
+
+        Args:
+            spec: what the request allows.
+            prompt_ids: ids of the rendered prompt; see `matcher`.
+            prepared: what `prepare` gave for this spec; without it, each schema is compiled
+                when a call to its tool begins.
+            ahead: has something done soon on another thread: compiling the schema of a tool
+                once a header can only be that tool's.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
 
         """
         toolset = spec.toolset
-        text_format = None
-        if spec.response_format is not None:
-            text_format = self._format(spec.response_format, spec.on_unsupported).matcher
+        ready = prepared or Prepared({}, None)
+        text_format = ready.text_format
+        if text_format is None and spec.response_format is not None:
+            text_format = self._format(spec.response_format, spec.on_unsupported)
         envelope = Envelope(
             self.table,
             toolset.allowed,
@@ -157,13 +229,21 @@ class Enforcer:
             most=self.options.max_calls if toolset.parallel else 1,
             first=spec.first_index,
             preamble=self.options.preamble_ids,
-            text_format=text_format,
+            text_format=None if text_format is None else text_format.matcher,
         )
 
-        def arguments(name: str) -> ArgumentMatcher:
-            return self._begin(toolset.tools[name].schema, spec.on_unsupported)
+        def grammar(name: str) -> CompiledGrammar:
+            found = ready.arguments.get(name)
+            return found or self._compiled(toolset.tools[name].schema, spec.on_unsupported)
 
-        return Matcher(envelope, arguments, prompt_ids)
+        def arguments(name: str) -> ArgumentMatcher:
+            return grammar(name).matcher()
+
+        def expect(name: str) -> None:
+            if ahead is not None and name not in ready.arguments:
+                ahead(lambda: grammar(name))
+
+        return Matcher(envelope, arguments, prompt_ids, expect)
 
     def parse(
         self,
@@ -186,16 +266,59 @@ class Enforcer:
             root=root,
         )
 
-    def _begin(self, schema: str, on_unsupported: OnUnsupported | None) -> ArgumentMatcher:
-        return self._compiled(schema, on_unsupported).matcher()
+    def _is_quick(self, schema: str) -> bool:
+        return self._trusts_plain and len(schema) <= _QUICK and is_plain_object(schema)
 
     def _check(self, schema: str, on_unsupported: OnUnsupported | None) -> None:
         if self._trusts_plain and is_plain_object(schema):
             return
-        self.engine.check(self._grammar(schema, on_unsupported))
+        self._kept(
+            "checked",
+            schema,
+            on_unsupported,
+            lambda: self.engine.check(self._grammar(schema, on_unsupported)),
+            _nothing,
+        )
 
-    def _compile(self, schema: str, on_unsupported: OnUnsupported | None) -> CompiledGrammar:
-        return self.engine.compile(self._grammar(schema, on_unsupported))
+    def _compiled(self, schema: str, on_unsupported: OnUnsupported | None) -> CompiledGrammar:
+        return self._kept(
+            "arguments",
+            schema,
+            on_unsupported,
+            lambda: self._timed(lambda: self.engine.compile(self._grammar(schema, on_unsupported))),
+            _weight,
+        )
+
+    def _format(
+        self, wanted: ResponseFormat, on_unsupported: OnUnsupported | None
+    ) -> CompiledGrammar:
+        return self._kept(
+            wanted.kind.value,
+            wanted.source,
+            on_unsupported,
+            lambda: self._timed(lambda: self._compile_format(wanted, on_unsupported)),
+            _weight,
+        )
+
+    def _kept(
+        self,
+        kind: str,
+        source: str,
+        on_unsupported: OnUnsupported | None,
+        make: Callable[[], _T],
+        weigh: Callable[[_T], int],
+    ) -> _T:
+        """Give what is made of a source; kept by its digest, since a source may be large."""
+        digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
+        return self.cache.get((kind, digest, on_unsupported, id(self)), make, weigh)
+
+    def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
+        begun = perf_counter_ns()
+        try:
+            return make()
+        finally:
+            if self._on_compile is not None:
+                self._on_compile(perf_counter_ns() - begun)
 
     def _compile_format(
         self, wanted: ResponseFormat, on_unsupported: OnUnsupported | None
@@ -207,3 +330,11 @@ class Enforcer:
             return self.engine.compile(grammar)
         except SchemaError as error:
             raise error.under("$.response_format.json_schema.schema") from error
+
+
+def _nothing(_: object) -> int:
+    return 0
+
+
+def _weight(grammar: CompiledGrammar) -> int:
+    return grammar.weight

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-
-from vllm.exceptions import VLLMValidationError
 
 from enforcer import spec as specs
 from enforcer.errors import RequestError
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 
     from enforcer.spec import Spec
 
-_BACKENDS = ("auto", "xgrammar")
+# The backend of vLLM's that reads a structural tag; whichever the server has for others.
+_READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
 
 
 def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., None]:
@@ -35,8 +35,8 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         wanted = self.structured_outputs
         text = specs.from_structural_tag(wanted.structural_tag) if wanted else None
         if text is not None:
-            _refuse_server(structured_outputs_config)
             metrics.enforced(_checked(self, text).toolset.choice)
+            structured_outputs_config = _READS_OUR_TAG
         original(self, model_config, structured_outputs_config, tokenizer)
 
     return _validate_structured_outputs
@@ -84,15 +84,6 @@ def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, *args, **kwargs)
 
     return to_beam_search_params
-
-
-def _refuse_server(config: Any) -> None:
-    if config is None or config.backend not in _BACKENDS:
-        raise VLLMValidationError(
-            "the enforcer rides on vLLM's xgrammar backend, and this server was started with "
-            f"{getattr(config, 'backend', None)!r}: its operator must remove `backend` from "
-            "--structured-outputs-config"
-        )
 
 
 def _refuse_override(spec: Spec) -> None:

@@ -32,8 +32,8 @@ from enforcer.vllm.stats import Counter, Gauge, Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from functools import _CacheInfo
 
+    from enforcer.cache import Cache
     from enforcer.errors import RequestError
 
 logger = logging.getLogger("vllm.enforcer")
@@ -108,6 +108,7 @@ CHECK = Histogram("enforcer_check_seconds", "Time to check tools and schemas tha
 COMPILE = Histogram("enforcer_compile_seconds", "Time to compile one schema.", _LONG)
 MASK = Histogram("enforcer_mask_seconds", "Time to fill one mask.", _SHORT)
 CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars kept in the engine.")
+CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "What they weigh.")
 HITS = Counter("enforcer_grammar_cache_hits", "Grammars found in the cache.")
 MISSES = Counter("enforcer_grammar_cache_misses", "Grammars that had to be compiled.")
 FAILED = Counter(
@@ -121,7 +122,10 @@ PROCESSES = Gauge(
     (("part", tuple(part.value for part in Part)),),
 )
 LAYOUT = stats.Layout(
-    (REQUESTS, REFUSED, CALLS, CHECK, COMPILE, MASK, CACHE, HITS, MISSES, FAILED, PROCESSES)
+    (
+        *(REQUESTS, REFUSED, CALLS, CHECK, COMPILE, MASK, CACHE, CACHE_BYTES, HITS, MISSES),
+        *(FAILED, PROCESSES),
+    )
 )
 
 
@@ -278,12 +282,18 @@ def timed(histogram: Histogram, begun: int) -> None:
     recorder().observer(histogram)(perf_counter_ns() - begun)
 
 
-def cached(*caches: _CacheInfo) -> None:
-    """Publish the state of the engine's caches of compiled grammars."""
+def compiled(nanoseconds: int) -> None:
+    """Record what a compilation took."""
+    recorder().observer(COMPILE)(nanoseconds)
+
+
+def cached(cache: Cache) -> None:
+    """Publish the state of what a process keeps."""
     numbers = recorder()
-    numbers.set(CACHE, sum(cache.currsize for cache in caches))
-    numbers.set(HITS, sum(cache.hits for cache in caches))
-    numbers.set(MISSES, sum(cache.misses for cache in caches))
+    numbers.set(CACHE, len(cache))
+    numbers.set(CACHE_BYTES, cache.weight)
+    numbers.set(HITS, cache.hits)
+    numbers.set(MISSES, cache.misses)
 
 
 def calls(outcome: Outcome, count: int) -> None:

@@ -27,12 +27,7 @@ _MARK = "_enforcer_original"
 # their metrics.
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
-    "vllm.v1.structured_output.backend_xgrammar.XgrammarBackend.compile_grammar": (
-        "self",
-        "request_type",
-        "grammar_spec",
-        "stop_token_ids",
-    ),
+    "vllm.v1.structured_output.StructuredOutputManager.grammar_init": ("self", "request"),
     "vllm.sampling_params.SamplingParams._validate_structured_outputs": (
         "self",
         "model_config",
@@ -106,21 +101,25 @@ _RESPONSES = (
     *("extract_structured_outputs", "max_output_tokens"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "vllm.v1.structured_output": ("XgrammarBackend",),
-    "vllm.v1.structured_output.StructuredOutputManager": ("backend", "grammar_init"),
-    "vllm.v1.request.Request": ("request_id", "prompt_token_ids", "structured_output_request"),
+    "vllm.v1.structured_output.StructuredOutputManager": (
+        *("backend", "vllm_config", "tokenizer", "_grammar_bitmask"),
+        "_use_async_grammar_compilation",
+    ),
+    "vllm.v1.request.Request": (
+        *("request_id", "prompt_token_ids", "structured_output_request", "sampling_params"),
+        *("is_finished", "resumable"),
+    ),
     "vllm.v1.structured_output.request.StructuredOutputRequest": (
         "reasoning_ended",
         "structured_output_key",
     ),
-    "vllm.v1.structured_output.backend_types.StructuredOutputBackend": ("tokenizer", "vocab_size"),
     "vllm.v1.structured_output.backend_types.StructuredOutputOptions": ("STRUCTURAL_TAG",),
     "vllm.sampling_params.SamplingParams": (
         *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
         *("min_tokens", "thinking_token_budget"),
     ),
     "vllm.sampling_params.StructuredOutputsParams": (
-        *("json", "json_object", "regex", "choice", "grammar", "structural_tag"),
+        *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),
     ),
     "vllm.config.structured_outputs.StructuredOutputsConfig": ("backend",),
     "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
@@ -164,8 +163,9 @@ def install() -> None:
     check_signatures()
     from enforcer.vllm import backend, frontend, metrics, requests, tool_parser
 
-    structured_output.XgrammarBackend = backend.EnforcerBackend
-    _wrap(structured_output.StructuredOutputManager, "_create_grammar", backend.create_grammar)
+    manager = structured_output.StructuredOutputManager
+    _wrap(manager, "grammar_init", backend.grammar_init)
+    _wrap(manager, "_create_grammar", backend.create_grammar)
     _wrap(
         sampling_params.SamplingParams,
         "_validate_structured_outputs",

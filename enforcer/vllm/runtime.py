@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import dialect as dialects
 from enforcer import spec as specs
-from enforcer.api import Enforcer
+from enforcer.api import CACHE_BYTES, Enforcer
+from enforcer.cache import Cache
 from enforcer.vllm import metrics, settings
-from enforcer.vllm.measured import MeasuredEnforcer
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from enforcer.matcher import Matcher
     from enforcer.spec import Spec
@@ -34,7 +34,7 @@ def enforcer_for(tokenizer: Any) -> Enforcer:
     with _building:
         if key not in _enforcers:
             vocabulary = Vocabulary.from_transformers(tokenizer)
-            built = _build(vocabulary, MeasuredEnforcer)
+            built = _build(vocabulary, metrics.compiled)
             _enforcers[key] = (tokenizer, built)  # the tokenizer is kept: its id is the key
         return _enforcers[key][1]
 
@@ -42,9 +42,22 @@ def enforcer_for(tokenizer: Any) -> Enforcer:
 _enforcers: dict[int, tuple[Any, Enforcer]] = {}
 
 
-def _build(vocabulary: Vocabulary, kind: type[Enforcer] = Enforcer) -> Enforcer:
+@cache
+def kept() -> Cache:
+    """Give what this process keeps between requests."""
+    return Cache(CACHE_BYTES)
+
+
+def _build(vocabulary: Vocabulary, on_compile: Callable[[int], None] | None = None) -> Enforcer:
     chosen = settings.current()
-    return kind(vocabulary, chosen.dialect, chosen.engine, chosen.options())
+    return Enforcer(
+        vocabulary,
+        chosen.dialect,
+        chosen.engine,
+        chosen.options(),
+        cache=kept(),
+        on_compile=on_compile,
+    )
 
 
 @cache

@@ -41,7 +41,6 @@ class Settings:
     )
     max_calls: str = _setting("128", "most calls in one turn")
     preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
-    cached_grammars: str = _setting("4096", "compiled schemas that are kept, per process")
     limits: str = _setting(
         "", "bounds on schemas that differ from the defaults, as `depth=64,branches=500`"
     )
@@ -61,7 +60,6 @@ class Settings:
             on_unsupported=on_unsupported,
             max_calls=self._number("max_calls"),
             preamble_ids=self._number("preamble_ids", least=0),
-            cached_grammars=self._number("cached_grammars"),
             limits=self._limits(),
         )
 
