@@ -55,8 +55,8 @@ class Forker:
             with theirs:
                 self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
                     [*command, engine, str(os.getpid())],
-                    stdin=theirs,
-                    stdout=sys.stderr.fileno() if _has_number(sys.stderr) else None,
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
                     env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
                 )
         except OSError as error:
@@ -106,14 +106,6 @@ class Forker:
         self._process.kill()
         self._process.wait()
         self._orders.close()
-
-
-def _has_number(stream: object) -> bool:
-    try:
-        stream.fileno()  # type: ignore[attr-defined]
-    except (AttributeError, OSError, ValueError):
-        return False  # none, or a test's in its place
-    return True
 
 
 class Process:

@@ -177,7 +177,9 @@ def _check(check: Check, engine: ArgumentEngine) -> tuple[Problem, ...]:
 def _failed(error: BaseException) -> UnsupportedSchema:
     traceback.print_exception(error)  # into the server's log: this is ours to mend
     what = f"{type(error).__name__}: {brief(str(error))}"
-    reason = f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
+    reason = (
+        f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
+    )
     return UnsupportedSchema((Problem("$", "", reason),))
 
 

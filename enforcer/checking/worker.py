@@ -69,24 +69,24 @@ def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine) -> int:
         _end_with(parent)
         orders.close()
         with socket.socket(fileno=handle) as own:
-            _serve(own.makefile("rwb"), engine)
+            _serve(own.makefile("rb"), own.makefile("wb"), engine)
         status = 0
     finally:
         os._exit(status)
 
 
-def _serve(pipe: BinaryIO, engine: ArgumentEngine) -> None:
+def _serve(asked: BinaryIO, answers: BinaryIO, engine: ArgumentEngine) -> None:
     _bound_memory()
     os.nice(_LESS_URGENT)
-    while (data := _read(pipe)) is not None:
+    while (data := _read(asked)) is not None:
         check = Check.from_json(data)
         begun = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         verdict = perform(check, engine)
         signal.setitimer(signal.ITIMER_PROF, 0)
         reply = replace(verdict, seconds=time.process_time() - begun).to_json()
-        pipe.write(len(reply).to_bytes(LENGTH, NUMBER) + reply)
-        pipe.flush()
+        answers.write(len(reply).to_bytes(LENGTH, NUMBER) + reply)
+        answers.flush()
 
 
 def _end_with(parent: int) -> None:
