@@ -17,7 +17,7 @@ from enforcer import engines, history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
 from enforcer.cache import Cache
-from enforcer.envelope import Envelope, Table
+from enforcer.envelope import Table
 from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
 from enforcer.options import Options
@@ -25,6 +25,7 @@ from enforcer.parser import Parser, Turn
 from enforcer.schema import Limits, Root, compile_schema
 from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
+from enforcer.turns import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -205,14 +206,8 @@ class Enforcer:
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
             text_format = self._format(spec.response_format, options)
-        envelope = Envelope(
-            self.table,
-            toolset.allowed,
-            demanded=toolset.choice is tools_.Choice.REQUIRED,
-            most=options.max_calls if toolset.parallel else 1,
-            first=spec.first_index,
-            preamble=options.preamble_ids,
-            text_format=None if text_format is None else text_format.matcher,
+        allowed = envelope(
+            self.table, spec, options, None if text_format is None else text_format.matcher
         )
 
         def grammar(name: str) -> CompiledGrammar:
@@ -226,7 +221,7 @@ class Enforcer:
             if ahead is not None and name not in ready.arguments:
                 ahead(lambda: grammar(name))
 
-        return Matcher(envelope, arguments, prompt_ids, expect)
+        return Matcher(allowed, arguments, prompt_ids, expect)
 
     def parse(
         self,

@@ -237,6 +237,12 @@ def from_structural_tag(tag: object) -> str | None:
     return data.get(KEY) if isinstance(data, dict) else None
 
 
+def from_extra(extra: object) -> str | None:
+    """Find the spec's text in `vllm_xargs`; None if there is none, or a word that switches."""
+    found = extra.get(KEY) if isinstance(extra, Mapping) else None
+    return found if isinstance(found, str) and found.lstrip().startswith("{") else None
+
+
 def extra_body(
     tools: object,
     tool_choice: object = "auto",

@@ -26,6 +26,8 @@ from enforcer.checking.work import SECONDS, TOO_MUCH_MEMORY, Verdict
 from enforcer.errors import Busy, ConfigurationError, Problem, SchemaLimit
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from enforcer.checking.work import Check
 
 _LOOK = 0.25  # seconds of processor time until a check counts as slow
@@ -43,7 +45,7 @@ _BUSY = "the server is busy checking the schemas of other requests; send this on
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    key: bytes
+    key: Hashable
     data: bytes
     waiting: int = 0
     begun: bool = False
@@ -68,7 +70,7 @@ class Pool:
         self._most = queue
         self._changed = threading.Condition()
         self._queue: deque[_Job] = deque()
-        self._jobs: dict[bytes, _Job] = {}
+        self._jobs: dict[Hashable, _Job] = {}
         self._threads = 0
         self._idle = 0
         self._slow = 0

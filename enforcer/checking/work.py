@@ -26,6 +26,8 @@ from enforcer.response_format import Kind, ResponseFormat
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from enforcer.engines import ArgumentEngine
 
 _ERRORS = {
@@ -66,9 +68,10 @@ class Check:
     on_unsupported: OnUnsupported
     limits: Limits
 
-    def key(self) -> bytes:
-        """Give what distinguishes it from others, in 32 bytes."""
-        return sha256(self.to_json()).digest()
+    def key(self) -> Hashable:
+        """Give what distinguishes it from others; small, however large the source is."""
+        digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
+        return (digest, self.kind, self.root, self.on_unsupported, self.limits)
 
     def to_json(self) -> bytes:
         """Write it for a worker."""

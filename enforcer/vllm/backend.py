@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from enforcer.api import Enforcer
     from enforcer.matcher import Matcher
+    from enforcer.spec import Spec
 
 _WORD = 32  # ids a word of a mask
 
@@ -136,8 +137,8 @@ class _Host:
 
     def _steps(self, text: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
         try:
-            enforcer = self._enforcer(request)
             spec = runtime.read(text)
+            enforcer = self._enforcer(request, spec)
             prepared = yield from enforcer.prepare(spec)
             matcher = enforcer.start(spec, request.prompt_token_ids, prepared, self.lanes.short)
         except GeneratorExit:
@@ -149,13 +150,13 @@ class _Host:
             metrics.cached(runtime.kept())
         return EnforcedGrammar(matcher, request.request_id)
 
-    def _enforcer(self, request: Any) -> Enforcer:
+    def _enforcer(self, request: Any, spec: Spec) -> Enforcer:
         if request.resumable:
             raise ConfigurationError(
                 "a session of streamed input changes its prompt while it is generated for, and "
                 "cannot be enforced: send whole requests"
             )
-        enforcer = runtime.enforcer_for(self._manager.tokenizer)
+        enforcer = runtime.enforcer_for(self._manager.tokenizer, spec)
         if self._ids < enforcer.vocabulary.size:
             raise ConfigurationError(
                 f"the model has {self._ids} ids, its tokenizer {enforcer.vocabulary.size}"
