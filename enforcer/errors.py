@@ -51,6 +51,10 @@ class UnexpectedFailure(EnforcerError):  # noqa: N818
     """Something raised what nobody foresaw; it is the `__cause__`, and ends one turn alone."""
 
 
+class Busy(EnforcerError):  # noqa: N818
+    """Nobody's fault: there is no room to check a request now; it may be sent again."""
+
+
 class RequestError(EnforcerError):
     """The client's fault; `path` leads to the offending part of the request.
 

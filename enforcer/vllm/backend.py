@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from enforcer.api import Enforcer
     from enforcer.matcher import Matcher
+    from enforcer.spec import Spec
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -144,8 +145,8 @@ class _Host:
 
     def _steps(self, text: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
         try:
-            enforcer = self._for(request)
             spec = runtime.read(text)
+            enforcer = self._for(request, spec)
             prepared = yield from enforcer.prepare(spec)
             matcher = enforcer.start(
                 spec,
@@ -163,22 +164,22 @@ class _Host:
             metrics.cached(runtime.kept())
         return EnforcedGrammar(matcher, request.request_id)
 
-    def _for(self, request: Any) -> Enforcer:
+    def _for(self, request: Any, spec: Spec) -> Enforcer:
         if request.resumable:
             raise ConfigurationError(
                 "a session of streamed input changes its prompt while it is generated for, and "
                 "cannot be enforced: send whole requests"
             )
-        return self.enforcer(self._manager.tokenizer)
+        return self.enforcer(self._manager.tokenizer, spec)
 
-    def enforcer(self, tokenizer: Any) -> Enforcer:
-        """Give the engine's enforcer.
+    def enforcer(self, tokenizer: Any, spec: Spec | None = None) -> Enforcer:
+        """Give the engine's enforcer, for what a spec was settled for.
 
         Raises:
             ConfigurationError: there can be none for this model.
 
         """
-        enforcer = runtime.enforcer_for(tokenizer)
+        enforcer = runtime.enforcer_for(tokenizer, spec)
         if self._ids < enforcer.vocabulary.size:
             raise ConfigurationError(
                 f"the model has {self._ids} ids, its tokenizer {enforcer.vocabulary.size}"

@@ -81,6 +81,16 @@ class Failure(Enum):
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
 
 
+class Checked(Enum):
+    """How it was found out whether a schema can be enforced."""
+
+    PLAIN = "plain"  # it is so plain that it is sure to be
+    KEPT = "kept"  # it had been checked before
+    PASSED = "passed"  # by a worker
+    REFUSED = "refused"  # likewise, or its request's schemas took too long together
+    BUSY = "busy"  # not at all: too much was being checked; the request was refused with 503
+
+
 class Part(Enum):
     """What a process of a server does."""
 
@@ -104,7 +114,16 @@ CALLS = Counter(
     "Calls in replies that were parsed: completed, cut off, or dropped as undeclared.",
     (("outcome", tuple(outcome.value for outcome in Outcome)),),
 )
-CHECK = Histogram("enforcer_check_seconds", "Time to check tools and schemas that are new.", _LONG)
+CHECKS = Counter(
+    "enforcer_schema_checks",
+    "Schemas and formats of requests, by how it was found out whether they can be enforced.",
+    (("how", tuple(how.value for how in Checked)),),
+)
+CHECK = Histogram(
+    "enforcer_check_seconds",
+    "Time until a worker had checked one schema, its wait included.",
+    _LONG,
+)
 COMPILE = Histogram("enforcer_compile_seconds", "Time to compile one schema.", _LONG)
 MASK = Histogram("enforcer_mask_seconds", "Time to fill one mask.", _SHORT)
 CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars kept in the engine.")
@@ -123,7 +142,7 @@ PROCESSES = Gauge(
 )
 LAYOUT = stats.Layout(
     (
-        *(REQUESTS, REFUSED, CALLS, CHECK, COMPILE, MASK, CACHE, CACHE_BYTES, HITS, MISSES),
+        *(REQUESTS, REFUSED, CALLS, CHECKS, CHECK, COMPILE, MASK, CACHE, CACHE_BYTES, HITS, MISSES),
         *(FAILED, PROCESSES),
     )
 )
@@ -275,6 +294,11 @@ def _buckets(family: Histogram, values: list[int]) -> list[tuple[str, float]]:
 def enforced(choice: Choice) -> None:
     """Count a request that passed the check."""
     recorder().add(REQUESTS, (choice.value,))
+
+
+def checked(how: Checked) -> None:
+    """Count a schema or format that had to be checked."""
+    recorder().add(CHECKS, (how.value,))
 
 
 def timed(histogram: Histogram, begun: int) -> None:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from enforcer import dialect as dialects
 from enforcer.errors import UnsupportedHost
 from enforcer.vllm import settings
-from enforcer.vllm.names import PARSER_NAME, TESTED_VERSIONS
+from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARK = "_enforcer_original"
+_MARK = PATCHED
 
 # Dotted name to parameters, as in every version in TESTED_VERSIONS, and in what serves
 # their metrics.
@@ -40,6 +40,16 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "self",
         "new_token_ids",
         "stop_terminated",
+    ),
+    "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
+        *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
+        *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),
+        *("prompt_text", "reasoning_ended", "reasoning_parser_kwargs", "kv_hints"),
+    ),
+    "vllm.v1.engine.input_processor.InputProcessor.process_inputs": (
+        *("self", "request_id", "prompt", "params", "supported_tasks", "arrival_time"),
+        *("lora_request", "tokenization_kwargs", "trace_headers", "priority"),
+        *("data_parallel_rank", "resumable", "session_id", "kv_hints"),
     ),
     "vllm.parser.abstract_parser.DelegatingParser._apply_structural_tag": ("self", "request"),
     "vllm.parser.parser_manager.ParserManager._compose_parser": (
@@ -127,6 +137,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
         *("request_id", "prompt_token_ids", "structured_output_request", "sampling_params"),
         *("is_finished", "resumable"),
     ),
+    "vllm.v1.engine.EngineCoreRequest": ("sampling_params", "prompt_token_ids", "resumable"),
     "vllm.v1.structured_output.request.StructuredOutputRequest": (
         "reasoning_ended",
         "structured_output_key",
@@ -178,7 +189,9 @@ def install() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
+    from vllm.v1.engine.async_llm import AsyncLLM
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
+    from vllm.v1.engine.input_processor import InputProcessor
 
     check_signatures()
     from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
@@ -192,6 +205,8 @@ def install() -> None:
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    _wrap(AsyncLLM, "add_request", frontend.add_request)
+    _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
     _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
