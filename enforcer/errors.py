@@ -47,6 +47,10 @@ class UnsupportedHost(ConfigurationError):  # noqa: N818
     """The installed vLLM is not a version this library was tested on."""
 
 
+class Busy(EnforcerError):  # noqa: N818
+    """Nobody's fault: there is no room to check a request now; it may be sent again."""
+
+
 class RequestError(EnforcerError):
     """The client's fault; `path` leads to the offending part of the request.
 

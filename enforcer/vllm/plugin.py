@@ -16,23 +16,18 @@ from typing import TYPE_CHECKING, Any
 from enforcer import dialect as dialects
 from enforcer.errors import UnsupportedHost
 from enforcer.vllm import settings
-from enforcer.vllm.names import PARSER_NAME, TESTED_VERSIONS
+from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARK = "_enforcer_original"
+_MARK = PATCHED
 
 # Dotted name to parameters, as in every version in TESTED_VERSIONS, and in what serves
 # their metrics.
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
-    "vllm.v1.structured_output.backend_xgrammar.XgrammarBackend.compile_grammar": (
-        "self",
-        "request_type",
-        "grammar_spec",
-        "stop_token_ids",
-    ),
+    "vllm.v1.structured_output.StructuredOutputManager.grammar_init": ("self", "request"),
     "vllm.sampling_params.SamplingParams._validate_structured_outputs": (
         "self",
         "model_config",
@@ -44,6 +39,16 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "self",
         "new_token_ids",
         "stop_terminated",
+    ),
+    "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
+        *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
+        *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),
+        *("prompt_text", "reasoning_ended", "reasoning_parser_kwargs", "kv_hints"),
+    ),
+    "vllm.v1.engine.input_processor.InputProcessor.process_inputs": (
+        *("self", "request_id", "prompt", "params", "supported_tasks", "arrival_time"),
+        *("lora_request", "tokenization_kwargs", "trace_headers", "priority"),
+        *("data_parallel_rank", "resumable", "session_id", "kv_hints"),
     ),
     "vllm.parser.abstract_parser.DelegatingParser._apply_structural_tag": ("self", "request"),
     "vllm.parser.parser_manager.ParserManager._compose_parser": (
@@ -123,21 +128,26 @@ _RESPONSES = (
     *("extract_structured_outputs", "max_output_tokens"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "vllm.v1.structured_output": ("XgrammarBackend",),
-    "vllm.v1.structured_output.StructuredOutputManager": ("backend", "grammar_init"),
-    "vllm.v1.request.Request": ("request_id", "prompt_token_ids", "structured_output_request"),
+    "vllm.v1.structured_output.StructuredOutputManager": (
+        *("backend", "vllm_config", "tokenizer", "_grammar_bitmask"),
+        "_use_async_grammar_compilation",
+    ),
+    "vllm.v1.request.Request": (
+        *("request_id", "prompt_token_ids", "structured_output_request", "sampling_params"),
+        *("is_finished", "resumable"),
+    ),
+    "vllm.v1.engine.EngineCoreRequest": ("sampling_params", "prompt_token_ids", "resumable"),
     "vllm.v1.structured_output.request.StructuredOutputRequest": (
         "reasoning_ended",
         "structured_output_key",
     ),
-    "vllm.v1.structured_output.backend_types.StructuredOutputBackend": ("tokenizer", "vocab_size"),
     "vllm.v1.structured_output.backend_types.StructuredOutputOptions": ("STRUCTURAL_TAG",),
     "vllm.sampling_params.SamplingParams": (
         *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
         *("min_tokens", "thinking_token_budget"),
     ),
     "vllm.sampling_params.StructuredOutputsParams": (
-        *("json", "json_object", "regex", "choice", "grammar", "structural_tag"),
+        *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),
     ),
     "vllm.config.structured_outputs.StructuredOutputsConfig": ("backend",),
     "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
@@ -178,18 +188,23 @@ def install() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
+    from vllm.v1.engine.async_llm import AsyncLLM
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
+    from vllm.v1.engine.input_processor import InputProcessor
 
     check_signatures()
     from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
 
-    structured_output.XgrammarBackend = backend.EnforcerBackend
-    _wrap(structured_output.StructuredOutputManager, "_create_grammar", backend.create_grammar)
+    manager = structured_output.StructuredOutputManager
+    _wrap(manager, "grammar_init", backend.grammar_init)
+    _wrap(manager, "_create_grammar", backend.create_grammar)
     _wrap(
         sampling_params.SamplingParams,
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    _wrap(AsyncLLM, "add_request", frontend.add_request)
+    _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
     _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)

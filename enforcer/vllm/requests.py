@@ -136,8 +136,8 @@ def write_spec(request: Any) -> str | None:
         raise option_refusal(
             "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
         )
-    switch = _switch(request)
-    if switch == "off":
+    switched = _switched(request)
+    if "off" in switched:
         return None
     shown = places.shown(request, _dialog.get().tools)
     choice = _plain(request.tool_choice)
@@ -154,22 +154,30 @@ def write_spec(request: Any) -> str | None:
             request.parallel_tool_calls,
             _dialog.get().calls,
             wanted,
-            on_unsupported=switch or None,
+            on_unsupported="relax" if "relax" in switched else None,
+            finish_within_budget="finish" in switched or None,
         )
     except RequestError as error:
         raise refusal(error) from error
 
 
-def _switch(request: Any) -> str:
-    """Read `{"vllm_xargs": {"enforcer": "off" | "relax"}}`, where the operator allows it."""
-    word = (request.vllm_xargs or {}).get(specs.KEY, "")
-    if word and word not in settings.current().allowed():
+def _switched(request: Any) -> frozenset[str]:
+    """Read `{"vllm_xargs": {"enforcer": WORDS}}`, where the operator allows them.
+
+    WORDS are some of `off`, `relax`, `finish`, as a list or with commas between.
+    """
+    value = (request.vllm_xargs or {}).get(specs.KEY, "")
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+        listed = [brief(value)]
+    words = frozenset(filter(None, (word.strip() for word in listed)))
+    if refused := sorted(words - settings.current().allowed()):
         raise option_refusal(
             "vllm_xargs",
             f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
-            f"{brief(word)}: leave it out",
+            f"{brief(refused[0])}: leave it out",
         )
-    return str(word)
+    return words
 
 
 def _response_format(request: Any) -> dict[str, Any] | None:
