@@ -22,7 +22,7 @@ from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
 from enforcer.options import Options
 from enforcer.parser import Parser, Turn
-from enforcer.schema import Limits, Root, compile_schema
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
 from enforcer.turns import envelope
@@ -260,6 +260,8 @@ class Enforcer:
     def _check(self, schema: str, options: Options) -> None:
         if self._trusts_plain(options) and is_plain_object(schema):
             return
+        if options.on_unsupported is OnUnsupported.ISOLATE:
+            return  # whatever it is, there is something to hold the arguments to
         self._kept(
             "checked",
             schema,
@@ -273,9 +275,17 @@ class Enforcer:
             _ARGUMENTS,
             schema,
             options,
-            lambda: self._timed(lambda: self.engine.compile(self._grammar(schema, options))),
+            lambda: self._timed(lambda: self._compile_arguments(schema, options)),
             _weight,
         )
+
+    def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
+        try:
+            return self.engine.compile(self._grammar(schema, options))
+        except SchemaError:
+            if options.on_unsupported is not OnUnsupported.ISOLATE:
+                raise
+            return self.engine.compile(self._grammar("{}", options))
 
     def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         return self._kept(

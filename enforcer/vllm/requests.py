@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ from enforcer.vllm.places import Places, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from enforcer.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,11 @@ def refusal(error: RequestError) -> VLLMValidationError:
     error = error.at(_places.get().of)
     metrics.refused(error)
     return VLLMValidationError(f"{type(error).__name__}: {error}")
+
+
+def placed(problem: Problem) -> Problem:
+    """Give a problem with the path in the client's own body."""
+    return replace(problem, path=_places.get().of(problem.path))
 
 
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
@@ -138,6 +145,7 @@ def write_spec(request: Any) -> str | None:
         )
     switched = _switched(request)
     if "off" in switched:
+        metrics.switched_off()
         return None
     shown = places.shown(request, _dialog.get().tools)
     choice = _plain(request.tool_choice)
@@ -154,7 +162,7 @@ def write_spec(request: Any) -> str | None:
             request.parallel_tool_calls,
             _dialog.get().calls,
             wanted,
-            on_unsupported="relax" if "relax" in switched else None,
+            on_unsupported=next((word for word in ("isolate", "relax") if word in switched), None),
             finish_within_budget="finish" in switched or None,
         )
     except RequestError as error:
@@ -164,7 +172,7 @@ def write_spec(request: Any) -> str | None:
 def _switched(request: Any) -> frozenset[str]:
     """Read `{"vllm_xargs": {"enforcer": WORDS}}`, where the operator allows them.
 
-    WORDS are some of `off`, `relax`, `finish`, as a list or with commas between.
+    WORDS are some of `off`, `relax`, `isolate`, `finish`, as a list or with commas between.
     """
     value = (request.vllm_xargs or {}).get(specs.KEY, "")
     listed = value.split(",") if isinstance(value, str) else value
