@@ -15,6 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 
 from enforcer.checking.work import LENGTH, NUMBER, READY, Order
 from enforcer.errors import ConfigurationError, EnforcerError
@@ -38,8 +39,6 @@ class Ended(EnforcerError):  # noqa: N818 - named for what happened
 class Forker:
     """Starts workers for one engine; safe to use from several threads.
 
-    It ends with the thread that has made it, as the kernel has it.
-
     Raises:
         ConfigurationError: its process cannot be started.
 
@@ -48,19 +47,22 @@ class Forker:
     def __init__(self, engine: str) -> None:
         self._lock = threading.Lock()
         self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._answers: SimpleQueue[subprocess.Popen[bytes] | OSError] = SimpleQueue()
         # What this process finds, the worker must find: the path, not the current folder.
         path = os.pathsep.join(entry for entry in sys.path if entry)
         command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
-        try:
-            with theirs:
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
-                    [*command, engine, str(os.getpid())],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
-                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
-                )
-        except OSError as error:
-            raise ConfigurationError(f"no checking process can be started: {error}") from error
+        keeper = threading.Thread(
+            target=self._keep,
+            args=([*command, engine, str(os.getpid())], theirs, path),
+            name="enforcer-forker",
+            daemon=True,
+        )
+        keeper.start()
+        with theirs:
+            started = self._answers.get()
+        if isinstance(started, OSError):
+            raise ConfigurationError(f"no checking process can be started: {started}")
+        self._process = started
         self._orders.settimeout(_START_SECONDS)
         try:
             ready = self._orders.recv(len(READY))
@@ -72,6 +74,21 @@ class Forker:
                 f"the checking process ended with status {self._process.wait()} before it was "
                 "ready; the lines before this one say why"
             )
+
+    def _keep(self, command: list[str], theirs: socket.socket, path: str) -> None:
+        """Start the process, and live as long: it ends with the thread that has started it."""
+        try:
+            process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+                command,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,  # errors go to where this process's go
+                env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
+            )
+        except OSError as error:
+            self._answers.put(error)
+            return
+        self._answers.put(process)
+        process.wait()
 
     def start(self) -> Process:
         """Fork a worker.
@@ -114,6 +131,7 @@ class Process:
     def __init__(self, forker: Forker, pid: int, pipe: socket.socket) -> None:
         self._forker = forker
         self._pipe = pipe
+        self._yields = False
         self.pid = pid
 
     def send(self, data: bytes) -> None:
@@ -154,6 +172,12 @@ class Process:
             data += chunk
         return bytes(data)
 
+    def yield_to_others(self) -> None:
+        """Let it run when no other process wants to, from now on; this cannot be undone."""
+        self._yields = True
+        with suppress(OSError):  # a host that forbids it, or it has just ended
+            os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
+
     def pause(self) -> None:
         """Stop it where it is."""
         self._signal(signal.SIGSTOP)
@@ -181,6 +205,11 @@ class Process:
             return Path(f"/proc/{self.pid}/{name}").read_text(encoding="utf-8").split()
         except OSError:
             return ["0"] * 52
+
+    @property
+    def is_fit(self) -> bool:
+        """Whether it may serve another check."""
+        return not self.ended and not self._yields
 
     @property
     def ended(self) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
-_LESS_URGENT = 5  # than the server, on a machine that has too few processors for both
+_LESS_URGENT = 10  # than the server, on a machine that has too few processors for both
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
