@@ -6,8 +6,7 @@ used for.
 
 Nobody can tell beforehand which check is slow. So each gets a first look, one after the other;
 one that has not come to an end after a tenth of a second of processor time counts as slow. Slow
-checks too go on one at a time, and only when no other process wants the processor; the others
-are paused. So all checks together take two processors at most. The last worker is never left to
+checks too go on one at a time, behind every other process; the others are paused. So all checks together take two processors at most. The last worker is never left to
 a slow check: it is stopped there, and whoever waits is told to come again. One that nobody
 waits for any more is stopped as well.
 """

@@ -22,6 +22,7 @@ from enforcer.errors import ConfigurationError, EnforcerError
 
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
 _CHUNK = 1 << 16
+_LEAST_URGENT = 19
 # One processor each is the point; and a process with threads cannot be forked.
 _SINGLE_THREADED = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
@@ -173,10 +174,10 @@ class Process:
         return bytes(data)
 
     def yield_to_others(self) -> None:
-        """Let it run when no other process wants to, from now on; this cannot be undone."""
+        """Have the kernel prefer every other process from now on; this cannot be undone."""
         self._yields = True
-        with suppress(OSError):  # a host that forbids it, or it has just ended
-            os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
+        with suppress(ProcessLookupError):  # it has just ended, which whoever reads next learns
+            os.setpriority(os.PRIO_PROCESS, self.pid, _LEAST_URGENT)
 
     def pause(self) -> None:
         """Stop it where it is."""
