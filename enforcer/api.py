@@ -22,13 +22,13 @@ from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
 from enforcer.options import Options
 from enforcer.parser import Parser, Turn
-from enforcer.schema import Limits, Root, compile_schema
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
 from enforcer.turns import envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.response_format import ResponseFormat
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 CACHE_BYTES = 256 << 20
+
+_ARGUMENTS = "arguments"
 
 # Characters of a schema that, being plain, compiles in a few milliseconds at most.
 _QUICK = 2_000
@@ -160,7 +162,7 @@ class Enforcer:
         tool, unless it is the only one that a demanded call can be to.
 
         Yields:
-            After each compilation, so that whoever drives it can let others go first.
+            Before each compilation, so that whoever drives it can let others go first.
 
         Returns:
             What has been compiled.
@@ -169,23 +171,28 @@ class Enforcer:
         toolset, options = spec.toolset, spec.resolve(self.options)
         alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
         text_format = None
-        if spec.response_format is not None:
-            text_format = self._format(spec.response_format, options)
-            yield
+        wanted = spec.response_format
+        if wanted is not None:
+            if not self._has(wanted.kind.value, wanted.source, options):
+                yield
+            text_format = self._format(wanted, options)
         arguments = {}
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
             if alone or not self._is_quick(schema, options):
+                if not self._has(_ARGUMENTS, schema, options):
+                    yield
                 arguments[name] = self._compiled(schema, options)
-                yield
         return Prepared(arguments, text_format)
 
     def start(
         self,
         spec: Spec,
         prompt_ids: Sequence[int] | None,
+        *,
         prepared: Prepared | None = None,
         ahead: Callable[[Callable[[], object]], object] | None = None,
+        rollback: int | None = None,
     ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
 
@@ -196,6 +203,7 @@ class Enforcer:
                 when a call to its tool begins.
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
+            rollback: how many of the last ids the host may take back; None for all.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -221,7 +229,7 @@ class Enforcer:
             if ahead is not None and name not in ready.arguments:
                 ahead(lambda: grammar(name))
 
-        return Matcher(allowed, arguments, prompt_ids, expect)
+        return Matcher(allowed, arguments, prompt_ids, expect=expect, rollback=rollback)
 
     def parse(
         self,
@@ -252,6 +260,8 @@ class Enforcer:
     def _check(self, schema: str, options: Options) -> None:
         if self._trusts_plain(options) and is_plain_object(schema):
             return
+        if options.on_unsupported is OnUnsupported.ISOLATE:
+            return  # whatever it is, there is something to hold the arguments to
         self._kept(
             "checked",
             schema,
@@ -262,12 +272,20 @@ class Enforcer:
 
     def _compiled(self, schema: str, options: Options) -> CompiledGrammar:
         return self._kept(
-            "arguments",
+            _ARGUMENTS,
             schema,
             options,
-            lambda: self._timed(lambda: self.engine.compile(self._grammar(schema, options))),
+            lambda: self._timed(lambda: self._compile_arguments(schema, options)),
             _weight,
         )
+
+    def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
+        try:
+            return self.engine.compile(self._grammar(schema, options))
+        except SchemaError:
+            if options.on_unsupported is not OnUnsupported.ISOLATE:
+                raise
+            return self.engine.compile(self._grammar("{}", options))
 
     def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         return self._kept(
@@ -286,11 +304,16 @@ class Enforcer:
         make: Callable[[], _T],
         weigh: Callable[[_T], int],
     ) -> _T:
-        """Give what is made of a source; kept by its digest, since a source may be large."""
+        """Give what is made of a source, and keep it."""
+        return self.cache.get(self._key(kind, source, options), make, weigh)
+
+    def _has(self, kind: str, source: str, options: Options) -> bool:
+        return self.cache.peek(self._key(kind, source, options)) is not None
+
+    def _key(self, kind: str, source: str, options: Options) -> Hashable:
+        # A digest, for a source may be large.
         digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
-        return self.cache.get(
-            (kind, digest, options.on_unsupported, options.limits, id(self)), make, weigh
-        )
+        return (kind, digest, options.on_unsupported, options.limits, id(self))
 
     def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         begun = perf_counter_ns()

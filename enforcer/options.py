@@ -22,7 +22,8 @@ class Options:
     """Settings of an `Enforcer`; every one has a default that suits production.
 
     Attributes:
-        on_unsupported: refuse a schema that cannot be enforced exactly, or relax it.
+        on_unsupported: refuse a schema that cannot be enforced exactly, relax it, or isolate
+            its tool.
         limits: bounds on schemas.
         max_calls: how many calls a turn may have; ends loops of calls.
         preamble_ids: how many ids of text may precede a demanded call, outside a think.

@@ -25,6 +25,8 @@ from enforcer.options import Options
 from enforcer.schema import OnUnsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from enforcer.response_format import ResponseFormat
 
 KEY = "enforcer"
@@ -111,7 +113,7 @@ def write(
             and parameters are kept.
         first_index: number of calls in the dialog so far.
         response_format: as `enforcer.response_format.parse` reads it.
-        on_unsupported: "refuse" or "relax"; None leaves it to the server.
+        on_unsupported: "refuse", "relax" or "isolate"; None leaves it to the server.
         finish_within_budget: likewise; see `Options`.
         settled: what the server has decided; a client leaves it out.
 
@@ -151,6 +153,15 @@ def _settled_json(settled: Settled) -> dict[str, Any]:
 def settle(text: str, settled: Settled) -> str:
     """Give a spec's text with what the server has decided in it; `read` has accepted it."""
     return _dump({**json.loads(text), "settled": _settled_json(settled)})
+
+
+def isolate(text: str, names: Collection[str]) -> str:
+    """Give a spec's text, which `read` has accepted, with tools that take any object."""
+    spec = json.loads(text)
+    for tool in spec["tools"]:
+        if tool["function"]["name"] in names:
+            tool["function"].pop("parameters", None)
+    return _dump(spec)
 
 
 def _bare(tool: Any) -> Any:
@@ -218,7 +229,7 @@ def _read_on_unsupported(value: object) -> OnUnsupported | None:
     for option in OnUnsupported:
         if option.value == value:
             return option
-    raise InvalidTools(f"$.{KEY}.on_unsupported", "it must be 'refuse' or 'relax'")
+    raise InvalidTools(f"$.{KEY}.on_unsupported", "it must be 'refuse', 'relax' or 'isolate'")
 
 
 def structural_tag(spec: str) -> str:
@@ -260,7 +271,8 @@ def extra_body(
         tools, tool_choice, parallel_tool_calls, messages, response_format: as a chat request
             carries them.
         on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
-            enforced exactly, where the server allows it.
+            enforced exactly, where the server allows it; "isolate" likewise, and what has none
+            takes any object.
         via: how the server enforces.
 
     Raises:

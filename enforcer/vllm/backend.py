@@ -9,6 +9,7 @@ know: HTTP requests, tool parsers.
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer
     from enforcer.matcher import Matcher
     from enforcer.spec import Spec
+
+logger = logging.getLogger("vllm.enforcer")
 
 _WORD = 32  # ids a word of a mask
 
@@ -108,8 +111,11 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         return False
 
     def reset(self) -> None:
-        """Go back to where the turn started."""
-        self.matcher.rollback(self.matcher.accepted)
+        """Close the gate: a turn does not keep the way back to where it began.
+
+        vLLM asks no grammar to do this.
+        """
+        self.matcher.fail(ConfigurationError("a turn cannot be begun anew: make another grammar"))
 
 
 class _Host:
@@ -130,6 +136,8 @@ class _Host:
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
         self._ids = size
+        # What a draft adds, and the id that the model adds to it.
+        self._drafts = manager.vllm_config.num_speculative_tokens + 1
 
     def begin(self, text: str, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready."""
@@ -138,9 +146,15 @@ class _Host:
     def _steps(self, text: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
         try:
             spec = runtime.read(text)
-            enforcer = self._enforcer(request, spec)
+            enforcer = self._for(request, spec)
             prepared = yield from enforcer.prepare(spec)
-            matcher = enforcer.start(spec, request.prompt_token_ids, prepared, self.lanes.short)
+            matcher = enforcer.start(
+                spec,
+                request.prompt_token_ids,
+                prepared=prepared,
+                ahead=self.lanes.short,
+                rollback=self._drafts,
+            )
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
@@ -150,13 +164,22 @@ class _Host:
             metrics.cached(runtime.kept())
         return EnforcedGrammar(matcher, request.request_id)
 
-    def _enforcer(self, request: Any, spec: Spec) -> Enforcer:
+    def _for(self, request: Any, spec: Spec) -> Enforcer:
         if request.resumable:
             raise ConfigurationError(
                 "a session of streamed input changes its prompt while it is generated for, and "
                 "cannot be enforced: send whole requests"
             )
-        enforcer = runtime.enforcer_for(self._manager.tokenizer, spec)
+        return self.enforcer(self._manager.tokenizer, spec)
+
+    def enforcer(self, tokenizer: Any, spec: Spec | None = None) -> Enforcer:
+        """Give the engine's enforcer, for what a spec was settled for.
+
+        Raises:
+            ConfigurationError: there can be none for this model.
+
+        """
+        enforcer = runtime.enforcer_for(tokenizer, spec)
         if self._ids < enforcer.vocabulary.size:
             raise ConfigurationError(
                 f"the model has {self._ids} ids, its tokenizer {enforcer.vocabulary.size}"
@@ -188,6 +211,27 @@ def _spec_of(request: Any) -> str | None:
     if request_type != StructuredOutputOptions.STRUCTURAL_TAG:
         return None
     return specs.from_structural_tag(source)
+
+
+def initialised(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `StructuredOutputManager.__init__`, which an engine comes by before it is ready.
+
+    Whatever the first enforced request needs is built there: a second or three for Kimi's
+    vocabulary. A model that no enforced request can be for goes without.
+    """
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
+        original(self, *args, **kwargs)
+        host = _host(self)
+        tokenizer = getattr(self, "tokenizer", None)
+        if tokenizer is None:
+            return
+        try:
+            host.enforcer(tokenizer)
+        except EnforcerError as error:
+            logger.info("enforcer: this engine enforces nothing: %s", error)
+
+    return __init__
 
 
 def grammar_init(original: Callable[..., None]) -> Callable[..., None]:

@@ -10,16 +10,17 @@ plain, and neither waits for a slow check of somebody else's.
 from __future__ import annotations
 
 from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from enforcer.checking.work import SECONDS, Check, Verdict
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.response_format import Kind
-from enforcer.schema import Limits, Root
+from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.schema.plain import is_plain_object
 from enforcer.vllm import metrics, runtime, settings
-from enforcer.vllm.metrics import Checked
+from enforcer.vllm.metrics import Checked, Relaxed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -33,59 +34,93 @@ _OVER_TIME = (
 )
 
 
-def check(spec: Spec) -> None:
+@dataclass(frozen=True, slots=True)
+class Inexact:
+    """A tool, or the format, that will not be enforced exactly.
+
+    Attributes:
+        tool: name of the tool; None for the format.
+        how: what is enforced in its place.
+        problem: the first thing that is not; its path is the request's.
+        is_new: whether the schema had not been checked before.
+
+    """
+
+    tool: str | None
+    how: Relaxed
+    problem: Problem
+    is_new: bool
+
+
+def check(spec: Spec) -> list[Inexact]:
     """Refuse a spec that has a schema which cannot be enforced; blocks while one is checked.
+
+    Returns:
+        What will not be enforced exactly, since that was asked for.
 
     Raises:
         SchemaError: a schema or format cannot be enforced, or takes too long to check.
         Busy: too much is being checked for others.
 
     """
-    with suppress(StopIteration), closing(_steps(spec)) as steps:
+    found: list[Inexact] = []
+    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
         asked = next(steps)
         while True:
             asked = steps.send(runtime.pool().check(asked))
+    return found
 
 
-async def check_async(spec: Spec) -> None:
+async def check_async(spec: Spec) -> list[Inexact]:
     """Do the same without blocking the event loop; raises as `check` does."""
-    with suppress(StopIteration), closing(_steps(spec)) as steps:
+    found: list[Inexact] = []
+    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
         asked = next(steps)
         while True:
             asked = steps.send(await runtime.pool().check_async(asked))
+    return found
 
 
-def _steps(spec: Spec) -> Generator[Check, Verdict, None]:
+def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
     """Yield what has to be found out; is sent each verdict; raises the first refusal."""
     spent = 0.0
-    for path, asked in _checks(spec):
+    isolates = spec.resolve(settings.current().options()).on_unsupported is OnUnsupported.ISOLATE
+    for tool, path, asked in _checks(spec):
         verdict = _known(asked)
-        if verdict is None:
-            if spent > SECONDS:
-                metrics.checked(Checked.REFUSED)
-                raise SchemaLimit((Problem(path, "", _OVER_TIME),))
+        is_new = verdict is None
+        if verdict is None and spent > SECONDS:
+            metrics.checked(Checked.REFUSED)
+            verdict = Verdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))
+        elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
             metrics.timed(metrics.CHECK, begun)
             spent += verdict.seconds
             _keep(asked, verdict)
             metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
-        if verdict.error is not None:
+        if verdict.error is None:
+            how, problems = Relaxed.RELAXED, verdict.relaxed
+        elif isolates and tool is not None:
+            how, problems = Relaxed.ISOLATED, verdict.error.problems
+        else:
             raise verdict.error.under(path)
+        if problems:
+            first = replace(problems[0], path=path + problems[0].path.removeprefix("$"))
+            found.append(Inexact(tool, how, first, is_new))
 
 
-def _checks(spec: Spec) -> Iterator[tuple[str, Check]]:
-    """List a spec's schemas with their paths, also of tools that the tool choice leaves out."""
+def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
+    """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options())
     for tool in spec.toolset.tools.values():
-        yield tool.path, _check(Kind.JSON_SCHEMA, tool.schema, Root.OBJECT, options)
+        yield tool.name, tool.path, _check(Kind.JSON_SCHEMA, tool.schema, Root.OBJECT, options)
     wanted = spec.response_format
     if wanted is None:
         return
     path = "$"  # the errors of other formats have their own
     if wanted.kind is Kind.JSON_SCHEMA:
         path = "$.response_format.json_schema.schema"
-    yield path, _check(wanted.kind, wanted.source, Root.ANY, options)
+    yield None, path, _check(wanted.kind, wanted.source, Root.ANY, options)
 
 
 def _check(kind: Kind, source: str, root: Root, options: Options) -> Check:

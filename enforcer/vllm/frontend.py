@@ -22,13 +22,15 @@ from enforcer import spec as specs
 from enforcer.errors import Busy, IllegalPrefix, RequestError
 from enforcer.turns import look_at_prompt
 from enforcer.vllm import checks, metrics, runtime, settings
+from enforcer.vllm.metrics import Relaxed
 from enforcer.vllm.names import PROCESSOR_NAME
-from enforcer.vllm.requests import option_refusal, refusal
+from enforcer.vllm.requests import option_refusal, placed, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from enforcer.spec import Spec
+    from enforcer.vllm.checks import Inexact
 
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.
 _READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
@@ -46,9 +48,10 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
             settled, spec = admit(text)
             refuse_sampling(self, spec)
             with answered():
-                checks.check(spec)
-            _put(wanted, text, settled)
+                inexact = checks.check(spec)
+            _put(wanted, text, isolated(settled, inexact))
             metrics.enforced(spec.toolset.choice)
+            _count(inexact, Relaxed.RELAXED)
             structured_outputs_config = _READS_OUR_TAG
         original(self, model_config, structured_outputs_config, tokenizer)
 
@@ -70,8 +73,8 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
             settled, spec = admit(text)
             refuse_sampling(request, spec)
             with answered():
-                await checks.check_async(spec)
-            _put(own, text, settled)
+                inexact = await checks.check_async(spec)
+            _put(own, text, isolated(settled, inexact))
             # A chat's dialog and its one prompt, or the prompts of a completion.
             prompts = result[1] if isinstance(result, tuple) else result
             for prompt in prompts:
@@ -93,7 +96,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         for text in _texts(params):
             _, spec = admit(text)
             with answered():
-                await checks.check_async(spec)
+                _log(await checks.check_async(spec))
         return await original(self, request_id, prompt, params, *args, **kwargs)
 
     return _add_request
@@ -182,6 +185,31 @@ def _put(own: Any, text: str, settled: str) -> None:
     """Let the request carry what the server has settled; vLLM copies it from there."""
     if settled != text:
         own.structural_tag = specs.structural_tag(settled)
+
+
+def isolated(text: str, inexact: Iterable[Inexact]) -> str:
+    """Give a spec in which a tool that cannot be held to its schema takes any object.
+
+    vLLM hands a request from check to check. A tool that has been isolated has no schema any
+    more at the next one; one that is relaxed is counted where the request is let in.
+    """
+    _log(inexact)
+    names = {one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None}
+    _count(inexact, Relaxed.ISOLATED)
+    return specs.isolate(text, names) if names else text
+
+
+def _count(inexact: Iterable[Inexact], how: Relaxed) -> None:
+    for one in inexact:
+        if one.how is how:
+            metrics.relaxed(how, one.problem)
+
+
+def _log(inexact: Iterable[Inexact]) -> None:
+    """Log what is not exact, once for each schema that is new to this process."""
+    for one in inexact:
+        if one.is_new:
+            metrics.log_relaxed(one.how, placed(one.problem))
 
 
 def _texts(params: Any) -> list[str]:

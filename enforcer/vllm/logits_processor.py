@@ -80,8 +80,8 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         settled, spec = frontend.admit(text)
         frontend.refuse_sampling(sampling_params, spec)
         with frontend.answered():
-            checks.check(spec)
-        sampling_params.extra_args = {**extra, KEY: settled}
+            inexact = checks.check(spec)
+        sampling_params.extra_args = {**extra, KEY: frontend.isolated(settled, inexact)}
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from enforcer.cache import Cache
-    from enforcer.errors import RequestError
+    from enforcer.errors import Problem, RequestError
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -63,6 +63,13 @@ _KEYWORDS = (
     *("patternProperties", "prefixItems", "properties", "propertyNames", "required", "then"),
     *("type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "other"),
 )
+
+
+class Relaxed(Enum):
+    """What is enforced in the place of a schema that cannot be."""
+
+    RELAXED = "relaxed"  # the nearest superset
+    ISOLATED = "isolated"  # that it is an object
 
 
 class Outcome(Enum):
@@ -109,6 +116,15 @@ REFUSED = Counter(
     "Requests refused with HTTP 400, by class of error and the first offending keyword.",
     (("error", _ERRORS), ("keyword", _KEYWORDS)),
 )
+OFF = Counter(
+    "enforcer_requests_switched_off", "Chat requests that their clients had not enforced."
+)
+RELAXED = Counter(
+    "enforcer_tools_relaxed",
+    "Tools and formats of enforced requests whose schemas are not enforced exactly, by the first "
+    "keyword that is not.",
+    (("how", tuple(how.value for how in Relaxed)), ("keyword", _KEYWORDS)),
+)
 CALLS = Counter(
     "enforcer_calls",
     "Calls in replies that were parsed: completed, cut off, or dropped as undeclared.",
@@ -142,7 +158,21 @@ PROCESSES = Gauge(
 )
 LAYOUT = stats.Layout(
     (
-        *(REQUESTS, REFUSED, CALLS, CHECKS, CHECK, COMPILE, MASK, CACHE, CACHE_BYTES, HITS, MISSES),
+        *(
+            REQUESTS,
+            REFUSED,
+            OFF,
+            RELAXED,
+            CALLS,
+            CHECKS,
+            CHECK,
+            COMPILE,
+            MASK,
+            CACHE,
+            CACHE_BYTES,
+            HITS,
+            MISSES,
+        ),
         *(FAILED, PROCESSES),
     )
 )
@@ -296,6 +326,25 @@ def enforced(choice: Choice) -> None:
     recorder().add(REQUESTS, (choice.value,))
 
 
+def switched_off() -> None:
+    """Count a request that its client has switched enforcement off for."""
+    recorder().add(OFF)
+
+
+def relaxed(how: Relaxed, problem: Problem) -> None:
+    """Count a tool or format that is not enforced exactly."""
+    recorder().add(RELAXED, (how.value, _known(problem.keyword)))
+
+
+def log_relaxed(how: Relaxed, problem: Problem) -> None:
+    """Log one, once for each schema that is new to the server."""
+    _log("schema not exact", enforced=how.value, path=problem.path, keyword=_known(problem.keyword))
+
+
+def _known(keyword: str) -> str:
+    return keyword if keyword in _KEYWORDS else "other"
+
+
 def checked(how: Checked) -> None:
     """Count a schema or format that had to be checked."""
     recorder().add(CHECKS, (how.value,))
@@ -332,7 +381,7 @@ def refused(error: RequestError) -> None:
     keyword = error.keyword if isinstance(error, SchemaError) else ""
     known = (
         kind if kind in _ERRORS else "other",
-        keyword if keyword in _KEYWORDS else "other",
+        _known(keyword),
     )
     recorder().add(REFUSED, known)
     _log("refused", error=known[0], path=error.path, keyword=known[1])

@@ -27,12 +27,19 @@ _MARK = PATCHED
 # their metrics.
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
+    "vllm.v1.structured_output.StructuredOutputManager.__init__": ("self", "vllm_config"),
     "vllm.v1.structured_output.StructuredOutputManager.grammar_init": ("self", "request"),
     "vllm.sampling_params.SamplingParams._validate_structured_outputs": (
         "self",
         "model_config",
         "structured_outputs_config",
         "tokenizer",
+    ),
+    "vllm.v1.engine.detokenizer.IncrementalDetokenizer.from_new_request": ("tokenizer", "request"),
+    "vllm.v1.engine.detokenizer.BaseIncrementalDetokenizer.update": (
+        "self",
+        "new_token_ids",
+        "stop_terminated",
     ),
     "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
         *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
@@ -79,6 +86,11 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "parser",
         "skip_mm_cache",
     ),
+    "vllm.entrypoints.anthropic.serving.AnthropicServingMessages.to_chat_completion_request": (
+        "anthropic_request",
+        "merge_inline_system",
+        "disabled_thinking_effort",
+    ),
     "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
@@ -103,11 +115,17 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 _REQUEST = (
     *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
     *("structured_outputs", "skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
-    *("use_beam_search", "extract_structured_outputs", "max_tokens", "max_completion_tokens"),
+    *(
+        "stop_token_ids",
+        "use_beam_search",
+        "extract_structured_outputs",
+        "max_tokens",
+        "max_completion_tokens",
+    ),
 )
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
-    *("skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
+    *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
     *("extract_structured_outputs", "max_output_tokens"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
@@ -163,6 +181,7 @@ def install() -> None:
     dialects.load(settings.current().dialect)
     from prometheus_client import multiprocess
     from vllm import sampling_params
+    from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
     from vllm.parser.abstract_parser import DelegatingParser
@@ -171,12 +190,14 @@ def install() -> None:
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
     from vllm.v1.engine.async_llm import AsyncLLM
+    from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
     check_signatures()
-    from enforcer.vllm import backend, frontend, metrics, requests, tool_parser
+    from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
 
     manager = structured_output.StructuredOutputManager
+    _wrap(manager, "__init__", backend.initialised)
     _wrap(manager, "grammar_init", backend.grammar_init)
     _wrap(manager, "_create_grammar", backend.create_grammar)
     _wrap(
@@ -188,8 +209,10 @@ def install() -> None:
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
+    _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
+    _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
     _wrap(
         OnlineRenderer,
         "preprocess_chat",

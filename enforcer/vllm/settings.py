@@ -23,7 +23,7 @@ PREFIX = "ENFORCER_"
 # Variables that are no settings: where the server's processes keep their numbers (see
 # `metrics`), and where this repository's own tests find their cases.
 OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED"})
-_CLIENT_WORDS = ("off", "relax", "finish")
+_CLIENT_WORDS = ("off", "relax", "isolate", "finish")
 _REQUEST_KINDS = ("completions", "plain")
 _ON = {"off": False, "on": True}
 _DIGITS = 18
@@ -41,10 +41,11 @@ class Settings:
     dialect: str = _setting("kimi_k2", "format of the served model, a file in `grammars/`")
     engine: str = _setting("llguidance", "argument engine: llguidance, xgrammar, outlines-core")
     on_unsupported: str = _setting(
-        "refuse", "what to do with a schema that cannot be enforced exactly: refuse or relax"
+        "refuse",
+        "what to do with a schema that cannot be enforced exactly: refuse, relax or isolate",
     )
     allow_client: str = _setting(
-        "", "what a request may switch: some of off, relax, finish, with commas between"
+        "", "what a request may switch: some of off, relax, isolate, finish, with commas between"
     )
     max_calls: str = _setting("128", "most calls in one turn")
     preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
@@ -73,7 +74,7 @@ class Settings:
         try:
             on_unsupported = OnUnsupported(self.on_unsupported)
         except ValueError:
-            raise _wrong("on_unsupported", "refuse or relax") from None
+            raise _wrong("on_unsupported", "refuse, relax or isolate") from None
         return Options(
             on_unsupported=on_unsupported,
             max_calls=self._number("max_calls"),
