@@ -133,6 +133,7 @@ class Process:
         self._forker = forker
         self._pipe = pipe
         self._yields = False
+        self._status: int | None = None
         self.pid = pid
 
     def send(self, data: bytes) -> None:
@@ -215,9 +216,15 @@ class Process:
     @property
     def ended(self) -> bool:
         """Whether it was found to have ended, or was ended here."""
-        return self._pipe.fileno() < 0
+        return self._status is not None
 
     def end(self) -> int:
         """End it, whatever it does; gives its exit status, or minus the signal's."""
+        if self._status is not None:
+            return self._status
         self._pipe.close()
-        return self._forker.reap(self.pid)
+        try:
+            self._status = self._forker.reap(self.pid)
+        except ConfigurationError:
+            self._status = -signal.SIGKILL  # with what had forked it
+        return self._status
