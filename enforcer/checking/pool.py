@@ -6,10 +6,10 @@ used for.
 
 Nobody can tell beforehand which check is slow. So each gets a first look, one after the other;
 one that has not come to an end after a tenth of a second of processor time counts as slow. Slow
-checks too go on one at a time, and only when no other process wants the processor; the others
-are paused. So all checks together take two processors at most. The last worker is never left to
-a slow check: it is stopped there, and whoever waits is told to come again. One that nobody
-waits for any more is stopped as well.
+checks too go on one at a time, behind every other process; the others are paused. So all checks
+together take two processors at most. The last worker is never left to a slow check: it is
+stopped there, and whoever waits is told to come again. One that nobody waits for any more is
+stopped as well.
 """
 
 from __future__ import annotations
@@ -176,10 +176,10 @@ class Pool:
                 self._finish(job, verdict)
                 fit = process.is_fit and process.memory() < _FAT
             if process is not None and not fit:
-                _end(process)
+                process.end()
                 process = None
         if process is not None:
-            _end(process)
+            process.end()
 
     def _fork(self) -> Process:
         """Start a worker, and first what forks it, if that has not been or has ended."""
@@ -261,12 +261,6 @@ class Pool:
         if reply is None:
             raise Busy(_BUSY)
         return reply
-
-
-def _end(process: Process) -> None:
-    if not process.ended:
-        with suppress(ConfigurationError):  # then it has ended with what forked it
-            process.end()
 
 
 def _explained(ended: Ended) -> Verdict:

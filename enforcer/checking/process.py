@@ -22,6 +22,7 @@ from enforcer.errors import ConfigurationError, EnforcerError
 
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
 _CHUNK = 1 << 16
+_LEAST_URGENT = 19
 # One processor each is the point; and a process with threads cannot be forked.
 _SINGLE_THREADED = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
@@ -132,6 +133,7 @@ class Process:
         self._forker = forker
         self._pipe = pipe
         self._yields = False
+        self._status: int | None = None
         self.pid = pid
 
     def send(self, data: bytes) -> None:
@@ -173,10 +175,10 @@ class Process:
         return bytes(data)
 
     def yield_to_others(self) -> None:
-        """Let it run when no other process wants to, from now on; this cannot be undone."""
+        """Have the kernel prefer every other process from now on; this cannot be undone."""
         self._yields = True
-        with suppress(OSError):  # a host that forbids it, or it has just ended
-            os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
+        with suppress(ProcessLookupError):  # it has just ended, which whoever reads next learns
+            os.setpriority(os.PRIO_PROCESS, self.pid, _LEAST_URGENT)
 
     def pause(self) -> None:
         """Stop it where it is."""
@@ -214,9 +216,15 @@ class Process:
     @property
     def ended(self) -> bool:
         """Whether it was found to have ended, or was ended here."""
-        return self._pipe.fileno() < 0
+        return self._status is not None
 
     def end(self) -> int:
         """End it, whatever it does; gives its exit status, or minus the signal's."""
+        if self._status is not None:
+            return self._status
         self._pipe.close()
-        return self._forker.reap(self.pid)
+        try:
+            self._status = self._forker.reap(self.pid)
+        except ConfigurationError:
+            self._status = -signal.SIGKILL  # with what had forked it
+        return self._status
