@@ -143,7 +143,7 @@ def plugin_filter(environment: Mapping[str, str]) -> Check:
         return ok("VLLM_PLUGINS", "not set: every plugin is loaded")
     if _PLUGIN in wanted.split(","):
         return ok("VLLM_PLUGINS", wanted)
-    mend = f"unset it, or add {_PLUGIN!r}: without it nothing is enforced"
+    mend = f"unset it, or add {_PLUGIN!r}: without it only the logits processor enforces"
     return bad("VLLM_PLUGINS", f"{wanted!r} leaves the plugin out", mend)
 
 
