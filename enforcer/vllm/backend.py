@@ -10,15 +10,18 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputGrammar,
     StructuredOutputOptions,
 )
 from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
 
+from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.errors import ConfigurationError, EnforcerError
-from enforcer.vllm import metrics, runtime
+from enforcer.spelling import UnspelledMatcher
+from enforcer.vllm import frontend, metrics, runtime, settings, stock
 from enforcer.vllm.metrics import Failure
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     terminated grammar a mask that permits all.
     """
 
-    def __init__(self, matcher: Matcher, request_id: str) -> None:
+    def __init__(self, matcher: Matcher | UnspelledMatcher, request_id: str) -> None:
         self.matcher = matcher
         self._request_id = request_id
         self._masked = metrics.recorder().observer(metrics.MASK)
@@ -128,6 +131,23 @@ class EnforcerBackend(XgrammarBackend):  # type: ignore[misc]
             )
         return EnforcedGrammar(matcher, request_id)
 
+    def start_stock(self, tag: str, request: Any) -> EnforcedGrammar:
+        """Start a request's turn from a structural tag that vLLM's own front end built."""
+        enforcer = runtime.enforcer_for(self.tokenizer)
+        try:
+            spec = stock.recognise(tag, enforcer.table, request.prompt_token_ids)
+            frontend.refuse_sampling(request.sampling_params, spec)
+            enforcer.check(spec)
+            matcher = enforcer.start(spec, request.prompt_token_ids)
+        except (EnforcerError, VLLMValidationError) as error:
+            metrics.failed(Failure.START, request.request_id, error=repr(error))
+            raise
+        metrics.enforced(spec.toolset.choice)
+        # The reply is read by a parser of vLLM's, which takes spelled markers for markers.
+        return EnforcedGrammar(
+            UnspelledMatcher(matcher, stock.spelling(enforcer.table)), request.request_id
+        )
+
 
 def _spec_of(request_type: StructuredOutputOptions, grammar_spec: str) -> str | None:
     if request_type != StructuredOutputOptions.STRUCTURAL_TAG:
@@ -140,8 +160,14 @@ def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _create_grammar(self: Any, request: Any) -> StructuredOutputGrammar:
         wanted = request.structured_output_request
-        spec = _spec_of(*wanted.structured_output_key)
-        if spec is None:
+        kind, source = wanted.structured_output_key
+        spec = _spec_of(kind, source)
+        stock_tag = (
+            spec is None
+            and kind == StructuredOutputOptions.STRUCTURAL_TAG
+            and stock.concerns(source, dialects.load(settings.current().dialect))
+        )
+        if spec is None and not stock_tag:
             return original(self, request)
         if not isinstance(self.backend, EnforcerBackend):
             raise ConfigurationError(
@@ -150,6 +176,8 @@ def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
             )
         # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
         wanted.reasoning_ended = True
+        if stock_tag:
+            return self.backend.start_stock(source, request)
         return self.backend.start(spec, request.prompt_token_ids, request.request_id)
 
     return _create_grammar
