@@ -20,9 +20,9 @@ from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
 from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.errors import ConfigurationError, EnforcerError
-from enforcer.spelling import UnspelledMatcher
 from enforcer.vllm import frontend, metrics, runtime, settings, stock
 from enforcer.vllm.metrics import Failure
+from enforcer.vllm.readable import ReadableMatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     terminated grammar a mask that permits all.
     """
 
-    def __init__(self, matcher: Matcher | UnspelledMatcher, request_id: str) -> None:
+    def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
         self._request_id = request_id
         self._masked = metrics.recorder().observer(metrics.MASK)
@@ -135,7 +135,8 @@ class EnforcerBackend(XgrammarBackend):  # type: ignore[misc]
         """Start a request's turn from a structural tag that vLLM's own front end built."""
         enforcer = runtime.enforcer_for(self.tokenizer)
         try:
-            spec = stock.recognise(tag, enforcer.table, request.prompt_token_ids)
+            found = stock.recognise(tag, enforcer.table, request.prompt_token_ids)
+            spec = found.spec
             frontend.refuse_sampling(request.sampling_params, spec)
             enforcer.check(spec)
             matcher = enforcer.start(spec, request.prompt_token_ids)
@@ -143,10 +144,8 @@ class EnforcerBackend(XgrammarBackend):  # type: ignore[misc]
             metrics.failed(Failure.START, request.request_id, error=repr(error))
             raise
         metrics.enforced(spec.toolset.choice)
-        # The reply is read by a parser of vLLM's, which takes spelled markers for markers.
-        return EnforcedGrammar(
-            UnspelledMatcher(matcher, stock.spelling(enforcer.table)), request.request_id
-        )
+        reader = stock.reader(enforcer.table, found.front_end)
+        return EnforcedGrammar(ReadableMatcher(matcher, reader), request.request_id)
 
 
 def _spec_of(request_type: StructuredOutputOptions, grammar_spec: str) -> str | None:
@@ -176,7 +175,7 @@ def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
             )
         # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
         wanted.reasoning_ended = True
-        if stock_tag:
+        if spec is None:
             return self.backend.start_stock(source, request)
         return self.backend.start(spec, request.prompt_token_ids, request.request_id)
 

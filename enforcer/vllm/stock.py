@@ -17,16 +17,17 @@ the Rust front end where no `parameters` are declared) gets an object, as everyw
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from enforcer import rendered
 from enforcer import response_format as formats
 from enforcer import tools as tools_
-from enforcer.errors import UnknownTag
+from enforcer.errors import InvalidTools, UnknownTag
 from enforcer.spec import Spec
-from enforcer.spelling import Spelling
+from enforcer.vllm.readable import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ _PATH = "$.structured_outputs.structural_tag"
 # The roles of a dialect whose calls look like Kimi K2's.
 _CALL = ("section_begin", "call_begin", "arguments_begin", "call_end", "section_end")
 _THINK = ("think_begin", "think_end")
-_TABLES = 4  # as many models as one process may serve
+_READERS = 8  # two for each model that one process may serve
 
 # What a format means without these keys; the shapes below name those that may differ.
 _ABSENT: dict[str, dict[str, Any]] = {
@@ -58,6 +59,21 @@ class _UnlikeError(Exception):
     """The tag has another shape."""
 
 
+class FrontEnd(Enum):
+    """Who built a tag, as far as it shows in the tag and matters to its replies."""
+
+    THINK_APART = "the Rust front end, which splits the think off as text"
+    OTHER = "the Python one, or the Rust one without a reasoning parser"
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """What a structural tag of vLLM's own amounts to."""
+
+    spec: Spec
+    front_end: FrontEnd
+
+
 def concerns(tag: object, dialect: Dialect) -> bool:
     """Tell whether a structural tag spells a marker of the dialect's calls.
 
@@ -66,8 +82,8 @@ def concerns(tag: object, dialect: Dialect) -> bool:
     return isinstance(tag, str) and any(marker in tag for marker in _markers(dialect))
 
 
-def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Spec:
-    """Give the spec that a structural tag of vLLM's own amounts to.
+def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock:
+    """Read a structural tag of vLLM's own.
 
     Its schemas are unchecked, since no front end of ours has seen them.
 
@@ -82,11 +98,12 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Spec:
         InvalidTools: a name or schema in it is not what a chat request carries.
 
     """
-    spec = read(tag, table.dialect)
-    return replace(spec, first_index=rendered.count_calls(table, prompt_ids or ()))
+    found = read(tag, table.dialect)
+    first = rendered.count_calls(table, prompt_ids or ())
+    return replace(found, spec=replace(found.spec, first_index=first))
 
 
-def read(tag: str, dialect: Dialect) -> Spec:
+def read(tag: str, dialect: Dialect) -> Stock:
     """Do the same but for the dialog's counter, which is 0; depends on nothing else."""
     try:
         return _Reader(dialect).turn(json.loads(tag))
@@ -99,10 +116,14 @@ def read(tag: str, dialect: Dialect) -> Spec:
         ) from None
 
 
-@lru_cache(_TABLES)
-def spelling(table: Table) -> Spelling:
-    """Give what keeps replies from spelling markers, which vLLM's own parsers would believe."""
-    return Spelling(_markers(table.dialect), table.vocabulary)
+@lru_cache(_READERS)
+def reader(table: Table, front_end: FrontEnd) -> Reader:
+    """Give what keeps a turn readable for the parser that a front end has."""
+    dialect = table.dialect
+    thinks = front_end is FrontEnd.THINK_APART
+    roles = (*_CALL, *_THINK) if thinks else _CALL
+    markers = [name for role in roles for name in dialect.markers[role]]
+    return Reader(table, markers, closed_think=thinks)
 
 
 def _markers(dialect: Dialect) -> tuple[str, ...]:
@@ -148,15 +169,15 @@ class _Reader:
         )
         self._think, self._think_end = (first[role] for role in _THINK)
 
-    def turn(self, data: Any) -> Spec:
+    def turn(self, data: Any) -> Stock:
         """Read a whole tag."""
         (node,) = _take(data, "structural_tag", "format")
         try:
             think, rest = _items(_take(node, "sequence", "elements")[0], 2)
             self._read_think(think)
         except _UnlikeError:
-            rest = node
-        return self._body(rest)
+            return Stock(self._body(node), FrontEnd.OTHER)
+        return Stock(self._body(rest), FrontEnd.THINK_APART)
 
     def _read_think(self, node: Any) -> None:
         """Expect the rest of a think, or one that may be left out.
@@ -224,7 +245,15 @@ class _Reader:
         _expect(_take(index, "regex", "pattern"), [r"\d+"])
         _expect(_take(middle, "const_string", "value"), [self._arguments])
         (schema,) = _take(arguments, "json_schema", "json_schema")
-        function: dict[str, Any] = {"name": self._name(begin)}
+        name = self._name(begin)
+        if "." in name:
+            raise InvalidTools(
+                _PATH,
+                f"vLLM's Rust front end reports calls to {name!r} as calls to "
+                f"{name.rpartition('.')[2]!r}: rename the tool, or serve with the parser "
+                "kimi_k2_enforced",
+            )
+        function: dict[str, Any] = {"name": name}
         if schema is not True and schema is not None:
             function["parameters"] = schema
         return {"type": "function", "function": function}
