@@ -10,8 +10,8 @@ Python one where it is not streamed), and these would go wrong:
 * Text that spells a marker is taken for it: what a user makes the model repeat becomes a call
   to a tool that nobody declared, or ends the arguments inside a string. The last piece of a
   marker is banned, not what comes before, so that there is always another id.
-* The Rust parser takes arguments from `{` to the matching `}`, white space before or after
-  breaks the call. It is banned there.
+* The Rust parser takes arguments from `{` on, and white space before it breaks the call. It is
+  banned there; behind the `}` no grammar allows any.
 * The Rust parser splits the think off first. A section inside an unclosed think is reasoning
   to it, its calls are lost; and so it must be closed.
 """
@@ -39,39 +39,6 @@ if TYPE_CHECKING:
 _CHANGES = 4096  # places kept per turn; more than any host takes back ids
 _ROWS = 256  # kept per reader
 _WHITE = b" \t\r\n"
-_OPEN, _CLOSE, _QUOTE, _ESCAPE = b'{}"\\'
-
-
-class Scan(NamedTuple):
-    """Where a text is between the braces of its object.
-
-    Attributes:
-        depth: objects that are open; 0 before the first, -1 after the last.
-        quoted: inside a string.
-        escaped: after a backslash in it.
-
-    """
-
-    depth: int = 0
-    quoted: bool = False
-    escaped: bool = False
-
-    def read(self, data: bytes) -> Scan:
-        """Go on by some bytes of JSON; what follows the object changes nothing."""
-        depth, quoted, escaped = self
-        for byte in data:
-            if depth < 0:
-                break
-            if quoted:
-                quoted = escaped or byte != _QUOTE
-                escaped = not escaped and byte == _ESCAPE
-            elif byte == _QUOTE:
-                quoted = True
-            elif byte == _OPEN:
-                depth += 1
-            elif byte == _CLOSE:
-                depth = depth - 1 or -1
-        return Scan(depth, quoted, escaped)
 
 
 class Place(NamedTuple):
@@ -80,13 +47,13 @@ class Place(NamedTuple):
     Attributes:
         state: of the envelope.
         spelled: the longest beginning of a marker that the text ends in.
-        scan: of arguments; None outside them.
+        begins: arguments begin here.
 
     """
 
     state: str
     spelled: bytes = b""
-    scan: Scan | None = None
+    begins: bool = False
 
 
 class Reader:
@@ -109,16 +76,14 @@ class Reader:
         self._longest = max(len(marker) for marker in self._markers)
         self._closed_think = closed_think
         keys, ids = table.vocabulary.sorted_text
-        text = tuple(zip(keys, ids, strict=True))
         self._whole = frozenset(
-            token for data, token in text if any(marker in data for marker in self._markers)
+            token
+            for data, token in zip(keys, ids, strict=True)
+            if any(marker in data for marker in self._markers)
         )
-        self._leading = frozenset(token for data, token in text if data[0] in _WHITE)
-        # Ids that may end an object and go on with white space.
-        self._trailing = tuple(
-            (data, token) for data, token in text if data[-1] in _WHITE and _ends(data)
+        self._leading = frozenset(
+            token for data, token in zip(keys, ids, strict=True) if data[0] in _WHITE
         )
-        self._deepest = max((data.count(_CLOSE) for data, _ in self._trailing), default=0)
         self._rows = lru_cache(_ROWS)(self._row)
 
     def next(self, place: Place, token: int) -> Place | None:
@@ -130,37 +95,26 @@ class Reader:
             to = table.leaves[place.state].get(token)
             if to is None or (self._thinks(place.state) and self._calls(to)):
                 return None
-            scan = Scan() if table.segment(to) is Segment.ARGUMENTS else None
-            return Place(to, b"", scan)
+            return Place(to, b"", table.segment(to) is Segment.ARGUMENTS)
         data = vocabulary.token_bytes(token)
         if self._completes(place.spelled, data, token):
             return None
-        scan = place.scan
-        if scan is not None:
-            if scan.depth < 0 or (scan.depth == 0 and data[:1] in _WHITE):
-                return None
-            if data[-1:] in _WHITE and scan.read(data.rstrip(_WHITE)).depth < 0:
-                return None
-            scan = scan.read(data)
+        if place.begins and token in self._leading:
+            return None
         text_to = table.dialect.states[place.state].text_to
-        return Place(text_to, self._spelled(place.spelled, data), scan)
+        return Place(text_to, self._spelled(place.spelled, data))
 
     def misread(self, place: Place) -> npt.NDArray[np.int32] | None:
         """Give the row of the ids that would be misread at a place; None if there are none."""
-        scan = place.scan
-        if scan is not None and scan.depth > self._deepest:
-            scan = scan._replace(depth=self._deepest + 1)
-        return self._rows(self._thinks(place.state), place.spelled, scan)
+        return self._rows(self._thinks(place.state), place.spelled, place.begins)
 
     def _row(
         self,
         thinks: bool,  # noqa: FBT001 - positional, as a cache's key is
         spelled: bytes,
-        scan: Scan | None,
+        begins: bool,  # noqa: FBT001
     ) -> npt.NDArray[np.int32] | None:
         table, vocabulary = self._table, self._table.vocabulary
-        if scan is not None and scan.depth < 0:
-            return vocabulary.text_row
         found = set(self._completing(spelled))
         if thinks:
             found.update(
@@ -170,12 +124,8 @@ class Reader:
                 for token, to in leaves.items()
                 if self._calls(to)
             )
-        if scan is not None:
-            if scan.depth == 0:
-                found |= self._leading
-            found.update(
-                token for data, token in self._trailing if scan.read(data.rstrip(_WHITE)).depth < 0
-            )
+        if begins:
+            found |= self._leading
         if not found:
             return None
         row = vocabulary.row(found)
@@ -212,10 +162,6 @@ class Reader:
                     # Markers are ASCII, so that their last byte can be counted up.
                     after = rest[:-1] + bytes([rest[-1] + 1])
                     yield from ids[bisect_left(keys, rest) : bisect_left(keys, after)]
-
-
-def _ends(data: bytes) -> bool:
-    return data.rstrip(_WHITE)[-1:] == b"}"
 
 
 class ReadableMatcher:
@@ -264,7 +210,7 @@ class ReadableMatcher:
             self._matcher.fail(
                 EnforcerError(
                     f"all text that fits at {self!r} would be misread by vLLM's own parser: it "
-                    "spells a marker of the format, or is white space around arguments"
+                    "spells a marker of the format"
                 )
             )
             self._matcher.fill(bitmask, row)
