@@ -44,6 +44,10 @@ class UnsupportedHost(ConfigurationError):  # noqa: N818
     """The installed vLLM is not a version this library was tested on."""
 
 
+class EngineFailure(EnforcerError):  # noqa: N818
+    """The engine gave up in the middle of a text; the text must not go on."""
+
+
 class RequestError(EnforcerError):
     """The client's fault; `path` leads to the offending part of the request.
 
