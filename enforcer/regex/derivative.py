@@ -250,6 +250,29 @@ def growth(regex: Regex, *, budget: int) -> int:
     return spent
 
 
+def demanding(regex: Regex, length: int, *, budget: int) -> str:
+    """Build the beginning of a member after which the most may still follow.
+
+    Args:
+        regex: the language.
+        length: characters at most.
+        budget: sizes of what may follow, summed, after which the text ends.
+
+    """
+    text: list[str] = []
+    while len(text) < length and budget > 0:
+        largest: Regex | None = None
+        for members, after in successors(regex):
+            budget -= after.size
+            if after != NOTHING and (largest is None or after.size >= largest.size):
+                largest, char = after, _readable(members)
+        if largest is None:
+            break
+        regex = largest
+        text.append(char)
+    return "".join(text)
+
+
 def _counts_inside_counts(regex: Regex) -> bool:
     """Tell whether something of varying length is counted, and something in it as well."""
     pending = [(regex, False)]
