@@ -59,7 +59,7 @@ class Server:
     """A vLLM server; leaving the `with` block ends it and every process that it started."""
 
     def __init__(self, model: Path, setting: Setting, log: Path) -> None:
-        self._log = log
+        self.log = log
         self._plugins = setting.plugins
         self._port = _free_port()
         self.url = f"http://127.0.0.1:{self._port}"
@@ -75,7 +75,7 @@ class Server:
     def __enter__(self) -> Self:
         # A group of its own, so that Ctrl-C reaches the demo alone, which then ends the
         # server in order, and so that the engine processes can be ended with it.
-        with self._log.open("w") as log:
+        with self.log.open("w") as log:
             self._process = subprocess.Popen(
                 self._command,
                 stdout=log,
@@ -126,8 +126,8 @@ class Server:
             raise ServerFailedError(self._complaint(f"the server ended with status {status}"))
 
     def _complaint(self, what: str) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()
-        return "\n".join([f"{what}; its log is {self._log}, which ends in:", *lines[-25:]])
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join([f"{what}; its log is {self.log}, which ends in:", *lines[-25:]])
 
 
 def _environment() -> Mapping[str, str]:

@@ -206,6 +206,14 @@ def _host(manager: Any) -> _Host:
         return found
 
 
+def detach(manager: Any) -> None:
+    """Have nothing stand beside a manager any more."""
+    with _attaching:
+        found = manager.__dict__.pop("_enforcer", None)
+    if found is not None:
+        found.lanes.close()
+
+
 def _spec_of(request: Any) -> str | None:
     request_type, source = request.structured_output_request.structured_output_key
     if request_type != StructuredOutputOptions.STRUCTURAL_TAG:

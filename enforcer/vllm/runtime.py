@@ -58,6 +58,18 @@ def _know(tokenizer: Any) -> _Known:
     return known
 
 
+def know(tokenizer: Any, vocabulary: Vocabulary) -> None:
+    """Take a tokenizer for one of this vocabulary, without reading it."""
+    with _building:
+        _known[id(tokenizer)] = _Known(tokenizer, vocabulary)
+
+
+def forget(tokenizer: Any) -> None:
+    """Keep nothing of a tokenizer any more."""
+    with _building:
+        _known.pop(id(tokenizer), None)
+
+
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
     """Give the table of a dialect, by default the server's, for a tokenizer of transformers.
 
