@@ -278,7 +278,7 @@ def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch):
 
 
 def test_what_is_kept_is_within_the_budget():
-    kept = Cache(400_000)
+    kept = Cache(3_000_000)
     found = enforcer.Enforcer(V, cache=kept)
     for n in range(10):
         schema = {"type": "object", "properties": {"a": {"const": n}}, "required": ["a"]}
