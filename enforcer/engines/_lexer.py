@@ -44,6 +44,10 @@ _WEIGHT = 500_000
 _WEIGHT_OF_CHARACTER = 24
 _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find new states
 _WEIGHT_OF_MS = 400_000
+# What a text may cost its neighbours: masks of that many ns of processor time, and in all so
+# much beyond. No mask of an honest schema comes to it, but the first of some when compiled.
+_SLOW_MASK = 8_000_000
+_PATIENCE = 60_000_000
 
 
 def guarded(what: Callable[[], _T]) -> _T:
@@ -225,6 +229,7 @@ class LLGuidanceMatcher:
         self._ids = array("I")
         # How many ids there were when a mask was last computed; the engine has kept that mask.
         self._masked_at = 0
+        self._patience = _PATIENCE
         self._lexer = grammar.lexer()
         with self._lexer.lock:
             self._matcher = guarded(self._lexer.start.deep_copy)
@@ -256,6 +261,10 @@ class LLGuidanceMatcher:
         if spent > _USUAL_MASK:
             lexer.weight += (spent - _USUAL_MASK) * _WEIGHT_OF_MS // 1_000_000
         self._masked_at = len(self._ids)
+        if spent > _SLOW_MASK:
+            self._patience -= spent - _SLOW_MASK
+            if self._patience < 0:
+                raise EngineFailure(_gave_up("mask after mask takes too long"))
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id; False if it is illegal, the state being unchanged then.

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.nodes import Value
 
-_MOST_PLACES = 200
+_MOST_PLACES = 64
 _MOST_STRINGS = 40
-_LENGTH = 48  # characters of a string
+_TEXTS = 4  # of one language of strings
+_LENGTH = 48  # characters of each
 _WORK = 4_000  # sizes of what may follow, summed, to choose one text
 _DEEP = 24
 
@@ -44,8 +45,8 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str]]:
         for string in _strings(value):
             if string not in strings and len(strings) < _MOST_STRINGS:
                 strings.add(string)
-                text = demanding(string, _LENGTH, budget=_WORK)
-                yield path, before + json.dumps(text, ensure_ascii=False)[:-1]
+                for text in demanding(string, _LENGTH, _TEXTS, budget=_WORK):
+                    yield path, before + json.dumps(text, ensure_ascii=False)[:-1]
         if depth >= _DEEP:
             continue
         for step, opening, child in _children(value):

@@ -28,17 +28,24 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
-_LIMITS = llguidance.LLParserLimits(
-    max_items_in_row=40_000,
-    initial_lexer_fuel=20_000_000,
-    step_lexer_fuel=4_000_000,
-    step_max_items=500_000,
-    # Some 400 bytes each, kept for later texts; over this, a new lexer begins without them. Of
-    # 145 schemas of MaskBench, its 25 largest among them, none needs 20,000.
-    max_lexer_states=100_000,
-    max_grammar_size=2_000_000,
-    verbose_errors=False,
-)
+def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLimits:
+    """Give the bounds on a step, and those on the whole."""
+    return llguidance.LLParserLimits(
+        max_items_in_row=4_000,
+        initial_lexer_fuel=5_000_000,
+        step_lexer_fuel=step_lexer_fuel,
+        step_max_items=step_max_items,
+        # Some 500 bytes each, kept for later texts; over this, a new lexer begins without them.
+        # Of 145 schemas of MaskBench, its 25 largest among them, none needs 20,000.
+        max_lexer_states=30_000,
+        max_grammar_size=2_000_000,
+        verbose_errors=False,
+    )
+
+
+# Some 25,000 of fuel are a millisecond, and 20,000 items; see decision 0010.
+_LIMITS = _limits(400_000, 60_000)
+_LESS = _limits(320_000, 40_000)
 
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.
@@ -86,11 +93,11 @@ class LLGuidanceEngine:
         self._any_text = _table(vocabulary)
 
     def check(self, grammar: ArgumentGrammar) -> None:
-        """Compile, and try what texts may come to; raises what `compile` would.
+        """Do what `compile` does, with less for each step: what passes bears more later.
 
         Over the real vocabulary, for what is too much for the engine depends on it.
         """
-        self.compile(grammar)
+        self._compile(grammar, _LESS)
 
     def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
         """Compile a grammar, and let it find the states that texts come to first.
@@ -100,36 +107,39 @@ class LLGuidanceEngine:
             SchemaLimit: over one of llguidance's limits, at once or within a text.
 
         """
+        return self._compile(grammar, _LIMITS)
+
+    def _compile(
+        self, grammar: ArgumentGrammar, limits: llguidance.LLParserLimits
+    ) -> LLGuidanceGrammar:
         try:
             text = _ANY_SPLIT + to_lark(grammar)
         except RecursionError as error:
             raise _too_large("$", "it is nested too deeply") from error
+        path = "$"
         try:
-            compiled = self._compiled(text, self._json)
+            compiled = self._read(text, self._json, limits)
+            for path, probe in probes(grammar):  # noqa: B007 - where it failed is used below
+                self._try(compiled, probe)
         except EngineFailure as error:
-            raise _too_large("$", str(error)) from error
-        for path, text in probes(grammar):
-            try:
-                self._try(compiled, text)
-            except EngineFailure as error:
-                raise _too_large(path, str(error)) from error
+            raise _too_large(path, str(error)) from error
         return compiled
 
-    def _try(self, compiled: LLGuidanceGrammar, text: str) -> None:
+    def _try(self, compiled: LLGuidanceGrammar, probe: str) -> None:
         """Follow a text that may not be legal as far as it is, with a mask before each id."""
         matcher = compiled.matcher()
         row = np.empty_like(self._json.row)
-        for char in text:
-            for token_id in self._vocabulary.encode(char):
-                matcher.fill(row)
-                if not matcher.accept(token_id):
-                    return
+        ids = [i for char in probe for i in self._vocabulary.encode(char)]
+        for token_id in ids:
+            matcher.fill(row)
+            if not matcher.accept(token_id):
+                return
         matcher.fill(row)
 
     @staticmethod
-    def _compiled(text: str, table: Table) -> LLGuidanceGrammar:
+    def _read(text: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:
         def read() -> llguidance.LLMatcher:
-            return llguidance.LLMatcher(table.tokenizer, text, log_level=0, limits=_LIMITS)
+            return llguidance.LLMatcher(table.tokenizer, text, log_level=0, limits=limits)
 
         return LLGuidanceGrammar(read, len(text), table)
 
@@ -145,7 +155,7 @@ class LLGuidanceEngine:
         except Exception as error:  # whatever a parser that is not ours thinks of
             raise _unreadable(wanted, str(error)) from error
         try:
-            return self._compiled(text, self._any_text)
+            return self._read(text, self._any_text, _LIMITS)
         except EngineFailure as error:
             raise _unreadable(wanted, str(error)) from error
 

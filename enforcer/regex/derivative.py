@@ -250,26 +250,31 @@ def growth(regex: Regex, *, budget: int) -> int:
     return spent
 
 
-def demanding(regex: Regex, length: int, *, budget: int) -> str:
-    """Build the beginning of a member after which the most may still follow.
+def demanding(regex: Regex, length: int, texts: int, *, budget: int) -> list[str]:
+    """Build beginnings of members after which the most may still follow.
 
     Args:
         regex: the language.
-        length: characters at most.
-        budget: sizes of what may follow, summed, after which the text ends.
+        length: characters of each at most.
+        texts: how many at most, each with another first character.
+        budget: sizes of what may follow, summed, after which one ends.
 
     """
+    first = sorted(successors(regex), key=lambda move: -move[1].size)[:texts]
+    return [
+        _readable(members) + _demanding(after, length - 1, budget) for members, after in first
+    ]
+
+
+def _demanding(regex: Regex, length: int, budget: int) -> str:
     text: list[str] = []
     while len(text) < length and budget > 0:
-        largest: Regex | None = None
-        for members, after in successors(regex):
-            budget -= after.size
-            if after != NOTHING and (largest is None or after.size >= largest.size):
-                largest, char = after, _readable(members)
-        if largest is None:
+        moves = list(successors(regex))
+        budget -= sum(after.size for _, after in moves)
+        if not moves:
             break
-        regex = largest
-        text.append(char)
+        members, regex = max(moves, key=lambda move: move[1].size)
+        text.append(_readable(members))
     return "".join(text)
 
 
