@@ -7,7 +7,7 @@ Must not know: hosts, threads (it takes a way to have something done ahead of ti
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
@@ -17,13 +17,15 @@ from enforcer import engines, history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
 from enforcer.cache import Cache
-from enforcer.envelope import Due, Envelope, Table
+from enforcer.envelope import Table
 from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
+from enforcer.options import Options
 from enforcer.parser import Parser, Turn
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
+from enforcer.turns import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
@@ -32,26 +34,6 @@ if TYPE_CHECKING:
     from enforcer.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Settings of an `Enforcer`; every one has a default that suits production.
-
-    Attributes:
-        on_unsupported: refuse a schema that cannot be enforced exactly, or relax it.
-        limits: bounds on schemas.
-        max_calls: how many calls a turn may have; ends loops of calls.
-        preamble_ids: how many ids of text may precede a demanded call, outside a think.
-        allow_empty_turns: whether a turn may end though it has neither text nor call.
-
-    """
-
-    on_unsupported: OnUnsupported = OnUnsupported.REFUSE
-    limits: Limits = field(default_factory=Limits)
-    max_calls: int = 128
-    preamble_ids: int = 32
-    allow_empty_turns: bool = False
 
 
 _T = TypeVar("_T")
@@ -115,7 +97,6 @@ class Enforcer:
         self.options = options or Options()
         self.cache = Cache(CACHE_BYTES) if cache is None else cache
         self._on_compile = on_compile
-        self._trusts_plain = self.engine.holds_plain and self.options.limits == Limits()
 
     def matcher(
         self,
@@ -165,13 +146,14 @@ class Enforcer:
             InvalidSchema: it is none.
 
         """
+        options = spec.resolve(self.options)
         for tool in spec.toolset.tools.values():
             try:
-                self._check(tool.schema, spec.on_unsupported)
+                self._check(tool.schema, options)
             except SchemaError as error:
                 raise error.under(tool.path) from error
         if spec.response_format is not None:
-            self._format(spec.response_format, spec.on_unsupported)
+            self._format(spec.response_format, options)
 
     def prepare(self, spec: Spec) -> Generator[None, None, Prepared]:
         """Compile what a turn must not wait for later: all that may take long.
@@ -186,21 +168,21 @@ class Enforcer:
             What has been compiled.
 
         """
-        toolset = spec.toolset
+        toolset, options = spec.toolset, spec.resolve(self.options)
         alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
         text_format = None
         wanted = spec.response_format
         if wanted is not None:
-            if not self._has(wanted.kind.value, wanted.source, spec.on_unsupported):
+            if not self._has(wanted.kind.value, wanted.source, options):
                 yield
-            text_format = self._format(wanted, spec.on_unsupported)
+            text_format = self._format(wanted, options)
         arguments = {}
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
-            if alone or not self._is_quick(schema):
-                if not self._has(_ARGUMENTS, schema, spec.on_unsupported):
+            if alone or not self._is_quick(schema, options):
+                if not self._has(_ARGUMENTS, schema, options):
                     yield
-                arguments[name] = self._compiled(schema, spec.on_unsupported)
+                arguments[name] = self._compiled(schema, options)
         return Prepared(arguments, text_format)
 
     def start(
@@ -227,25 +209,18 @@ class Enforcer:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
 
         """
-        toolset = spec.toolset
+        toolset, options = spec.toolset, spec.resolve(self.options)
         ready = prepared or Prepared({}, None)
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
-            text_format = self._format(spec.response_format, spec.on_unsupported)
-        due = Due.NOTHING if self.options.allow_empty_turns else Due.WORD
-        envelope = Envelope(
-            self.table,
-            toolset.allowed,
-            due=Due.CALL if toolset.choice is tools_.Choice.REQUIRED else due,
-            most=self.options.max_calls if toolset.parallel else 1,
-            first=spec.first_index,
-            preamble=self.options.preamble_ids,
-            text_format=None if text_format is None else text_format.matcher,
+            text_format = self._format(spec.response_format, options)
+        allowed = envelope(
+            self.table, spec, options, None if text_format is None else text_format.matcher
         )
 
         def grammar(name: str) -> CompiledGrammar:
             found = ready.arguments.get(name)
-            return found or self._compiled(toolset.tools[name].schema, spec.on_unsupported)
+            return found or self._compiled(toolset.tools[name].schema, options)
 
         def arguments(name: str) -> ArgumentMatcher:
             return grammar(name).matcher()
@@ -254,7 +229,7 @@ class Enforcer:
             if ahead is not None and name not in ready.arguments:
                 ahead(lambda: grammar(name))
 
-        return Matcher(envelope, arguments, prompt_ids, expect=expect, rollback=rollback)
+        return Matcher(allowed, arguments, prompt_ids, expect=expect, rollback=rollback)
 
     def parse(
         self,
@@ -267,47 +242,57 @@ class Enforcer:
         parser.feed(token_ids)
         return parser.turn()
 
-    def _grammar(
-        self, schema: str, on_unsupported: OnUnsupported | None, root: Root = Root.OBJECT
-    ) -> ArgumentGrammar:
+    def _grammar(self, schema: str, options: Options, root: Root = Root.OBJECT) -> ArgumentGrammar:
         return compile_schema(
             json.loads(schema),
-            limits=self.options.limits,
-            on_unsupported=on_unsupported or self.options.on_unsupported,
+            limits=options.limits,
+            on_unsupported=options.on_unsupported,
             root=root,
         )
 
-    def _is_quick(self, schema: str) -> bool:
-        return self._trusts_plain and len(schema) <= _QUICK and is_plain_object(schema)
+    def _trusts_plain(self, options: Options) -> bool:
+        return self.engine.holds_plain and options.limits == Limits()
 
-    def _check(self, schema: str, on_unsupported: OnUnsupported | None) -> None:
-        if self._trusts_plain and is_plain_object(schema):
+    def _is_quick(self, schema: str, options: Options) -> bool:
+        quick = self._trusts_plain(options) and len(schema) <= _QUICK
+        return quick and is_plain_object(schema)
+
+    def _check(self, schema: str, options: Options) -> None:
+        if self._trusts_plain(options) and is_plain_object(schema):
             return
+        if options.on_unsupported is OnUnsupported.ISOLATE:
+            return  # whatever it is, there is something to hold the arguments to
         self._kept(
             "checked",
             schema,
-            on_unsupported,
-            lambda: self.engine.check(self._grammar(schema, on_unsupported)),
+            options,
+            lambda: self.engine.check(self._grammar(schema, options)),
             _nothing,
         )
 
-    def _compiled(self, schema: str, on_unsupported: OnUnsupported | None) -> CompiledGrammar:
+    def _compiled(self, schema: str, options: Options) -> CompiledGrammar:
         return self._kept(
             _ARGUMENTS,
             schema,
-            on_unsupported,
-            lambda: self._timed(lambda: self.engine.compile(self._grammar(schema, on_unsupported))),
+            options,
+            lambda: self._timed(lambda: self._compile_arguments(schema, options)),
             _weight,
         )
 
-    def _format(
-        self, wanted: ResponseFormat, on_unsupported: OnUnsupported | None
-    ) -> CompiledGrammar:
+    def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
+        try:
+            return self.engine.compile(self._grammar(schema, options))
+        except SchemaError:
+            if options.on_unsupported is not OnUnsupported.ISOLATE:
+                raise
+            return self.engine.compile(self._grammar("{}", options))
+
+    def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         return self._kept(
             wanted.kind.value,
             wanted.source,
-            on_unsupported,
-            lambda: self._timed(lambda: self._compile_format(wanted, on_unsupported)),
+            options,
+            lambda: self._timed(lambda: self._compile_format(wanted, options)),
             _weight,
         )
 
@@ -315,20 +300,20 @@ class Enforcer:
         self,
         kind: str,
         source: str,
-        on_unsupported: OnUnsupported | None,
+        options: Options,
         make: Callable[[], _T],
         weigh: Callable[[_T], int],
     ) -> _T:
         """Give what is made of a source, and keep it."""
-        return self.cache.get(self._key(kind, source, on_unsupported), make, weigh)
+        return self.cache.get(self._key(kind, source, options), make, weigh)
 
-    def _has(self, kind: str, source: str, on_unsupported: OnUnsupported | None) -> bool:
-        return self.cache.peek(self._key(kind, source, on_unsupported)) is not None
+    def _has(self, kind: str, source: str, options: Options) -> bool:
+        return self.cache.peek(self._key(kind, source, options)) is not None
 
-    def _key(self, kind: str, source: str, on_unsupported: OnUnsupported | None) -> Hashable:
+    def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.
         digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
-        return (kind, digest, on_unsupported, id(self))
+        return (kind, digest, options.on_unsupported, options.limits, id(self))
 
     def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         begun = perf_counter_ns()
@@ -338,13 +323,11 @@ class Enforcer:
             if self._on_compile is not None:
                 self._on_compile(perf_counter_ns() - begun)
 
-    def _compile_format(
-        self, wanted: ResponseFormat, on_unsupported: OnUnsupported | None
-    ) -> CompiledGrammar:
+    def _compile_format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         if wanted.kind is not formats.Kind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
-            grammar = self._grammar(wanted.source, on_unsupported, Root.ANY)
+            grammar = self._grammar(wanted.source, options, Root.ANY)
             return self.engine.compile(grammar)
         except SchemaError as error:
             raise error.under("$.response_format.json_schema.schema") from error

@@ -278,7 +278,7 @@ def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch):
 
 
 def test_what_is_kept_is_within_the_budget():
-    kept = Cache(400_000)
+    kept = Cache(3_000_000)
     found = enforcer.Enforcer(V, cache=kept)
     for n in range(10):
         schema = {"type": "object", "properties": {"a": {"const": n}}, "required": ["a"]}
@@ -335,3 +335,14 @@ def test_matchers_of_one_enforcer_do_not_meet(served):
         if at:
             assert two.accept(ids[at - 1])
             assert two.validate(ids[at:]) == len(ids) - at
+
+
+def test_isolating_costs_a_tool_its_schema_and_the_others_nothing():
+    options = enforcer.Options(on_unsupported=enforcer.OnUnsupported.ISOLATE)
+    isolating = enforcer.Enforcer(V, options=options)
+    wrong = tool("wrong", {"type": "object", "properties": {"n": {"type": "float"}}})
+    start = ([GET, wrong], "required")
+    assert accepts(isolating, section(call("get", 0, '{"a": 1}')), *start)
+    assert not accepts(isolating, section(call("get", 0, '{"a": "x"}')), *start)
+    assert accepts(isolating, section(call("wrong", 0, '{"n": null}')), *start)
+    assert not accepts(isolating, section(call("wrong", 0, "[1]")), *start)

@@ -250,6 +250,34 @@ def growth(regex: Regex, *, budget: int) -> int:
     return spent
 
 
+def demanding(regex: Regex, length: int, texts: int, *, budget: int) -> list[str]:
+    """Build beginnings of members after which the most may still follow.
+
+    Args:
+        regex: the language.
+        length: characters of each at most.
+        texts: how many at most, each with another first character.
+        budget: sizes of what may follow, summed, after which one ends.
+
+    """
+    first = sorted(successors(regex), key=lambda move: -move[1].size)[:texts]
+    return [
+        _readable(members) + _demanding(after, length - 1, budget) for members, after in first
+    ]
+
+
+def _demanding(regex: Regex, length: int, budget: int) -> str:
+    text: list[str] = []
+    while len(text) < length and budget > 0:
+        moves = list(successors(regex))
+        budget -= sum(after.size for _, after in moves)
+        if not moves:
+            break
+        members, regex = max(moves, key=lambda move: move[1].size)
+        text.append(_readable(members))
+    return "".join(text)
+
+
 def _counts_inside_counts(regex: Regex) -> bool:
     """Tell whether something of varying length is counted, and something in it as well."""
     pending = [(regex, False)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,9 @@ from enforcer.vllm.places import Places, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from enforcer.errors import Problem
+    from enforcer.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ def refusal(error: RequestError) -> VLLMValidationError:
     error = error.at(_places.get().of)
     metrics.refused(error)
     return VLLMValidationError(f"{type(error).__name__}: {error}")
+
+
+def placed(problem: Problem) -> Problem:
+    """Give a problem with the path in the client's own body."""
+    return replace(problem, path=_places.get().of(problem.path))
 
 
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
@@ -136,9 +144,11 @@ def write_spec(request: Any) -> str | None:
         raise option_refusal(
             "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
         )
-    switch = _switch(request)
-    if switch == "off":
+    switched = _switched(request)
+    if "off" in switched:
+        metrics.switched_off()
         return None
+    brought = _brought(request)
     shown = places.shown(request, _dialog.get().tools)
     choice = _plain(request.tool_choice)
     wanted = _response_format(request)
@@ -147,29 +157,74 @@ def write_spec(request: Any) -> str | None:
         choice = _nested_choice(choice)
     if not shown and choice == "auto":
         choice = None
+    on_unsupported: str | None = next(
+        (word for word in ("isolate", "relax") if word in switched), None
+    )
+    finish: bool | None = "finish" in switched or None
+    if brought is not None:
+        own = brought.on_unsupported
+        on_unsupported = on_unsupported or (None if own is None else own.value)
+        finish = finish if finish is not None else brought.finish_within_budget
     try:
-        return specs.write(
+        text = specs.write(
             [one.tool for one in shown],
             choice,
             request.parallel_tool_calls,
             _dialog.get().calls,
             wanted,
-            on_unsupported=switch or None,
+            on_unsupported=on_unsupported,
+            finish_within_budget=finish,
         )
+        if brought is not None:
+            _refuse_another(brought, specs.read(text))
     except RequestError as error:
         raise refusal(error) from error
+    return text
 
 
-def _switch(request: Any) -> str:
-    """Read `{"vllm_xargs": {"enforcer": "off" | "relax"}}`, where the operator allows it."""
-    word = (request.vllm_xargs or {}).get(specs.KEY, "")
-    if word and word not in settings.current().allowed():
+def _brought(request: Any) -> Spec | None:
+    """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
+    own = request.structured_outputs
+    text = specs.from_structural_tag(own.structural_tag) if own is not None else None
+    if text is None:
+        return None
+    try:
+        brought = specs.read(text)
+    except RequestError as error:
+        raise refusal(error) from error
+    request.structured_outputs = None
+    return brought
+
+
+def _refuse_another(brought: Spec, mine: Spec) -> None:
+    """Refuse a spec that allows something else than the request that brings it says."""
+    same = (brought.toolset, brought.response_format) == (mine.toolset, mine.response_format)
+    if not same:
+        raise option_refusal(
+            "structured_outputs",
+            "the spec of `enforcer.extra_body` allows something else than this request's own "
+            "`tools`, `tool_choice`, `parallel_tool_calls` and `response_format`, which this "
+            "server enforces by itself: make them the same, or leave the spec out",
+        )
+
+
+def _switched(request: Any) -> frozenset[str]:
+    """Read `{"vllm_xargs": {"enforcer": WORDS}}`, where the operator allows them.
+
+    WORDS are some of `off`, `relax`, `isolate`, `finish`, as a list or with commas between.
+    """
+    value = (request.vllm_xargs or {}).get(specs.KEY, "")
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+        listed = [brief(value)]
+    words = frozenset(filter(None, (word.strip() for word in listed)))
+    if refused := sorted(words - settings.current().allowed()):
         raise option_refusal(
             "vllm_xargs",
             f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
-            f"{brief(word)}: leave it out",
+            f"{brief(refused[0])}: leave it out",
         )
-    return str(word)
+    return words
 
 
 def _response_format(request: Any) -> dict[str, Any] | None:

@@ -29,7 +29,7 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
         wanted = request.sampling_params.structured_outputs
         enforced = wanted is not None and specs.from_structural_tag(wanted.structural_tag)
         if enforced and getattr(made, "stop", None):
-            table = runtime.enforcer_for(tokenizer).table
+            table = runtime.table_for(tokenizer)
             if Parser(table, request.prompt_token_ids).in_calls:
                 _forget(made)
             else:

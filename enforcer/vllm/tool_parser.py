@@ -51,7 +51,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self.model_tokenizer = tokenizer
         self._reasoning_parser = None
         self._tool_parser = None
-        self._table = runtime.enforcer_for(tokenizer).table
+        self._table = runtime.table_for(tokenizer)
         self._prompt_ids: Sequence[int] | None = None
         self._parser: Parser | None = None
         self._clip: Clip | None = None
@@ -203,8 +203,12 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
+        startup.say(tool_parser_name)
         if tool_parser_name == PARSER_NAME:
-            startup.look_at(kwargs.get("tokenizer"))
+            tokenizer = kwargs.get("tokenizer")
+            startup.look_at(tokenizer)
+            if tokenizer is not None:
+                runtime.warm(tokenizer)  # the server is not healthy before it
             return EnforcedParser
         return original(cls, tool_parser_name, *args, **kwargs)
 

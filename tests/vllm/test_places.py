@@ -16,7 +16,7 @@ from bench.demo.servers import MODEL_NAME
 from enforcer import history
 from enforcer import spec as specs
 from enforcer.errors import RequestError
-from enforcer.vllm import places, requests, runtime
+from enforcer.vllm import checks, places, requests
 
 GOOD = {"type": "object", "properties": {}}
 BAD = {"type": "object", "properties": {"n": {"$ref": "https://elsewhere.example/n"}}}
@@ -59,7 +59,7 @@ def _messages(**body):
 def _refused(request):
     """Give the message with which a request is refused."""
     try:
-        runtime.check(requests.write_spec(request))
+        checks.check(specs.read(requests.write_spec(request)))
     except RequestError as error:
         return str(requests.refusal(error))
     except ValueError as error:  # vLLM's, which the spec's writer raises

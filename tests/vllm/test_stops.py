@@ -102,7 +102,7 @@ def _request(tokenizer, *names, choice="auto"):
 
 @pytest.mark.parametrize("name", ["a", "<|tool_call_begin|>", "<|tool_call_end|>"])
 def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer, name):
-    table = runtime.enforcer_for(tokenizer).table
+    table = runtime.table_for(tokenizer)
     with pytest.raises(VLLMValidationError, match="half a call") as caught:
         stops.refuse_ids(_request(tokenizer, "<|im_end|>", name), table)
     assert caught.value.parameter == "stop_token_ids"
@@ -114,4 +114,4 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer, name):
     ["<|im_end|>", "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "</think>"],
 )
 def test_stop_ids_that_cut_no_call_are_taken(tokenizer, name):
-    stops.refuse_ids(_request(tokenizer, name), runtime.enforcer_for(tokenizer).table)
+    stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))
