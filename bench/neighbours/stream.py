@@ -82,7 +82,8 @@ async def observe(
     """
     window = Window()
     done = asyncio.Event()
-    limits = httpx.Limits(max_connections=None)
+    # A kept connection may be closed by the server just as the next request is written.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, timeout=None, limits=limits) as client:  # noqa: S113 - each wait has its own bound
         streams = [
             asyncio.create_task(_stream(client, kind, body, window, done))

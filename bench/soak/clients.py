@@ -33,7 +33,7 @@ _MOST = 120
 _OK = 200
 _PLAIN: tuple[dict[str, Any], ...] = (
     {"json": {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"]}},
-    {"json": {"type": "object", "properties": {"a": {"multipleOf": 2}}, "patternProperties": {}}},
+    {"json": {"type": "object", "properties": {"a": {"type": "integer"}}, "patternProperties": {}}},
     {"regex": "[a-c]{2,4}"},
     {"choice": ["yes", "no"]},
 )
@@ -106,7 +106,8 @@ class Crowd:
 
     async def run(self, count: int) -> None:
         """Be so many clients, until `done` is set."""
-        limits = httpx.Limits(max_connections=None)
+        # A kept connection may be closed by the server just as the next request is written.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx.AsyncClient(base_url=self._url, timeout=600, limits=limits) as http:
             await asyncio.gather(*(self._one(http) for _ in range(count)))
         await self._client.close()
