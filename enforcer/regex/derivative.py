@@ -261,9 +261,7 @@ def demanding(regex: Regex, length: int, texts: int, *, budget: int) -> list[str
 
     """
     first = sorted(successors(regex), key=lambda move: -move[1].size)[:texts]
-    return [
-        _readable(members) + _demanding(after, length - 1, budget) for members, after in first
-    ]
+    return [_readable(members) + _demanding(after, length - 1, budget) for members, after in first]
 
 
 def _demanding(regex: Regex, length: int, budget: int) -> str:
