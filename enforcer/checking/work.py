@@ -7,6 +7,7 @@ Must not know: processes, pipes.
 from __future__ import annotations
 
 import json
+import sys
 import traceback
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
@@ -194,7 +195,9 @@ def _grammar(check: Check) -> ArgumentGrammar:
 
 
 def _failed(error: BaseException) -> UnsupportedSchema:
-    traceback.print_exception(error)  # into the server's log: this is ours to mend
+    # Into the server's log, since this is ours to mend; not the message: a client may have
+    # written it.
+    sys.stderr.writelines([*traceback.format_tb(error.__traceback__), type(error).__name__, "\n"])
     what = f"{type(error).__name__}: {brief(str(error))}"
     reason = (
         f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
