@@ -81,6 +81,10 @@ class InvalidTools(RequestError):  # noqa: N818
     """The tools, the tool choice or the messages are not what a chat request carries."""
 
 
+class UnknownTag(RequestError):  # noqa: N818
+    """A structural tag makes tool calls in a shape that cannot be read as a spec."""
+
+
 class IllegalPrefix(RequestError):  # noqa: N818
     """The prompt ends inside a turn that the request's tools do not allow."""
 

@@ -2,8 +2,8 @@
 
 Owns: the grammar object that the scheduler drives, and the replacements of
 `StructuredOutputManager.grammar_init` and `_create_grammar`, which make one for a request
-that carries a spec, whatever backend the others have. Runs in the engine process. Must not
-know: HTTP requests, tool parsers.
+that carries a spec, or calls that a front end of vLLM's asks for, whatever backend the others
+have. Runs in the engine process. Must not know: HTTP requests, tool parsers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
+from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.errors import ConfigurationError, EnforcerError
-from enforcer.vllm import metrics, runtime
+from enforcer.vllm import frontend, metrics, runtime, settings, stock
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.metrics import Failure
+from enforcer.vllm.readable import ReadableMatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer
     from enforcer.matcher import Matcher
     from enforcer.spec import Spec
+    from enforcer.vllm.readable import Reader
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -51,7 +54,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     the engine, where an exception ends them all.
     """
 
-    def __init__(self, matcher: Matcher, request_id: str) -> None:
+    def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
         self._request_id = request_id
         self._masked = metrics.recorder().observer(metrics.MASK)
@@ -139,13 +142,18 @@ class _Host:
         # What a draft adds, and the id that the model adds to it.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
 
-    def begin(self, text: str, request: Any) -> Future[EnforcedGrammar]:
+    def begin(self, tag: str, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready."""
-        return self.lanes.begin(self._steps(text, request), lambda: not request.is_finished())
+        return self.lanes.begin(self._steps(tag, request), lambda: not request.is_finished())
 
-    def _steps(self, text: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
+    def _steps(self, tag: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
         try:
-            spec = runtime.read(text)
+            text = specs.from_structural_tag(tag)
+            reader = None
+            if text is None:
+                spec, reader = self._read_stock(tag, request)
+            else:
+                spec = runtime.read(text)
             enforcer = self._for(request, spec)
             prepared = yield from enforcer.prepare(spec)
             matcher = enforcer.start(
@@ -162,7 +170,20 @@ class _Host:
             raise
         finally:
             metrics.cached(runtime.kept())
-        return EnforcedGrammar(matcher, request.request_id)
+        if reader is None:
+            return EnforcedGrammar(matcher, request.request_id)
+        metrics.enforced(spec.toolset.choice)
+        return EnforcedGrammar(ReadableMatcher(matcher, reader), request.request_id)
+
+    def _read_stock(self, tag: str, request: Any) -> tuple[Spec, Reader]:
+        """Read a tag that a front end of vLLM's built, and check what ours has not seen.
+
+        Its schemas are checked by compiling them: all but the plain ones, before the turn.
+        """
+        table = runtime.table_for(self._manager.tokenizer)
+        found = stock.recognise(tag, table, request.prompt_token_ids)
+        frontend.refuse_sampling(request.sampling_params, found.spec)
+        return found.spec, stock.reader(table, found.front_end)
 
     def _for(self, request: Any, spec: Spec) -> Enforcer:
         if request.resumable:
@@ -206,11 +227,14 @@ def _host(manager: Any) -> _Host:
         return found
 
 
-def _spec_of(request: Any) -> str | None:
+def _tag_of(request: Any) -> str | None:
+    """Give a structural tag that is ours to enforce: with a spec, or one that makes calls."""
     request_type, source = request.structured_output_request.structured_output_key
     if request_type != StructuredOutputOptions.STRUCTURAL_TAG:
         return None
-    return specs.from_structural_tag(source)
+    dialect = dialects.load(settings.current().dialect)
+    is_ours = specs.from_structural_tag(source) is not None or stock.concerns(source, dialect)
+    return source if is_ours else None
 
 
 def initialised(original: Callable[..., None]) -> Callable[..., None]:
@@ -245,8 +269,8 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
         if wanted is None:
             return
         host = _host(self)
-        text = _spec_of(request)
-        if text is None:
+        tag = _tag_of(request)
+        if tag is None:
             name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
             self.backend = host.backends.get(name)
             self.backend_name = None if self.backend is None else name  # asked by vLLM 0.33
@@ -255,7 +279,7 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
             return
         # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
         wanted.reasoning_ended = True
-        grammar = host.begin(text, request)
+        grammar = host.begin(tag, request)
         if not self._use_async_grammar_compilation:  # every rank must see it at the same step
             grammar.exception()
         wanted.grammar = grammar

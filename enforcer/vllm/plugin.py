@@ -10,6 +10,7 @@ it raises, so that the server does not start rather than run unenforced.
 from __future__ import annotations
 
 import inspect
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+logger = logging.getLogger("vllm.enforcer")
 
 _MARK = PATCHED
 
@@ -168,8 +171,7 @@ def install() -> None:
     """Patch vLLM in this process.
 
     Raises:
-        UnsupportedHost: this vLLM is not one that the plugin was tested on, or is to run a
-            front end that loads no plugins.
+        UnsupportedHost: this vLLM is not one that the plugin was tested on.
         ConfigurationError: a setting of the operator is wrong, its dialect unknown.
 
     """
@@ -177,7 +179,7 @@ def install() -> None:
     import vllm.envs
 
     check_version(vllm.__version__)
-    check_front_end(vllm.envs)
+    look_at_front_end(vllm.envs)
     dialects.load(settings.current().dialect)
     from prometheus_client import multiprocess
     from vllm import sampling_params
@@ -244,21 +246,23 @@ def check_version(version: str) -> None:
         )
 
 
-def check_front_end(environment: Any) -> None:
-    """Refuse a front end that is not written in Python, where no plugin can check requests.
+def look_at_front_end(environment: Any) -> None:
+    """Say what is enforced behind a front end that is not written in Python.
+
+    No plugin sees requests there, but the engine does; see `enforcer.vllm.stock`.
 
     Args:
         environment: vLLM's `envs`.
 
-    Raises:
-        UnsupportedHost: the server is to have one.
-
     """
     if getattr(environment, "VLLM_USE_RUST_FRONTEND", False):
-        raise UnsupportedHost(
-            "vLLM's Rust front end loads no plugins, so that no request would be checked: unset "
-            "VLLM_USE_RUST_FRONTEND, or set VLLM_PLUGINS to a list without `enforcer` to serve "
-            "without enforcement"
+        logger.warning(
+            "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it "
+            "asks for: `tool_choice` required or named; auto with --tool-strict-level function or "
+            "parameter, or with a strict tool. Arguments fit the tool's schema only at level "
+            "parameter or for a strict tool; else they are any object. Not enforced: replies that "
+            "the front end reads no calls from (no tools, `tool_choice` none), and auto below "
+            "level function. Start with --tool-call-parser kimi_k2 --tool-strict-level parameter"
         )
 
 
