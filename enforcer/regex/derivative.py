@@ -162,8 +162,15 @@ def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
             yield members, following
 
 
-def is_empty(regex: Regex, *, budget: int = BUDGET) -> bool:
+def is_empty(
+    regex: Regex, *, budget: int = BUDGET, pay: Callable[[int], None] | None = None
+) -> bool:
     """Tell whether the language has no member.
+
+    Args:
+        regex: the language.
+        budget: states to explore at most.
+        pay: told, state by state, the sizes of what follows, which is what takes time.
 
     Raises:
         RegexBudget: more than `budget` states would have to be explored.
@@ -182,10 +189,14 @@ def is_empty(regex: Regex, *, budget: int = BUDGET) -> bool:
         spent += _effort(state)
         if spent > budget:
             raise RegexBudget(budget)
+        size = 0
         for _, after in successors(state):
+            size += after.size
             if after not in seen:
                 seen.add(after)
                 heappush(frontier, (after.shortest, len(seen), after))
+        if pay is not None:
+            pay(size)
     return True
 
 
