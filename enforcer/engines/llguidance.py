@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
+
 def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLimits:
     """Give the bounds on a step, and those on the whole."""
     return llguidance.LLParserLimits(

@@ -34,6 +34,7 @@ _BOUNDS = Bounds(orders=16, rules=1_000)
 _PATTERN = 200_000  # characters of one regular expression
 _STATES = 4_000
 _WORK = 200_000_000  # states times ids: some 20 seconds
+_BYTES_OF_MOVE = 16  # an entry of a hash table with two numbers of 32 bits
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
 
 
@@ -117,6 +118,13 @@ class OutlinesCoreGrammar:
         self.index = index
         self.vocabulary = vocabulary
         self._masks: dict[int, npt.NDArray[np.int32]] = {}
+        moves = sum(map(len, index.get_transitions().values()))
+        self._weight = moves * _BYTES_OF_MOVE
+
+    @property
+    def weight(self) -> int:
+        """Bytes of the masks so far, and of the ids that lead on from each state."""
+        return self._weight + len(self._masks) * self.vocabulary.words * 4
 
     def matcher(self) -> OutlinesCoreMatcher:
         """Start a new text."""

@@ -26,7 +26,7 @@ from enforcer.regex.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 BUDGET = 10_000
 _SIZE_PER_STATE = 500
@@ -272,9 +272,7 @@ def demanding(regex: Regex, length: int, texts: int, *, budget: int) -> list[str
 
     """
     first = sorted(successors(regex), key=lambda move: -move[1].size)[:texts]
-    return [
-        _readable(members) + _demanding(after, length - 1, budget) for members, after in first
-    ]
+    return [_readable(members) + _demanding(after, length - 1, budget) for members, after in first]
 
 
 def _demanding(regex: Regex, length: int, budget: int) -> str:
