@@ -65,11 +65,6 @@ class CompiledGrammar(Protocol):
 
     @property
     def weight(self) -> int:
-        """About how many bytes this holds now; grows where an engine keeps what it finds."""
-        ...
-
-    @property
-    def weight(self) -> int:
         """Bytes that it holds now, roughly; it may grow as texts are matched."""
         ...
 
