@@ -16,9 +16,7 @@ from enforcer.response_format import Kind, ResponseFormat
 from enforcer.schema import compile_schema
 
 RANDOM = Random(11)
-WORDS = sorted(
-    {"".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz_", k=12)) for _ in range(2_000)}
-)
+WORDS = sorted({"".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz_", k=12)) for _ in range(2_000)})
 LARGE = {
     "an enumeration": (
         {"properties": {"e": {"enum": WORDS}}, "required": ["e"]},
