@@ -24,7 +24,7 @@ LARGE = {
     ),
     "open properties": (
         {"properties": {name: {"type": "string"} for name in WORDS[:1_000]}},
-        {name: "text" for name in WORDS[:1_000:60]},
+        dict.fromkeys(WORDS[:1000:60], "text"),
     ),
     "closed properties": (
         {
@@ -32,7 +32,7 @@ LARGE = {
             "required": WORDS[:20],
             "additionalProperties": False,
         },
-        {name: 3 for name in [*WORDS[:20], *WORDS[500:520]]},
+        dict.fromkeys([*WORDS[:20], *WORDS[500:520]], 3),
     ),
 }
 # A few hundred characters each; before, they passed and failed or stood still within a call.
@@ -127,9 +127,9 @@ class Raising:
     ("method", "use"),
     [
         ("unsafe_compute_mask_ptr", lambda m, row: m.fill(row)),
-        ("try_consume_tokens", lambda m, row: m.accept(100)),
-        ("rollback", lambda m, row: m.rollback(1)),
-        ("is_accepting", lambda m, row: m.is_accepting()),
+        ("try_consume_tokens", lambda m, _: m.accept(100)),
+        ("rollback", lambda m, _: m.rollback(1)),
+        ("is_accepting", lambda m, _: m.is_accepting()),
         ("is_error", lambda m, row: m.fill(row)),
         ("is_stopped", lambda m, row: m.fill(row)),
     ],
