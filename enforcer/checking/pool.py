@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.checking.work import Check
+    from enforcer.vocabulary import Vocabulary
 
 _LOOK = 0.1  # seconds of processor time until a check counts as slow
 _CLOCK = 20.0  # seconds after which a look ends, or a slow check, however little time it got
@@ -64,13 +65,17 @@ class Pool:
 
     Args:
         engine: the name of the argument engine.
+        vocabulary: what it is to be checked for: what is too much for an engine depends on it.
         workers: how many processes there may be; at least two.
         queue: how many checks may wait for one.
 
     """
 
-    def __init__(self, engine: str, *, workers: int = 6, queue: int = 64) -> None:
+    def __init__(
+        self, engine: str, vocabulary: Vocabulary, *, workers: int = 6, queue: int = 64
+    ) -> None:
         self._engine = engine
+        self._vocabulary = vocabulary
         self._workers = workers
         self._most = queue
         self._changed = threading.Condition()
@@ -190,7 +195,7 @@ class Pool:
                 with suppress(ConfigurationError):
                     return self._forker.start()
             self._forker = None
-            self._forker = Forker(self._engine)
+            self._forker = Forker(self._engine, self._vocabulary)
             return self._forker.start()
 
     def _next(self) -> _Job | None:

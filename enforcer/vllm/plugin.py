@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("vllm.enforcer")
 
+_BEHIND_RUST = (
+    "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it asks for: "
+    "`tool_choice` required or named; auto with --tool-strict-level function or parameter, or with "
+    "a strict tool. Arguments fit the tool's schema only at level parameter or for a strict tool; "
+    "else they are any object. Not enforced: replies that the front end reads no calls from (no "
+    "tools, `tool_choice` none), and auto below level function. Start with --tool-call-parser "
+    "kimi_k2 --tool-strict-level parameter"
+)
+
 
 def install() -> None:
     """Patch vLLM in this process, if it fits.
@@ -36,6 +45,7 @@ def install() -> None:
 
     """
     import vllm
+    import vllm.envs
 
     chosen = settings.current()
     dialects.load(chosen.dialect)
@@ -46,6 +56,8 @@ def install() -> None:
         _unfit(error, chosen)
         return
     _patch()
+    if vllm.envs.VLLM_USE_RUST_FRONTEND:
+        logger.warning("enforcer: %s", _BEHIND_RUST)
     if exactly:
         return
     from enforcer.vllm.tryout import try_out
@@ -82,10 +94,20 @@ def _patch() -> None:
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
     from vllm.v1.engine.async_llm import AsyncLLM
+    from vllm.v1.engine.core import EngineCore
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
-    from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
+    from enforcer.vllm import (
+        backend,
+        frontend,
+        metrics,
+        places,
+        requests,
+        required,
+        stops,
+        tool_parser,
+    )
 
     manager = structured_output.StructuredOutputManager
     _wrap(manager, "__init__", backend.initialised)
@@ -96,6 +118,7 @@ def _patch() -> None:
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    _wrap(EngineCore, "preprocess_add_request", required.preprocess_add_request)
     _wrap(AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):

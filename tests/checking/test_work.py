@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -98,3 +99,12 @@ def test_too_much_memory_is_a_limit():
 def test_an_end_that_is_meant_is_none(error):
     with pytest.raises(type(error)):
         perform(check({}), Broken(error))
+
+
+def test_a_schema_is_written_for_the_engine():
+    asked = replace(check({"type": "object", "properties": {"a": {"const": 1}}}), writes=True)
+    verdict = Verdict.from_json(perform(Check.from_json(asked.to_json()), ENGINE).to_json())
+    matcher = ENGINE.read(verdict.written).matcher()
+    assert all(matcher.accept(byte) for byte in b'{"a": 1}')
+    assert matcher.is_accepting()
+    assert asked.key() != replace(asked, writes=False).key()
