@@ -28,7 +28,7 @@ from enforcer.spec import Spec
 from enforcer.turns import envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.response_format import ResponseFormat
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 CACHE_BYTES = 256 << 20
+
+_ARGUMENTS = "arguments"
 
 # Characters of a schema that, being plain, compiles in a few milliseconds at most.
 _QUICK = 2_000
@@ -70,6 +72,8 @@ class Enforcer:
         cache: where compiled grammars are kept; several enforcers may share one. By default
             one of 256 MiB.
         on_compile: told how many nanoseconds each compilation took.
+        write: writes a schema for the engine as `ArgumentEngine.write` does, in another
+            process, say; small and plain ones are written here all the same.
 
     Raises:
         UnknownDialect: no dialect of that name.
@@ -87,7 +91,9 @@ class Enforcer:
         *,
         cache: Cache | None = None,
         on_compile: Callable[[int], None] | None = None,
+        write: Callable[[str, Options, Root], str] | None = None,
     ) -> None:
+        self._write = write or self._write_here
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
@@ -160,7 +166,7 @@ class Enforcer:
         tool, unless it is the only one that a demanded call can be to.
 
         Yields:
-            After each compilation, so that whoever drives it can let others go first.
+            Before each compilation, so that whoever drives it can let others go first.
 
         Returns:
             What has been compiled.
@@ -169,23 +175,28 @@ class Enforcer:
         toolset, options = spec.toolset, spec.resolve(self.options)
         alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
         text_format = None
-        if spec.response_format is not None:
-            text_format = self._format(spec.response_format, options)
-            yield
+        wanted = spec.response_format
+        if wanted is not None:
+            if not self._has(wanted.kind.value, wanted.source, options):
+                yield
+            text_format = self._format(wanted, options)
         arguments = {}
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
             if alone or not self._is_quick(schema, options):
+                if not self._has(_ARGUMENTS, schema, options):
+                    yield
                 arguments[name] = self._compiled(schema, options)
-                yield
         return Prepared(arguments, text_format)
 
     def start(
         self,
         spec: Spec,
         prompt_ids: Sequence[int] | None,
+        *,
         prepared: Prepared | None = None,
         ahead: Callable[[Callable[[], object]], object] | None = None,
+        rollback: int | None = None,
     ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
 
@@ -196,6 +207,7 @@ class Enforcer:
                 when a call to its tool begins.
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
+            rollback: how many of the last ids the host may take back; None for all.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -221,7 +233,7 @@ class Enforcer:
             if ahead is not None and name not in ready.arguments:
                 ahead(lambda: grammar(name))
 
-        return Matcher(allowed, arguments, prompt_ids, expect)
+        return Matcher(allowed, arguments, prompt_ids, expect=expect, rollback=rollback)
 
     def parse(
         self,
@@ -264,7 +276,7 @@ class Enforcer:
 
     def _compiled(self, schema: str, options: Options) -> CompiledGrammar:
         return self._kept(
-            "arguments",
+            _ARGUMENTS,
             schema,
             options,
             lambda: self._timed(lambda: self._compile_arguments(schema, options)),
@@ -273,11 +285,20 @@ class Enforcer:
 
     def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
         try:
-            return self.engine.compile(self._grammar(schema, options))
+            return self._compile(schema, options, Root.OBJECT)
         except SchemaError:
             if options.on_unsupported is not OnUnsupported.ISOLATE:
                 raise
-            return self.engine.compile(self._grammar("{}", options))
+            return self._compile("{}", options, Root.OBJECT)
+
+    def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
+        if root is Root.OBJECT and self._is_quick(schema, options):
+            written = self.engine.write(self._grammar(schema, options, root))
+            return self.engine.read(written, quick=True)
+        return self.engine.read(self._write(schema, options, root))
+
+    def _write_here(self, schema: str, options: Options, root: Root) -> str:
+        return self.engine.write(self._grammar(schema, options, root))
 
     def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         return self._kept(
@@ -296,11 +317,16 @@ class Enforcer:
         make: Callable[[], _T],
         weigh: Callable[[_T], int],
     ) -> _T:
-        """Give what is made of a source; kept by its digest, since a source may be large."""
+        """Give what is made of a source, and keep it."""
+        return self.cache.get(self._key(kind, source, options), make, weigh)
+
+    def _has(self, kind: str, source: str, options: Options) -> bool:
+        return self.cache.peek(self._key(kind, source, options)) is not None
+
+    def _key(self, kind: str, source: str, options: Options) -> Hashable:
+        # A digest, for a source may be large.
         digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
-        return self.cache.get(
-            (kind, digest, options.on_unsupported, options.limits, id(self)), make, weigh
-        )
+        return (kind, digest, options.on_unsupported, options.limits, id(self))
 
     def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         begun = perf_counter_ns()
@@ -314,8 +340,7 @@ class Enforcer:
         if wanted.kind is not formats.Kind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
-            grammar = self._grammar(wanted.source, options, Root.ANY)
-            return self.engine.compile(grammar)
+            return self._compile(wanted.source, options, Root.ANY)
         except SchemaError as error:
             raise error.under("$.response_format.json_schema.schema") from error
 

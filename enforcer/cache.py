@@ -69,6 +69,7 @@ class Cache:
         with self._lock:
             found, value = self._look_up(key)
             if found:
+                self.hits += 1
                 return cast("_T", value)
             underway = self._making.get(key)
             if underway is None:
@@ -100,7 +101,6 @@ class Cache:
         entry = self._entries.get(key)
         if entry is None:
             return False, None
-        self.hits += 1
         self._entries.move_to_end(key)
         weight = entry.weigh(entry.value) + _ENTRY
         if weight != entry.weight:

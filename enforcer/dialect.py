@@ -40,6 +40,7 @@ class Guard(Enum):
     ALWAYS = "always"
     CALL = "call"
     FINISH = "finish"
+    EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class State:
 
     segment: Segment
     text_to: str
+    blank_to: str
     on: Mapping[str, Transition]
 
 
@@ -109,6 +111,8 @@ class Dialect:
         for name, state in self.states.items():
             if state.text_to != name:
                 lines.append(f"    {name} --> {state.text_to}: text")
+            if state.blank_to not in {name, state.text_to}:
+                lines.append(f"    {name} --> {state.blank_to}: white space")
             for marker, transition in state.on.items():
                 guard = "" if transition.when is Guard.ALWAYS else f" [{transition.when.value}]"
                 lines.append(f"    {name} --> {transition.to}: {marker}{guard}")
@@ -169,16 +173,7 @@ def _build(data: dict[str, Any]) -> Dialect:
     markers = data.pop("markers")
     turn = data.pop("turn")
     tables = data.pop("states")
-    states = {
-        name: State(
-            segment=Segment(table.pop("segment")),
-            text_to=_text(table.pop("text_to", name)),
-            on=MappingProxyType(
-                {marker: _transition(entry) for marker, entry in table.pop("on").items()}
-            ),
-        )
-        for name, table in tables.items()
-    }
+    states = {name: _state(name, table) for name, table in tables.items()}
     for name, table in tables.items():
         _nothing_left(table, f"states.{name}")
     optional = data.pop("optional", {"tokens": []})
@@ -199,6 +194,18 @@ def _build(data: dict[str, Any]) -> Dialect:
     _nothing_left(turn, "turn")
     _nothing_left(data, "the file")
     return dialect
+
+
+def _state(name: str, table: dict[str, Any]) -> State:
+    text_to = _text(table.pop("text_to", name))
+    return State(
+        segment=Segment(table.pop("segment")),
+        text_to=text_to,
+        blank_to=_text(table.pop("blank_to", text_to)),
+        on=MappingProxyType(
+            {marker: _transition(entry) for marker, entry in table.pop("on").items()}
+        ),
+    )
 
 
 def _text(value: object) -> str:
@@ -245,7 +252,7 @@ def _check(dialect: Dialect) -> None:
         for marker in state.on:
             if marker not in dialect.markers:
                 raise UnknownDialect(f"{dialect.name}: {name} leaves on unknown {marker!r}")
-        for target in (state.text_to, *(transition.to for transition in state.on.values())):
+        for target in _targets(state):
             if target not in dialect.states:
                 raise UnknownDialect(f"{dialect.name}: {name} leads to unknown {target!r}")
     for role in (dialect.start, dialect.final, dialect.turn_state):
@@ -258,11 +265,15 @@ def _check(dialect: Dialect) -> None:
         raise UnknownDialect(f"{dialect.name}: states without a way out: {', '.join(stuck)}")
 
 
+def _targets(state: State) -> tuple[str, ...]:
+    return (state.text_to, state.blank_to, *(found.to for found in state.on.values()))
+
+
 def _closure(dialect: Dialect, names: set[str]) -> set[str]:
     todo = list(names)
     while todo:
         state = dialect.states[todo.pop()]
-        for target in (state.text_to, *(transition.to for transition in state.on.values())):
+        for target in _targets(state):
             if target not in names:
                 names.add(target)
                 todo.append(target)

@@ -9,6 +9,7 @@ hosts, or how a turn is advanced (that is `matcher`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 
+class Due(Enum):
+    """What a turn must have before it may end."""
+
+    NOTHING = "nothing"
+    WORD = "text or a call"
+    CALL = "a call"
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     """What the request's state of affairs permits at one moment.
@@ -36,12 +45,14 @@ class Opening:
         call: another call may begin.
         finish: the turn may end.
         text: text outside a think may go on (a demanded call cannot be put off for ever).
+        empty: the turn may end though it has said nothing.
 
     """
 
     call: bool
     finish: bool
     text: bool
+    empty: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +63,14 @@ class Row:
         markers: legal control id to the state it leads to.
         mask: int32, shape `(vocabulary.words,)`: the markers, and all text if it is free.
         text_to: the state after a text id; None where text is not free.
+        blank_to: the state after an id of white space; None where text is not free.
 
     """
 
     markers: Mapping[int, str]
     mask: npt.NDArray[np.int32]
     text_to: str | None
+    blank_to: str | None
 
 
 class Table:
@@ -82,12 +95,13 @@ class Table:
         }
         self._turn_begin = vocabulary.control(dialect.turn_begin)
         self._turn_end = vocabulary.control(dialect.turn_end)
-        _ = vocabulary.sorted_text  # computed here, so that no request waits for it
+        # Computed here, so that no request waits for them.
+        _ = vocabulary.sorted_text, vocabulary.blank_ids
         self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, dialect, vocabulary))
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
-        self.nothing = Row({}, nothing, None)
+        self.nothing = Row({}, nothing, None, None)
         # Every marker of a state, whatever the request: for the parser.
         self.leaves: Mapping[str, Mapping[int, str]] = {
             name: {
@@ -117,6 +131,7 @@ class Table:
             for role, transition in state.on.items()
             if (transition.when is Guard.CALL and not opening.call)
             or (transition.when is Guard.FINISH and not opening.finish)
+            or (transition.when is Guard.EMPTY and not (opening.finish and opening.empty))
         }
         markers = {
             token: transition.to
@@ -131,7 +146,12 @@ class Table:
         if free:
             mask |= self.vocabulary.text_row
         mask.setflags(write=False)
-        return Row(markers, mask, state.text_to if free else None)
+        return Row(markers, mask, state.text_to if free else None, state.blank_to if free else None)
+
+    def after_text(self, state: str, token_id: int) -> str:
+        """Give the state after an id of text."""
+        found = self.dialect.states[state]
+        return found.blank_to if token_id in self.vocabulary.blank_ids else found.text_to
 
     @cached_property
     def turn_end_ids(self) -> frozenset[int]:
@@ -163,7 +183,7 @@ class Envelope:
 
     Args:
         names: the tools that may be called; empty means that no call may be made.
-        demanded: a call must be made.
+        due: what the turn must have before it may end.
         most: how many calls the turn may have.
         first: index of the turn's first call.
         preamble: how many text ids may precede a demanded call outside a think.
@@ -176,7 +196,7 @@ class Envelope:
         table: Table,
         names: tuple[str, ...],
         *,
-        demanded: bool,
+        due: Due,
         most: int,
         first: int,
         preamble: int,
@@ -184,7 +204,7 @@ class Envelope:
     ) -> None:
         self.table = table
         self.names = names
-        self.demanded = demanded
+        self.due = due
         self.most = most if names else 0
         self.first = first
         self.preamble = preamble
@@ -192,9 +212,13 @@ class Envelope:
 
     def opening(self, calls: int, text: int) -> Opening:
         """Say what is open after so many calls and ids of text outside a think."""
-        owed = self.demanded and calls == 0
+        owed = self.due is Due.CALL and calls == 0
         return Opening(
-            call=calls < self.most, finish=not owed, text=not owed or text < self.preamble
+            call=calls < self.most,
+            finish=not owed,
+            text=not owed or text < self.preamble,
+            # Where text has a format, it is for the format to say whether none at all fits.
+            empty=self.due is Due.NOTHING and self.text_format is None,
         )
 
     def headers(self, calls: int) -> HeaderTrie:

@@ -47,8 +47,16 @@ class UnsupportedHost(ConfigurationError):  # noqa: N818
     """The installed vLLM is not a version this library was tested on."""
 
 
+class UnexpectedFailure(EnforcerError):  # noqa: N818
+    """Something raised what nobody foresaw; it is the `__cause__`, and ends one turn alone."""
+
+
 class Busy(EnforcerError):  # noqa: N818
     """Nobody's fault: there is no room to check a request now; it may be sent again."""
+
+
+class EngineFailure(EnforcerError):  # noqa: N818
+    """The engine gave up in the middle of a text; the text must not go on."""
 
 
 class RequestError(EnforcerError):
@@ -75,6 +83,10 @@ class RequestError(EnforcerError):
 
 class InvalidTools(RequestError):  # noqa: N818
     """The tools, the tool choice or the messages are not what a chat request carries."""
+
+
+class UnknownTag(RequestError):  # noqa: N818
+    """A structural tag makes tool calls in a shape that cannot be read as a spec."""
 
 
 class IllegalPrefix(RequestError):  # noqa: N818

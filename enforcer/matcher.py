@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.dialect import Segment
-from enforcer.envelope import Opening
-from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
+from enforcer.envelope import Due, Opening
+from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix, UnexpectedFailure
+from enforcer.trail import Trail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher
     from enforcer.envelope import Envelope, Row
     from enforcer.header import HeaderNode
+
+
+# After text that fits its format.
+_FITTING = Opening(call=False, finish=True, text=False, empty=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class _Position:
         text: text ids outside a think so far, counted only while a call is demanded.
         header: place in the header trie, while in a header.
         grammar: the engine's state of arguments or of formatted content; it moves by itself.
+        failure: why the gate is closed; None while it is open.
 
     """
 
@@ -50,6 +56,7 @@ class _Position:
     text: int
     header: HeaderNode | None = None
     grammar: ArgumentMatcher | None = None
+    failure: EnforcerError | None = None
 
     def complete(self) -> bool:
         """Tell whether the state's text may end here."""
@@ -68,6 +75,8 @@ class Matcher:
             turn that starts in content.
         expect: told the name of a tool once a header can only be that tool's, before its
             arguments begin.
+        rollback: how many of the last ids can be taken back at any time, such as those that
+            drafts may take back; what a turn holds does not grow beyond them. None for all.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
@@ -79,16 +88,19 @@ class Matcher:
         envelope: Envelope,
         arguments: Callable[[str], ArgumentMatcher],
         prompt_ids: Sequence[int] | None = None,
+        *,
         expect: Callable[[str], None] | None = None,
+        rollback: int | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
         self._arguments = arguments
         self._expect = expect
         self._words = self._table.vocabulary.words
-        # Each position left, and the failure at that time.
-        self._history: list[tuple[_Position, EnforcerError | None]] = []
-        self.failure: EnforcerError | None = None
+        self._trail: Trail[_Position] = Trail(rollback)
+        self._accepted = 0
+        # An engine's state that nobody knows any more, and why.
+        self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
         state = self._table.dialect.start
         begun: Sequence[int] = ()
         if prompt_ids is not None:
@@ -96,16 +108,17 @@ class Matcher:
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
         self._now = self._enter(state, calls=0, text=0)
-        if self.failure is not None:
-            raise self.failure
         for at, token_id in enumerate(begun):
-            if not self.accept(token_id):
-                raise IllegalPrefix(
+            if self._now.failure is None and not self.accept(token_id):
+                raise self._now.failure or IllegalPrefix(
                     f"$.prompt_token_ids[{len(prompt_ids or ()) - len(begun) + at}]",
                     "the prompt ends inside a turn that this request's tools do not allow: "
                     f"id {token_id} is illegal in {self._now.state}",
                 )
-        self._history.clear()
+        if self._now.failure is not None:
+            raise self._now.failure
+        self._trail = Trail(rollback)
+        self._accepted = 0
         self._started = True
 
     def __repr__(self) -> str:
@@ -119,7 +132,12 @@ class Matcher:
     @property
     def accepted(self) -> int:
         """How many ids have been accepted and not rolled back."""
-        return len(self._history)
+        return self._accepted
+
+    @property
+    def failure(self) -> EnforcerError | None:
+        """Why the gate is closed; None while it is open."""
+        return self._now.failure
 
     def fill(self, bitmask: Any, row: int = 0) -> None:
         """Write the mask of the ids that may come next.
@@ -151,23 +169,29 @@ class Matcher:
 
     def _fill(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
-        if self.failure is not None:
+        if now.failure is not None:
             self._fill_end(target)
-        elif now.grammar is not None:
-            try:
-                now.grammar.fill(target)
-                target |= (now.row if now.complete() else now.before).mask
-                if not target.any():
-                    raise EnforcerError(f"no id can go on with the text of {self!r}")  # noqa: TRY301
-            except EnforcerError as error:
-                self.fail(error)
-                self._fill_end(target)
+            return
+        if now.grammar is None and now.header is None:
+            np.copyto(target, now.row.mask)
+            return
+        try:
+            self._fill_text(target)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            self._broke("masking", error)
+            self._fill_end(target)
+
+    def _fill_text(self, target: npt.NDArray[np.int32]) -> None:
+        now = self._now
+        if now.grammar is not None:
+            now.grammar.fill(target)
+            target |= (now.row if now.complete() else now.before).mask
+            if not target.any():
+                raise EnforcerError(f"no id can go on with the text of {self!r}")
         elif now.header is not None:
             now.header.fill(target)
             if now.complete():
                 target |= now.row.mask
-        else:
-            np.copyto(target, now.row.mask)
 
     def _fill_end(self, target: npt.NDArray[np.int32]) -> None:
         target[:] = self._table.vocabulary.row(self._table.turn_end_ids)
@@ -178,7 +202,17 @@ class Matcher:
         A mask without a bit would turn the logits into NaN, and an exception here would
         take the host's other requests down with it.
         """
-        self.failure = error
+        self._now = replace(self._now, failure=error)
+
+    def _broke(self, doing: str, error: BaseException) -> None:
+        """Close the gate for an exception of any kind, and remember what can no longer be asked.
+
+        An error of ours leaves the engine's state as it was; after any other it is unknown.
+        """
+        named = _named(error, f"{doing} in {self._now.state}")
+        if named is not error and self._now.grammar is not None:
+            self._lost = (self._now.grammar, named)
+        self.fail(named)
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id.
@@ -187,15 +221,15 @@ class Matcher:
             False if the id is illegal here; the state is unchanged then.
 
         """
-        before = (self._now, self.failure)
         try:
             step = self._step(token_id)
-        except EnforcerError as error:
-            self.fail(error)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            self._broke(f"accepting id {token_id}", error)
             return False
         if step is None:
             return False
-        self._history.append(before)
+        self._trail.push(self._now)
+        self._accepted += 1
         self._now = step
         return True
 
@@ -203,9 +237,12 @@ class Matcher:
         now = self._now
         if not 0 <= token_id < self._table.vocabulary.size:
             return None
-        if self.failure is not None:
-            end = self._table.dialect.final
-            return self._enter(end, now.calls, 0) if token_id in self._table.turn_end_ids else None
+        if now.failure is not None:
+            if token_id not in self._table.turn_end_ids:
+                return None
+            return replace(
+                self._enter(self._table.dialect.final, now.calls, 0), failure=now.failure
+            )
         if token_id in self._table.vocabulary.control_ids:
             to = (now.row if now.complete() else now.before).markers.get(token_id)
             return None if to is None else self._follow(to)
@@ -218,13 +255,17 @@ class Matcher:
 
     def _free_text(self, token_id: int) -> _Position | None:
         now = self._now
-        if now.row.text_to is None or not self._table.vocabulary.token_bytes(token_id):
+        vocabulary = self._table.vocabulary
+        to = now.row.text_to
+        if to is None or not vocabulary.token_bytes(token_id):
             return None
-        owed = self._envelope.demanded and not now.calls
+        if now.row.blank_to is not None and token_id in vocabulary.blank_ids:
+            to = now.row.blank_to
+        owed = self._envelope.due is Due.CALL and not now.calls
         counts = owed and self._started and self._table.segment(now.state) is Segment.CONTENT
-        if now.row.text_to == now.state and not counts:
+        if to == now.state and not counts:
             return now
-        return self._enter(now.row.text_to, now.calls, now.text + counts)
+        return self._enter(to, now.calls, now.text + counts)
 
     def _formatted(self, now: _Position) -> _Position:
         """Go on after an id of arguments or formatted content, which has been accepted."""
@@ -235,7 +276,7 @@ class Matcher:
         return replace(
             now,
             state=state.text_to,
-            row=self._table.row(state.text_to, Opening(call=False, finish=True, text=False)),
+            row=self._table.row(state.text_to, _FITTING),
             before=self._table.nothing,
             text=1,
         )
@@ -266,8 +307,8 @@ class Matcher:
             return _Position(state, row, self._table.nothing, calls, text)
         position = _Position(
             state,
-            self._table.row(state, replace(opening, text=False)),
-            self._table.row(state, Opening(call=opening.call, finish=False, text=False)),
+            self._table.row(state, replace(opening, text=False, empty=True)),
+            self._table.row(state, replace(opening, text=False, finish=False)),
             calls,
             text,
         )
@@ -277,38 +318,66 @@ class Matcher:
     def _with_grammar(self, position: _Position, start: Callable[[], ArgumentMatcher]) -> _Position:
         try:
             return replace(position, grammar=start())
-        except EnforcerError as error:
-            self.fail(error)
-            return position
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            return replace(position, failure=_named(error, f"starting a text in {position.state}"))
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` accepted ids.
 
         Raises:
-            ConfigurationError: fewer have been accepted; nothing is taken back then.
+            ConfigurationError: fewer can be taken back; nothing is taken back then.
 
         """
-        if not 0 <= count <= len(self._history):
+        if not 0 <= count <= len(self._trail):
             raise ConfigurationError(
-                f"cannot take back {count} ids: {len(self._history)} were accepted"
+                f"cannot take back {count} ids: {self._accepted} were accepted, of which "
+                f"{len(self._trail)} can be taken back"
             )
-        for _ in range(count):
-            before, self.failure = self._history.pop()
-            if before.grammar is not None and before.grammar is self._now.grammar:
-                try:
-                    before.grammar.rollback(1)
-                except EnforcerError as error:
-                    self.fail(error)
+        self._back(count)
+
+    def _back(self, count: int) -> None:
+        """Go back; what fails on the way stays closed as long as the turn stands in it."""
+        self._accepted -= count
+        for before, run in self._trail.pop(count):
+            if before.grammar is not None:
+                # All but the last of them left this text where it is.
+                read = run if self._now.grammar is before.grammar else run - 1
+                self._back_in(before.grammar, read)
             self._now = before
+        if self._lost is not None and self._now.grammar is self._lost[0]:
+            self.fail(self._lost[1])
+
+    def _back_in(self, grammar: ArgumentMatcher, count: int) -> None:
+        if not count or (self._lost is not None and self._lost[0] is grammar):
+            return
+        try:
+            grammar.rollback(count)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            self._lost = (grammar, _named(error, f"taking back {count} ids"))
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count how many leading ids are legal; the state is unchanged."""
+        # Drafts may be longer than what can be taken back otherwise.
+        now, trail = self._now, self._trail
+        self._trail = Trail(None)
         legal = 0
-        failure = self.failure
         for token_id in token_ids:
             if not self.accept(token_id):
                 break
             legal += 1
-        self.rollback(legal)
-        self.failure = failure
+        self._back(legal)
+        self._trail = trail
+        if self._lost is None or self._lost[0] is not now.grammar:
+            self._now = now  # a draft may fail where the turn never comes
         return legal
+
+
+def _named(error: BaseException, doing: str) -> EnforcerError:
+    """Give the error of ours that stands for any other; what ends the process is none."""
+    if isinstance(error, EnforcerError):
+        return error
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+        raise error
+    named = UnexpectedFailure(f"{type(error).__name__} while {doing}: {error}")
+    named.__cause__ = error
+    return named

@@ -195,7 +195,7 @@ class Parser:
             return False
         self.reasoning_ids += segment is Segment.REASONING
         self._take(segment, self._decoder.decode(vocabulary.token_bytes(token_id)), events)
-        self._state = table.dialect.states[self._state].text_to
+        self._state = table.after_text(self._state, token_id)
         return True
 
     def _take(self, segment: Segment, text: str, events: list[Event]) -> None:

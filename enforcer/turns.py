@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.envelope import Envelope
+from enforcer.envelope import Due, Envelope
 from enforcer.matcher import Matcher
 from enforcer.tools import Choice
 
@@ -32,10 +32,11 @@ def envelope(
 ) -> Envelope:
     """Say what a request allows, where `options` hold for it."""
     toolset = spec.toolset
+    due = Due.NOTHING if options.allow_empty_turns else Due.WORD
     return Envelope(
         table,
         toolset.allowed,
-        demanded=toolset.choice is Choice.REQUIRED,
+        due=Due.CALL if toolset.choice is Choice.REQUIRED else due,
         most=options.max_calls if toolset.parallel else 1,
         first=spec.first_index,
         preamble=options.preamble_ids,

@@ -166,6 +166,12 @@ class Vocabulary:
         row.setflags(write=False)
         return row
 
+    @cached_property
+    def blank_ids(self) -> frozenset[int]:
+        """The ids that are white space and nothing else; a part of a character is none."""
+        keys, ids = self.sorted_text
+        return frozenset(i for data, i in zip(keys, ids, strict=True) if _is_blank(data))
+
     def row(self, ids: Iterable[int]) -> npt.NDArray[np.int32]:
         """Build a mask row (int32, shape `(words,)`) with the bits of these ids set."""
         bits = np.zeros(self.words * _WORD, dtype=np.uint8)
@@ -208,6 +214,17 @@ class Vocabulary:
         tokens = [bytes([byte]) for byte in range(256)]
         ids = {name: len(tokens) + n for n, name in enumerate(names)}
         return cls([*tokens, *(name.encode() for name in names)], ids)
+
+    def to_json(self) -> bytes:
+        """Write it for another process: what ids stand for, not how text is split into them."""
+        tokens = [token.decode("latin-1") for token in self._tokens]
+        return json.dumps([tokens, self._controls]).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Vocabulary:
+        """Read what `to_json` has written."""
+        tokens, controls = json.loads(data)
+        return cls([token.encode("latin-1") for token in tokens], controls)
 
     @classmethod
     def from_tiktoken(cls, ranks: str | PathLike[str], config: str | PathLike[str]) -> Vocabulary:
@@ -316,6 +333,13 @@ class Vocabulary:
             json.dumps({**spec, "added_tokens": [], "post_processor": None})
         )
         return cls(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
+
+
+def _is_blank(data: bytes) -> bool:
+    try:
+        return data.decode().isspace()
+    except UnicodeDecodeError:
+        return False
 
 
 def _read_ranks(path: Path) -> dict[bytes, int]:

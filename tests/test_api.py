@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from vocabularies import call, legal, section, small, write
+from vocabularies import call, feed, legal, section, small, write
 
 import enforcer
 from enforcer.cache import Cache
@@ -143,8 +143,18 @@ def test_no_tool_token_without_tools_or_with_none_whatever_the_history_has(serve
 @pytest.mark.parametrize("choice", ["auto", None])
 def test_auto_and_null_let_the_model_choose(served, choice):
     found = served.matcher([GET], choice)
+    assert legal(found) >= {BEGIN}
+    feed(found, [ord("x")])
     assert legal(found) >= {BEGIN} | STOP
     assert not accepts(served, section(call("evil", 0, "{}")), [GET], choice)
+
+
+@pytest.mark.parametrize("choice", ["auto", "none", None])
+def test_a_turn_that_says_nothing_may_end_only_where_that_is_allowed(served, choice):
+    assert not STOP & legal(served.matcher([GET], choice))
+    options = enforcer.Options(allow_empty_turns=True)
+    allowing = enforcer.Enforcer(V, options=options)
+    assert legal(allowing.matcher([GET], choice)) >= STOP
 
 
 def test_required_forces_a_call_and_named_forces_that_one(served):
@@ -268,7 +278,7 @@ def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch):
 
 
 def test_what_is_kept_is_within_the_budget():
-    kept = Cache(400_000)
+    kept = Cache(3_000_000)
     found = enforcer.Enforcer(V, cache=kept)
     for n in range(10):
         schema = {"type": "object", "properties": {"a": {"const": n}}, "required": ["a"]}
@@ -284,12 +294,15 @@ def test_only_what_may_take_long_is_compiled_before_the_turn(monkeypatch):
     monkeypatch.setattr(found.engine, "compile", lambda g: compiled.append(1) or compile_(g))
     long = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(400)]}}}
     wanted = Spec(parse([GET, tool("long", long)], "auto", True), 0)
-    steps = found.prepare(wanted)
-    next(steps)
-    assert len(compiled) == 1
-    with pytest.raises(StopIteration) as end:
-        next(steps)
-    assert set(end.value.value.arguments) == {"long"}
+    for known in (False, True):
+        steps = found.prepare(wanted)
+        if not known:
+            next(steps)
+            assert not compiled
+        with pytest.raises(StopIteration) as end:
+            next(steps)
+        assert len(compiled) == 1
+        assert set(end.value.value.arguments) == {"long"}
     alone = Spec(parse([GET], "required", True), 0)
     assert len(list(found.prepare(alone))) == 1
 

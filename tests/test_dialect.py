@@ -74,7 +74,8 @@ def test_a_call_may_begin_only_where_one_is_open_and_a_turn_end_only_where_it_ma
             if marker in {"section_begin", "call_begin"}:
                 assert transition.when is Guard.CALL, (name, marker)
             if marker == "turn_end" and state.segment is not Segment.NONE:
-                assert transition.when is Guard.FINISH, (name, marker)
+                said = name == "CONTENT"
+                assert transition.when is (Guard.FINISH if said else Guard.EMPTY), (name, marker)
 
 
 def test_the_diagram_has_every_transition():
@@ -85,6 +86,7 @@ def test_the_diagram_has_every_transition():
             guard = {Guard.ALWAYS: ""}.get(transition.when, f" [{transition.when.value}]")
             assert f"    {name} --> {transition.to}: {marker}{guard}" in lines
     assert "    START --> CONTENT: text" in lines
+    assert "    START --> SILENT: white space" in lines
 
 
 def test_a_small_file_is_read():

@@ -10,20 +10,25 @@ from vocabularies import bits, small, write
 
 from enforcer import dialect as dialects
 from enforcer.dialect import Guard, Segment
-from enforcer.envelope import Envelope, Opening, Table
+from enforcer.envelope import Due, Envelope, Opening, Table
 from enforcer.errors import InvalidVocabulary
 
 V = small()
 KIMI = dialects.load("kimi_k2")
 TABLE = Table(KIMI, V)
-OPENINGS = [Opening(*flags) for flags in product([False, True], repeat=3)]
+OPENINGS = [Opening(*flags) for flags in product([False, True], repeat=4)]
 
 
 @pytest.mark.parametrize("opening", OPENINGS, ids=str)
 @pytest.mark.parametrize("state", KIMI.states)
 def test_a_row_is_what_the_dialects_file_says(state, opening):
     declared = KIMI.states[state]
-    open_now = {Guard.ALWAYS: True, Guard.CALL: opening.call, Guard.FINISH: opening.finish}
+    open_now = {
+        Guard.ALWAYS: True,
+        Guard.CALL: opening.call,
+        Guard.FINISH: opening.finish,
+        Guard.EMPTY: opening.finish and opening.empty,
+    }
     expected = {
         V.control(token): transition.to
         for marker, transition in declared.on.items()
@@ -38,6 +43,7 @@ def test_a_row_is_what_the_dialects_file_says(state, opening):
     text = bits(V.text_row) if free else set()
     assert bits(row.mask) == text | set(expected)
     assert row.text_to == (declared.text_to if free else None)
+    assert row.blank_to == (declared.blank_to if free else None)
     assert row is TABLE.row(state, opening)
     assert not row.mask.flags.writeable
 
@@ -70,17 +76,17 @@ def test_the_ids_that_end_a_turn():
 @pytest.mark.parametrize(
     ("prompt", "state", "rest"),
     [
-        ("", "CONTENT", ""),
-        ("plain", "CONTENT", ""),
+        ("", "SILENT", ""),
+        ("plain", "SILENT", ""),
         ("<|im_assistant|>assistant<|im_middle|>", "START", ""),
         ("<|im_assistant|>assistant<|im_middle|><think>x", "START", "<think>x"),
         ("<|im_assistant|><|im_middle|>a", "START", "a"),
-        ("<|im_assistant|>assistant", "CONTENT", ""),
-        ("<|im_middle|>", "CONTENT", ""),
-        ("a<|im_middle|>", "CONTENT", ""),
-        ("<|im_user|>assistant<|im_middle|>", "CONTENT", ""),
-        ("<|im_assistant|>a<|im_middle|>Hi<|im_end|><|im_user|>u<|im_middle|>", "CONTENT", ""),
-        ("<|im_assistant|>a<think>b<|im_middle|>", "CONTENT", ""),
+        ("<|im_assistant|>assistant", "SILENT", ""),
+        ("<|im_middle|>", "SILENT", ""),
+        ("a<|im_middle|>", "SILENT", ""),
+        ("<|im_user|>assistant<|im_middle|>", "SILENT", ""),
+        ("<|im_assistant|>a<|im_middle|>Hi<|im_end|><|im_user|>u<|im_middle|>", "SILENT", ""),
+        ("<|im_assistant|>a<think>b<|im_middle|>", "SILENT", ""),
     ],
 )
 def test_the_turn_that_a_prompt_opens(prompt, state, rest):
@@ -91,26 +97,26 @@ def test_the_turn_that_a_prompt_opens(prompt, state, rest):
 @pytest.mark.parametrize(
     ("calls", "text", "expected"),
     [
-        (0, 0, Opening(call=True, finish=False, text=True)),
-        (0, 4, Opening(call=True, finish=False, text=True)),
-        (0, 5, Opening(call=True, finish=False, text=False)),
-        (1, 5, Opening(call=True, finish=True, text=True)),
-        (2, 0, Opening(call=False, finish=True, text=True)),
+        (0, 0, Opening(call=True, finish=False, text=True, empty=False)),
+        (0, 4, Opening(call=True, finish=False, text=True, empty=False)),
+        (0, 5, Opening(call=True, finish=False, text=False, empty=False)),
+        (1, 5, Opening(call=True, finish=True, text=True, empty=False)),
+        (2, 0, Opening(call=False, finish=True, text=True, empty=False)),
     ],
 )
 def test_what_is_open_where_a_call_is_demanded(calls, text, expected):
-    envelope = Envelope(TABLE, ("a",), demanded=True, most=2, first=0, preamble=5)
+    envelope = Envelope(TABLE, ("a",), due=Due.CALL, most=2, first=0, preamble=5)
     assert envelope.opening(calls, text) == expected
 
 
 def test_without_names_no_call_is_open():
-    envelope = Envelope(TABLE, (), demanded=False, most=9, first=0, preamble=5)
-    assert envelope.opening(0, 10**6) == Opening(call=False, finish=True, text=True)
+    envelope = Envelope(TABLE, (), due=Due.WORD, most=9, first=0, preamble=5)
+    assert envelope.opening(0, 10**6) == Opening(call=False, finish=True, text=True, empty=False)
 
 
 def test_header_tries_are_shared_and_do_not_pile_up():
-    envelope = Envelope(TABLE, ("a", "b"), demanded=False, most=9, first=3, preamble=5)
-    again = Envelope(TABLE, ("a", "b"), demanded=True, most=9, first=4, preamble=5)
+    envelope = Envelope(TABLE, ("a", "b"), due=Due.WORD, most=9, first=3, preamble=5)
+    again = Envelope(TABLE, ("a", "b"), due=Due.CALL, most=9, first=4, preamble=5)
     assert envelope.headers(1) is again.headers(0)
     assert envelope.headers(1) is not envelope.headers(0)
     for index in range(2000):

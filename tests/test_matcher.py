@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+from random import Random
+
 import numpy as np
 import pytest
 import torch
 import toys
 from vocabularies import call, feed, legal, row_of, section, small, write
 
+from enforcer.envelope import Due
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 
 V = small()
@@ -44,8 +48,81 @@ def byte(char):
 
 
 def test_text_is_free_and_a_section_or_the_end_may_follow():
-    for text in ("", "The weather", "<|im_end"):
+    for text in ("The weather", "<|im_end", " \n\u3000.", "\u200b"):
         assert legal(at(text)) == TEXT | {BEGIN} | STOP
+
+
+def test_a_turn_that_has_said_nothing_may_not_end():
+    for text in ("", " ", " \n\n\t ", "\n" * 40):
+        assert legal(at(text)) == TEXT | {BEGIN}
+        assert legal(at(text, due=Due.NOTHING)) == TEXT | {BEGIN} | STOP
+    for think in ("<think>", "<think>hm", "<think> </think>", "<think>hm</think>\n"):
+        found = at(think, prompt_ids=write(V, HEADER))
+        assert not STOP & legal(found)
+        assert legal(at(think, prompt_ids=write(V, HEADER), due=Due.NOTHING)) >= STOP
+        calls = "" if "</think>" in think else "</think>"
+        feed(found, write(V, calls + "x<|im_end|>"))
+
+
+def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said():
+    for think in ("", "<think>", "<think></think>"):
+        feed(at(think, prompt_ids=write(V, HEADER)), write(V, section(call("get", 0, "{}"))))
+    for said, expected in (("x", True), ("\n", False), ("<think>x</think>", False)):
+        found = matcher(prompt_ids=write(V, HEADER + said))
+        assert (legal(found) >= STOP) == expected
+
+
+def formatted(*texts):
+    return lambda: toys.Listed(V, [text.encode() for text in texts])
+
+
+@pytest.mark.parametrize("due", [Due.NOTHING, Due.WORD])
+def test_where_text_has_a_format_the_format_says_whether_none_fits(due):
+    prompt = write(V, HEADER)
+    for texts, may_end in ((("yes", " "), False), (("yes", ""), True)):
+        for think in ("", "<think>hm</think>"):
+            found = at(think, prompt_ids=prompt, due=due, text_format=formatted(*texts))
+            assert (legal(found) >= STOP) == may_end
+        inside = at("<think>hm", prompt_ids=prompt, due=due, text_format=formatted(*texts))
+        assert not STOP & legal(inside)  # no text that fits has been said
+    blank = at(" ", prompt_ids=prompt, due=due, text_format=formatted(" "))
+    assert legal(blank) == STOP
+
+
+@pytest.mark.parametrize("due", Due)
+@pytest.mark.parametrize("tail", ["", "<think>", "<think>x</think>", " ", "x"])
+@pytest.mark.parametrize("names", [(), ("get",)])
+def test_every_turn_can_end(due, tail, names):
+    if due is Due.CALL and not names:
+        return
+    for text_format in (None, formatted("a", "ab", ""), formatted(" x")):
+        if text_format is not None and tail in {" ", "x"}:
+            continue
+        found = matcher(
+            dict.fromkeys(names, TEXTS),
+            due=due,
+            prompt_ids=write(V, HEADER + tail),
+            text_format=text_format,
+        )
+        for seed in range(5):
+            random = Random(seed)
+            for _ in range(60):
+                if random.random() < 0.2 and due is not Due.CALL:
+                    end_is_near(found)
+                feed(found, [random.choice(sorted(legal(found)))])
+            found.rollback(60)
+
+
+def end_is_near(found):
+    """Look for an end: whatever ends something first, then the rest."""
+    steps = 0
+    while found.state != "END":
+        ids = legal(found)
+        closing = [STOP & ids, {THOUGHT, END, CALL_END, ARGUMENTS} & ids, {byte("x")} & ids, ids]
+        feed(found, [min(next(some for some in closing if some))])
+        steps += 1
+        assert steps < 60
+    found.rollback(steps)
 
 
 def test_inside_a_section_only_a_call_may_begin():
@@ -159,11 +236,12 @@ def test_tools_whose_names_are_prefixes_of_one_another():
 def test_without_tools_no_section_may_begin():
     found = at("Hello", arguments={})
     assert legal(found) == TEXT | STOP
+    assert legal(matcher({})) == TEXT
     assert not found.accept(BEGIN)
 
 
 def test_a_demanded_call_leaves_room_for_some_text_only():
-    found = matcher(demanded=True, preamble=3)
+    found = matcher(due=Due.CALL, preamble=3)
     for _ in range(3):
         assert legal(found) == TEXT | {BEGIN}
         feed(found, [byte("x")])
@@ -174,7 +252,7 @@ def test_a_demanded_call_leaves_room_for_some_text_only():
 
 def test_a_demanded_call_leaves_the_think_free():
     for preamble in (0, 2):
-        found = matcher(demanded=True, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
+        found = matcher(due=Due.CALL, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
         for _ in range(10):
             assert legal(found) == TEXT | {THOUGHT, BEGIN}
             feed(found, [byte("x")])
@@ -184,14 +262,14 @@ def test_a_demanded_call_leaves_the_think_free():
 
 def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count():
     prompt = write(V, HEADER + "Let me see, then.")
-    found = matcher(demanded=True, preamble=1, prompt_ids=prompt)
+    found = matcher(due=Due.CALL, preamble=1, prompt_ids=prompt)
     assert legal(found) == TEXT | {BEGIN}
     feed(found, [byte("x")])
     assert legal(found) == {BEGIN}
 
 
 def test_rolling_back_gives_the_room_for_text_back():
-    found = matcher(demanded=True, preamble=2)
+    found = matcher(due=Due.CALL, preamble=2)
     feed(found, [byte("x")] * 2)
     found.rollback(1)
     assert legal(found) == TEXT | {BEGIN}
@@ -211,20 +289,20 @@ def test_no_more_calls_than_permitted(most):
 @pytest.mark.parametrize(
     ("prompt", "expected"),
     [
-        (None, TEXT | {BEGIN} | STOP),
-        ("", TEXT | {BEGIN} | STOP),
-        ("no header at all", TEXT | {BEGIN} | STOP),
-        (HEADER.removesuffix("<|im_assistant|>assistant<|im_middle|>"), TEXT | {BEGIN} | STOP),
-        (HEADER, TEXT | {THINK, BEGIN} | STOP),
-        (HEADER + "<think>", TEXT | {THOUGHT, BEGIN} | STOP),
-        (HEADER + "<think>so far", TEXT | {THOUGHT, BEGIN} | STOP),
-        (HEADER + "<think></think>", TEXT | {BEGIN} | STOP),
+        (None, TEXT | {BEGIN}),
+        ("", TEXT | {BEGIN}),
+        ("no header at all", TEXT | {BEGIN}),
+        (HEADER.removesuffix("<|im_assistant|>assistant<|im_middle|>"), TEXT | {BEGIN}),
+        (HEADER, TEXT | {THINK, BEGIN}),
+        (HEADER + "<think>", TEXT | {THOUGHT, BEGIN}),
+        (HEADER + "<think>so far", TEXT | {THOUGHT, BEGIN}),
+        (HEADER + "<think></think>", TEXT | {BEGIN}),
         (HEADER + "content continued", TEXT | {BEGIN} | STOP),
         # A think of an earlier turn is none of this one's.
-        (HEADER + "<think>a</think>b<|im_end|>" + HEADER, TEXT | {THINK, BEGIN} | STOP),
-        (HEADER + section(call("get", 0, "{}")) + HEADER, TEXT | {THINK, BEGIN} | STOP),
+        (HEADER + "<think>a</think>b<|im_end|>" + HEADER, TEXT | {THINK, BEGIN}),
+        (HEADER + section(call("get", 0, "{}")) + HEADER, TEXT | {THINK, BEGIN}),
         # Another role's turn is not the model's.
-        (HEADER + "<think>" + "<|im_user|>x<|im_middle|>", TEXT | {BEGIN} | STOP),
+        (HEADER + "<think>" + "<|im_user|>x<|im_middle|>", TEXT | {BEGIN}),
         (HEADER + "<|tool_calls_section_begin|>", {CALL}),
         (HEADER + "<|tool_calls_section_begin|>" + call("get", 0, "{}"), {CALL, END}),
         (HEADER + "Bye.<|im_end|>", STOP),
@@ -238,7 +316,8 @@ def test_the_turn_starts_where_the_prompt_leaves_it(prompt, expected):
 
 def test_header_text_in_ordinary_tokens_opens_no_turn():
     spelled = V.encode("<|im_assistant|>assistant<|im_middle|><think>")
-    assert legal(matcher(prompt_ids=write(V, HEADER) + spelled)) == TEXT | {BEGIN} | STOP
+    found = matcher(prompt_ids=write(V, HEADER) + spelled)
+    assert legal(found) == TEXT | {BEGIN} | STOP
 
 
 def test_arguments_go_on_where_the_prompt_leaves_them():
@@ -330,6 +409,50 @@ def test_the_prompt_is_not_taken_back():
         found.rollback(1)
 
 
+@pytest.mark.parametrize("kept", [0, 1, 5])
+def test_no_way_back_beyond_what_is_kept(kept):
+    ids = write(V, "<think>hm</think>I look." + section(call("get", 0, '{"a": 1}')))
+    found = matcher(prompt_ids=write(V, HEADER), rollback=kept)
+    masks = []
+    for count, token_id in enumerate(ids):
+        assert found.accepted == count
+        with pytest.raises(ConfigurationError, match="take back"):
+            found.rollback(min(kept, count) + 1)
+        for back in range(min(kept, count) + 1):
+            found.rollback(back)
+            assert not back or (row_of(found) == masks[count - back]).all()
+            feed(found, ids[count - back : count])
+        masks.append(row_of(found))
+        feed(found, [token_id])
+
+
+def test_drafts_may_be_longer_than_what_is_kept():
+    ids = write(V, "I look." + section(call("get", 0, '{"a": 1}')))
+    found = matcher(rollback=2)
+    feed(found, ids[:3])
+    assert found.validate(ids[3:]) == len(ids) - 3
+    assert found.accepted == 3
+    found.rollback(2)
+    feed(found, ids[1:])
+
+
+@pytest.mark.parametrize("kept", [4, None])
+def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept):
+    prompt = write(V, HEADER + "<think>")
+    found = matcher({"get": [b"x" * 5000]}, prompt_ids=prompt, rollback=kept)
+    feed(found, [byte("x")] * 10)
+    gc.collect()
+    before = len(gc.get_objects())
+    feed(found, [byte("x")] * 2000)
+    assert len(gc.get_objects()) - before < 20
+    feed(found, [THOUGHT, *write(V, OPENED), *[byte("x")] * 10])
+    gc.collect()
+    before = len(gc.get_objects())
+    feed(found, [byte("x")] * 2000)
+    # The toy engine itself keeps a list, of bytes.
+    assert len(gc.get_objects()) - before < 20
+
+
 def test_validate_counts_and_leaves_no_trace():
     ids = write(V, "I look." + section(call("get", 0, "{}"), call("get", 1, '{"a": 12}')))
     found = matcher()
@@ -414,6 +537,94 @@ def test_going_back_before_the_failure_opens_what_was_open():
     found.rollback(1)
     assert found.failure is None
     assert legal(found) == {ARGUMENTS}
+
+
+ERRORS = [
+    *(RuntimeError("what"), MemoryError(), RecursionError(), toys.Panic("index out of range")),
+    *(EnforcerError("a limit"), ConfigurationError("a setting")),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_whatever_the_engine_raises_ends_this_turn_alone(error, where, after):
+    def start():
+        return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
+
+    found, other = at(OPENED, arguments={"get": start}), at(OPENED)
+    ids = [byte(char) for char in '{"a": 1}']
+    for token_id in ids[:after]:
+        feed(found, [token_id])
+        assert found.failure is None
+    if where == "accept":
+        assert not found.accept(ids[after])
+    else:
+        assert legal(found) == STOP
+    assert found.failure is error or found.failure.__cause__ is error
+    assert type(error).__name__ in repr(found.failure)
+    assert legal(found) == STOP
+    assert found.accepted == len(write(V, OPENED)) + after
+    assert found.validate([CALL_END]) == 0
+    feed(found, [V.control("<|im_end|>")])
+    assert not found.accept(byte("a"))
+    found.rollback(found.accepted)
+    assert legal(found) == TEXT | {BEGIN}
+    feed(other, [*ids, CALL_END, END])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_what_cannot_be_taken_back_closes_the_gate(error):
+    def start():
+        return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
+
+    found = at(OPENED + '{"a', arguments={"get": start})
+    before = found.accepted
+    found.rollback(1)
+    assert found.accepted == before - 1
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(found.accepted - len(write(V, OPENED)))
+    assert legal(found) == STOP  # where the text stands is not known any more
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    feed(found, [ARGUMENTS, byte("{")])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error):
+    def start():
+        return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
+
+    found = at(OPENED + "{", arguments={"get": start})
+    assert found.validate([byte('"'), byte("a")]) == 1
+    unknown = not isinstance(error, EnforcerError)
+    assert (found.failure is not None) == unknown
+    assert found.accept(byte('"')) != unknown
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_whatever_starting_raises_closes_the_gate(error):
+    def start():
+        raise error
+
+    found = at(OPENED, arguments={"get": start})
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    prompt = write(V, HEADER + OPENED)
+    with pytest.raises(EnforcerError):
+        matcher({"get": start}, prompt_ids=prompt)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
+def test_what_ends_the_process_is_no_failure_of_a_turn(error):
+    def start():
+        return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
+
+    with pytest.raises(type(error)):
+        legal(at(OPENED, arguments={"get": start}))
 
 
 def test_a_host_may_close_the_gate():

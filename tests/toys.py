@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer import dialect as dialects
-from enforcer.envelope import Envelope, Table
+from enforcer.envelope import Due, Envelope, Table
 from enforcer.errors import EnforcerError
 from enforcer.matcher import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
@@ -65,10 +65,13 @@ class Failing(Listed):
 
     after: int = 0
     where: frozenset[str] = frozenset({"fill", "accept"})
+    error: BaseException = field(
+        default_factory=lambda: EnforcerError("the engine has run into a limit")
+    )
 
     def _maybe_fail(self, where: str) -> None:
         if where in self.where and len(self.read) >= self.after:
-            raise EnforcerError("the engine has run into a limit")
+            raise self.error
 
     def fill(self, row: np.ndarray) -> None:
         self._maybe_fail("fill")
@@ -78,25 +81,45 @@ class Failing(Listed):
         self._maybe_fail("accept")
         return super().accept(token_id)
 
+    def rollback(self, count: int) -> None:
+        self._maybe_fail("rollback")
+        super().rollback(count)
+
+    def is_accepting(self) -> bool:
+        self._maybe_fail("is_accepting")
+        return super().is_accepting()
+
+
+class Panic(BaseException):
+    """What a library written in Rust raises where it panics: no `Exception`."""
+
 
 def matcher(
     vocabulary: Vocabulary,
     arguments: Mapping[str, object],
     *,
-    demanded: bool = False,
+    due: Due = Due.WORD,
     most: int = 4,
     first: int = 0,
     preamble: int = 3,
     prompt_ids: Sequence[int] | None = None,
+    rollback: int | None = None,
+    text_format: Callable[[], object] | None = None,
 ) -> Matcher:
     """Start a turn; `arguments` has a list of texts, or what builds an engine, for each tool."""
     table = Table(dialects.load("kimi_k2"), vocabulary)
     envelope = Envelope(
-        table, tuple(arguments), demanded=demanded, most=most, first=first, preamble=preamble
+        table,
+        tuple(arguments),
+        due=due,
+        most=most,
+        first=first,
+        preamble=preamble,
+        text_format=text_format,
     )
 
     def start(name: str) -> object:
         wanted = arguments[name]
         return wanted() if callable(wanted) else Listed(vocabulary, wanted)
 
-    return Matcher(envelope, start, prompt_ids)
+    return Matcher(envelope, start, prompt_ids, rollback=rollback)

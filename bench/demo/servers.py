@@ -56,16 +56,32 @@ class ServerFailedError(Exception):
 
 
 class Server:
-    """A vLLM server; leaving the `with` block ends it and every process that it started."""
+    """A vLLM server; leaving the `with` block ends it and every process that it started.
 
-    def __init__(self, model: Path, setting: Setting, log: Path) -> None:
+    Args:
+        model: a model folder.
+        setting: how it is served.
+        log: where its output goes.
+        command: the module that is run and what comes before vLLM's flags, if it is not the
+            OpenAI server.
+
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        setting: Setting,
+        log: Path,
+        command: tuple[str, ...] | None = None,
+    ) -> None:
+        module = "vllm.entrypoints.openai.api_server"
         self.log = log
         self._plugins = setting.plugins
-        self._port = _free_port()
+        self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._command = [
-            *(sys.executable, "-m", "vllm.entrypoints.openai.api_server"),
-            *("--model", str(model), "--served-model-name", MODEL_NAME),
+            *(sys.executable, "-m", *(command or (module, "--model", str(model)))),
+            *("--served-model-name", MODEL_NAME),
             *("--host", "127.0.0.1", "--port", str(self._port)),
             *("--dtype", "float32", "--max-model-len", "4096", "--max-num-seqs", "16"),
             *("--enforce-eager", "--disable-uvicorn-access-log"),
@@ -140,7 +156,7 @@ def _environment() -> Mapping[str, str]:
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

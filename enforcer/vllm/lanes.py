@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 
+_LONG = 2  # threads: one that takes very long leaves the other to the rest
+
+
 @dataclass(order=True, slots=True)
 class _Job:
     """Work in steps.
@@ -41,11 +44,11 @@ class _Job:
 
 
 class Lanes:
-    """Two threads: one for what is short, one for what may take long."""
+    """A thread for what is short, and others for what may take long."""
 
     def __init__(self) -> None:
         self._short = ThreadPoolExecutor(1, "enforcer-short")
-        self._long = ThreadPoolExecutor(1, "enforcer-long")
+        self._long = ThreadPoolExecutor(_LONG, "enforcer-long")
         self._lock = threading.Lock()
         self._waiting: list[_Job] = []
         self._counter = itertools.count()
@@ -58,7 +61,7 @@ class Lanes:
         """Take steps until the last one has given a result.
 
         Args:
-            steps: the first one is short, those after each `yield` may take long.
+            steps: what comes before the first `yield` is short, the rest may take long.
             wanted: asked before each step; once it says no, the future is cancelled.
 
         """

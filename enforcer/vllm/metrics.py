@@ -19,6 +19,7 @@ import os
 import shutil
 import tempfile
 import threading
+from contextlib import contextmanager
 from enum import Enum
 from functools import wraps
 from pathlib import Path
@@ -191,6 +192,18 @@ class _Process:
         self._making = threading.Lock()
         self._recorder = None
 
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Count and log nothing until the block ends, in this process."""
+        recorder, level = self._recorder, logger.level
+        self._recorder = stats.Recorder(LAYOUT, None)
+        logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            self._recorder = recorder
+            logger.setLevel(level)
+
     def recorder(self) -> stats.Recorder:
         """Give it; without a folder, or where none can be written, numbers stay unseen."""
         if self._recorder is not None:
@@ -221,6 +234,7 @@ def _part() -> Part:
 
 _process = _Process()
 recorder = _process.recorder
+muted = _process.muted
 
 
 def folder() -> Path | None:

@@ -167,8 +167,11 @@ def read(environment: Mapping[str, str]) -> Settings:
     known = {PREFIX + field.name.upper(): field.name for field in fields(Settings)}
     for name in environment:
         if name.startswith(PREFIX) and name not in known and name not in OTHERS:
-            near = difflib.get_close_matches(name, known, n=1) or sorted(known)
-            raise ConfigurationError(f"{name} is no setting; do you mean {' or '.join(near)}?")
+            # Compared without the prefix, which alone makes any two of them alike.
+            names = {key.removeprefix(PREFIX): key for key in known}
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1)
+            meant = [names[word] for word in near] or sorted(known)
+            raise ConfigurationError(f"{name} is no setting; do you mean {' or '.join(meant)}?")
     settings = Settings(
         **{name: environment[key] for key, name in known.items() if key in environment}
     )

@@ -48,6 +48,8 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(request, tail, see
         jsonschema.Draft202012Validator(declared[found.name]).validate(json.loads(found.arguments))
         if isinstance(choice, dict):
             assert found.name == choice["function"]["name"]
+    said = turn.content.strip() or turn.calls or tail == HEADER + "Well, "
+    assert said or not turn.ended
     most = 3 if request["parallel_tool_calls"] else 1
     assert len(turn.calls) <= (0 if choice == "none" else most)
     if choice == "required" or isinstance(choice, dict):
