@@ -135,6 +135,11 @@ class Server:
                 time.sleep(0.25)
         raise ServerFailedError(self._complaint("the server did not answer in time"))
 
+    @property
+    def pid(self) -> int:
+        """The id of the first of its processes."""
+        return self._process.pid
+
     def check_alive(self) -> None:
         """Raise `ServerFailedError` if the process has ended."""
         status = self._process.poll()

@@ -118,9 +118,10 @@ class Pool:
         """
         job = self._join(check)
         try:
+            own = asyncio.wrap_future(job.future)
+            own.add_done_callback(_heard)
             # Shielded: others may wait for the same.
-            shared = asyncio.shield(asyncio.wrap_future(job.future))
-            return await asyncio.wait_for(shared, _PATIENCE)
+            return await asyncio.wait_for(asyncio.shield(own), _PATIENCE)
         except TimeoutError:
             raise Busy(_BUSY) from None
         finally:
@@ -266,6 +267,12 @@ class Pool:
         if reply is None:
             raise Busy(_BUSY)
         return reply
+
+
+def _heard(future: asyncio.Future[Verdict]) -> None:
+    """Look at what came of a check, lest asyncio complain that nobody has."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _explained(ended: Ended) -> Verdict:

@@ -57,7 +57,11 @@ class ArgumentMatcher(Protocol):
 
 
 class CompiledGrammar(Protocol):
-    """A grammar compiled for one vocabulary; immutable, shared across requests and threads."""
+    """A grammar compiled for one vocabulary, shared across requests and threads.
+
+    Any thread may start texts, and texts of one grammar may be followed by several threads at
+    once; one text by one thread at a time.
+    """
 
     @property
     def weight(self) -> int:

@@ -26,7 +26,7 @@ from enforcer.regex.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 BUDGET = 10_000
 _SIZE_PER_STATE = 500

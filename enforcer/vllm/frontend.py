@@ -23,7 +23,7 @@ from enforcer.errors import Busy, IllegalPrefix, RequestError
 from enforcer.turns import look_at_prompt
 from enforcer.vllm import bans, checks, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed
-from enforcer.vllm.names import PROCESSOR_NAME
+from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import option_refusal, placed, refusal
 
 if TYPE_CHECKING:
@@ -270,9 +270,7 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
     """
     if specs.from_extra(extra) is None:
         return
-    loaded = getattr(model_config, "logits_processors", None) or ()
-    names = (each if isinstance(each, str) else each.__name__ for each in loaded)
-    if not any(name.rpartition(":")[2] == PROCESSOR_NAME for name in names):
+    if not reads_extra(getattr(model_config, "logits_processors", None)):
         raise option_refusal(
             "vllm_xargs",
             f"a spec in `vllm_xargs.{specs.KEY}` is for servers with the logits processor, and "
