@@ -15,6 +15,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import vllm.envs
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputGrammar,
     StructuredOutputOptions,
@@ -23,7 +24,7 @@ from vllm.v1.structured_output.backend_types import (
 from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.errors import ConfigurationError, EnforcerError
-from enforcer.vllm import frontend, metrics, runtime, settings, stock
+from enforcer.vllm import frontend, metrics, runtime, settings, startup, stock
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.metrics import Failure
 from enforcer.vllm.readable import ReadableMatcher
@@ -254,6 +255,8 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
             host.enforcer(tokenizer)
         except EnforcerError as error:
             logger.info("enforcer: this engine enforces nothing: %s", error)
+        else:
+            startup.look_at_front_end(vllm.envs)
 
     return __init__
 

@@ -10,7 +10,6 @@ it raises, so that the server does not start rather than run unenforced.
 from __future__ import annotations
 
 import inspect
-import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +20,6 @@ from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-logger = logging.getLogger("vllm.enforcer")
 
 _MARK = PATCHED
 
@@ -176,10 +173,8 @@ def install() -> None:
 
     """
     import vllm
-    import vllm.envs
 
     check_version(vllm.__version__)
-    look_at_front_end(vllm.envs)
     dialects.load(settings.current().dialect)
     from prometheus_client import multiprocess
     from vllm import sampling_params
@@ -243,26 +238,6 @@ def check_version(version: str) -> None:
             f"vLLM {version} is untested with this version of kimi-enforcer; tested are "
             f"{', '.join(TESTED_VERSIONS)}. Install one of them or a newer kimi-enforcer, or "
             "set VLLM_PLUGINS to a list without `enforcer` to serve without enforcement"
-        )
-
-
-def look_at_front_end(environment: Any) -> None:
-    """Say what is enforced behind a front end that is not written in Python.
-
-    No plugin sees requests there, but the engine does; see `enforcer.vllm.stock`.
-
-    Args:
-        environment: vLLM's `envs`.
-
-    """
-    if getattr(environment, "VLLM_USE_RUST_FRONTEND", False):
-        logger.warning(
-            "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it "
-            "asks for: `tool_choice` required or named; auto with --tool-strict-level function or "
-            "parameter, or with a strict tool. Arguments fit the tool's schema only at level "
-            "parameter or for a strict tool; else they are any object. Not enforced: replies that "
-            "the front end reads no calls from (no tools, `tool_choice` none), and auto below "
-            "level function. Start with --tool-call-parser kimi_k2 --tool-strict-level parameter"
         )
 
 

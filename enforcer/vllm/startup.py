@@ -1,7 +1,7 @@
-"""What a starting server says of its model's chat template.
+"""What a starting server says of its model's chat template and of its front end.
 
-Owns: when the template is looked at, and how loudly. Must not know: what is wrong with a
-template (that is `enforcer.doctor.template`).
+Owns: when they are looked at, and how loudly. Must not know: what is wrong with a template
+(that is `enforcer.doctor.template`).
 
 A template that does not open the assistant's turn, or that renders strings as lists, makes
 any model look broken. It is no reason to refuse to start: `--chat-template` may replace it,
@@ -36,3 +36,23 @@ def look_at(tokenizer: Any) -> None:
                 check.found,
                 check.mend,
             )
+
+
+def look_at_front_end(environment: Any) -> None:
+    """Log what an engine enforces behind a front end that is not written in Python.
+
+    No plugin sees requests there; see `enforcer.vllm.stock`.
+
+    Args:
+        environment: vLLM's `envs`.
+
+    """
+    if getattr(environment, "VLLM_USE_RUST_FRONTEND", False):
+        logger.warning(
+            "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it "
+            "asks for: `tool_choice` required or named; auto with --tool-strict-level function or "
+            "parameter, or with a strict tool. Arguments fit the tool's schema only at level "
+            "parameter or for a strict tool; else they are any object. Not enforced: replies that "
+            "the front end reads no calls from (no tools, `tool_choice` none), and auto below "
+            "level function. Start with --tool-call-parser kimi_k2 --tool-strict-level parameter"
+        )

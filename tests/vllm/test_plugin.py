@@ -56,16 +56,6 @@ def test_an_untested_version_is_refused_with_those_that_were(version):
         assert tested in str(refused.value)
 
 
-def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(monkeypatch, caplog):
-    caplog.set_level("WARNING", logger="vllm.enforcer")
-    monkeypatch.setattr(plugin.logger, "propagate", True)
-    plugin.look_at_front_end(SimpleNamespace(VLLM_USE_RUST_FRONTEND=False))
-    assert not caplog.records
-    plugin.look_at_front_end(SimpleNamespace(VLLM_USE_RUST_FRONTEND=True))
-    assert "--tool-strict-level parameter" in caplog.text
-    assert "Not enforced" in caplog.text
-
-
 @pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])
 def test_a_tested_version_is_accepted(version):
     plugin.check_version(version)

@@ -1,4 +1,5 @@
 import logging
+from types import SimpleNamespace
 
 from transformers import AutoTokenizer
 from vllm_servers import TINY
@@ -30,3 +31,13 @@ def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(c
 def test_no_tokenizer_is_no_error(caplog):
     startup.look_at(None)
     assert not caplog.records
+
+
+def test_a_front_end_without_plugins_says_what_is_enforced(monkeypatch, caplog):
+    caplog.set_level("WARNING", logger="vllm.enforcer")
+    monkeypatch.setattr(startup.logger, "propagate", True)
+    startup.look_at_front_end(SimpleNamespace(VLLM_USE_RUST_FRONTEND=False))
+    assert not caplog.records
+    startup.look_at_front_end(SimpleNamespace(VLLM_USE_RUST_FRONTEND=True))
+    assert "--tool-strict-level parameter" in caplog.text
+    assert "Not enforced" in caplog.text
