@@ -75,7 +75,7 @@ class Server:
         command: tuple[str, ...] | None = None,
     ) -> None:
         module = "vllm.entrypoints.openai.api_server"
-        self._log = log
+        self.log = log
         self._plugins = setting.plugins
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
@@ -91,7 +91,7 @@ class Server:
     def __enter__(self) -> Self:
         # A group of its own, so that Ctrl-C reaches the demo alone, which then ends the
         # server in order, and so that the engine processes can be ended with it.
-        with self._log.open("w") as log:
+        with self.log.open("w") as log:
             self._process = subprocess.Popen(
                 self._command,
                 stdout=log,
@@ -135,6 +135,11 @@ class Server:
                 time.sleep(0.25)
         raise ServerFailedError(self._complaint("the server did not answer in time"))
 
+    @property
+    def pid(self) -> int:
+        """The id of the first of its processes."""
+        return self._process.pid
+
     def check_alive(self) -> None:
         """Raise `ServerFailedError` if the process has ended."""
         status = self._process.poll()
@@ -142,8 +147,8 @@ class Server:
             raise ServerFailedError(self._complaint(f"the server ended with status {status}"))
 
     def _complaint(self, what: str) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()
-        return "\n".join([f"{what}; its log is {self._log}, which ends in:", *lines[-25:]])
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join([f"{what}; its log is {self.log}, which ends in:", *lines[-25:]])
 
 
 def _environment() -> Mapping[str, str]:

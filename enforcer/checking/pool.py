@@ -6,10 +6,10 @@ used for.
 
 Nobody can tell beforehand which check is slow. So each gets a first look, one after the other;
 one that has not come to an end after a tenth of a second of processor time counts as slow. Slow
-checks too go on one at a time, and only when no other process wants the processor; the others
-are paused. So all checks together take two processors at most. The last worker is never left to
-a slow check: it is stopped there, and whoever waits is told to come again. One that nobody
-waits for any more is stopped as well.
+checks too go on one at a time, behind every other process; the others are paused. So all checks
+together take two processors at most. The last worker is never left to a slow check: it is
+stopped there, and whoever waits is told to come again. One that nobody waits for any more is
+stopped as well.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.checking.work import Check
+    from enforcer.vocabulary import Vocabulary
 
 _LOOK = 0.1  # seconds of processor time until a check counts as slow
 _CLOCK = 20.0  # seconds after which a slow check is given up, however little time it got
@@ -63,13 +64,17 @@ class Pool:
 
     Args:
         engine: the name of the argument engine.
+        vocabulary: what it is to be checked for: what is too much for an engine depends on it.
         workers: how many processes there may be; at least two.
         queue: how many checks may wait for one.
 
     """
 
-    def __init__(self, engine: str, *, workers: int = 6, queue: int = 64) -> None:
+    def __init__(
+        self, engine: str, vocabulary: Vocabulary, *, workers: int = 6, queue: int = 64
+    ) -> None:
         self._engine = engine
+        self._vocabulary = vocabulary
         self._workers = workers
         self._most = queue
         self._changed = threading.Condition()
@@ -113,9 +118,10 @@ class Pool:
         """
         job = self._join(check)
         try:
+            own = asyncio.wrap_future(job.future)
+            own.add_done_callback(_heard)
             # Shielded: others may wait for the same.
-            shared = asyncio.shield(asyncio.wrap_future(job.future))
-            return await asyncio.wait_for(shared, _PATIENCE)
+            return await asyncio.wait_for(asyncio.shield(own), _PATIENCE)
         except TimeoutError:
             raise Busy(_BUSY) from None
         finally:
@@ -176,10 +182,10 @@ class Pool:
                 self._finish(job, verdict)
                 fit = process.is_fit and process.memory() < _FAT
             if process is not None and not fit:
-                _end(process)
+                process.end()
                 process = None
         if process is not None:
-            _end(process)
+            process.end()
 
     def _fork(self) -> Process:
         """Start a worker, and first what forks it, if that has not been or has ended."""
@@ -188,7 +194,7 @@ class Pool:
                 with suppress(ConfigurationError):
                     return self._forker.start()
             self._forker = None
-            self._forker = Forker(self._engine)
+            self._forker = Forker(self._engine, self._vocabulary)
             return self._forker.start()
 
     def _next(self) -> _Job | None:
@@ -263,10 +269,10 @@ class Pool:
         return reply
 
 
-def _end(process: Process) -> None:
-    if not process.ended:
-        with suppress(ConfigurationError):  # then it has ended with what forked it
-            process.end()
+def _heard(future: asyncio.Future[Verdict]) -> None:
+    """Look at what came of a check, lest asyncio complain that nobody has."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _explained(ended: Ended) -> Verdict:

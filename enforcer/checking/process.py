@@ -12,16 +12,22 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from enforcer.checking.work import LENGTH, NUMBER, READY, Order
 from enforcer.errors import ConfigurationError, EnforcerError
 
+if TYPE_CHECKING:
+    from enforcer.vocabulary import Vocabulary
+
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
 _CHUNK = 1 << 16
+_LEAST_URGENT = 19
 # One processor each is the point; and a process with threads cannot be forked.
 _SINGLE_THREADED = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
@@ -37,14 +43,15 @@ class Ended(EnforcerError):  # noqa: N818 - named for what happened
 
 
 class Forker:
-    """Starts workers for one engine; safe to use from several threads.
+    """Starts workers for one engine and vocabulary; safe to use from several threads.
 
     Raises:
         ConfigurationError: its process cannot be started.
 
     """
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary.to_json()
         self._lock = threading.Lock()
         self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._answers: SimpleQueue[subprocess.Popen[bytes] | OSError] = SimpleQueue()
@@ -78,12 +85,17 @@ class Forker:
     def _keep(self, command: list[str], theirs: socket.socket, path: str) -> None:
         """Start the process, and live as long: it ends with the thread that has started it."""
         try:
-            process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
-                command,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,  # errors go to where this process's go
-                env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
-            )
+            with tempfile.TemporaryFile() as file:
+                file.write(self._vocabulary)
+                file.seek(0)
+                process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+                    [*command, str(file.fileno())],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
+                    pass_fds=[file.fileno()],
+                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
+                )
+            self._vocabulary = b""
         except OSError as error:
             self._answers.put(error)
             return
@@ -132,6 +144,7 @@ class Process:
         self._forker = forker
         self._pipe = pipe
         self._yields = False
+        self._status: int | None = None
         self.pid = pid
 
     def send(self, data: bytes) -> None:
@@ -173,10 +186,10 @@ class Process:
         return bytes(data)
 
     def yield_to_others(self) -> None:
-        """Let it run when no other process wants to, from now on; this cannot be undone."""
+        """Have the kernel prefer every other process from now on; this cannot be undone."""
         self._yields = True
-        with suppress(OSError):  # a host that forbids it, or it has just ended
-            os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
+        with suppress(ProcessLookupError):  # it has just ended, which whoever reads next learns
+            os.setpriority(os.PRIO_PROCESS, self.pid, _LEAST_URGENT)
 
     def pause(self) -> None:
         """Stop it where it is."""
@@ -214,9 +227,15 @@ class Process:
     @property
     def ended(self) -> bool:
         """Whether it was found to have ended, or was ended here."""
-        return self._pipe.fileno() < 0
+        return self._status is not None
 
     def end(self) -> int:
         """End it, whatever it does; gives its exit status, or minus the signal's."""
+        if self._status is not None:
+            return self._status
         self._pipe.close()
-        return self._forker.reap(self.pid)
+        try:
+            self._status = self._forker.reap(self.pid)
+        except ConfigurationError:
+            self._status = -signal.SIGKILL  # with what had forked it
+        return self._status
