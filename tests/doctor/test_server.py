@@ -150,3 +150,15 @@ def test_a_model_that_is_not_served():
 def test_what_is_no_url_is_refused():
     with pytest.raises(ConfigurationError):
         next(server.checks("localhost:8000"))
+
+
+@pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
+def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(field, status):
+    def answer(body):
+        if "tools" not in body:
+            return reply(body, content="<think>Hm.</think>Here.")
+        return by_request(field)(body) if field else answers()(body)
+
+    with serving(answer, metrics=shown(front=1, engine=1)) as fake:
+        checks = {check.name: check.status for check in server.checks(fake.url)}
+    assert checks["calls nothing where no tool is declared"] is status
