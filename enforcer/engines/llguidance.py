@@ -45,8 +45,8 @@ def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLim
 
 
 # Some 25,000 of fuel are a millisecond, and 20,000 items; see decision 0010.
-_LIMITS = _limits(400_000, 60_000)
-_LESS = _limits(320_000, 40_000)
+_LIMITS = _limits(1_000_000, 60_000)
+_LESS = _limits(800_000, 40_000)
 
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.
