@@ -18,6 +18,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _LOOK = 0.1  # seconds of processor time until a check counts as slow
-_CLOCK = 20.0  # seconds after which a slow check is given up, however little time it got
+_CLOCK = 20.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 30.0  # seconds that anybody waits, in the queue and after
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
@@ -231,11 +232,12 @@ class Pool:
 
     def _done(self, job: _Job, process: Process) -> Verdict:
         try:
-            before = process.seconds()
+            before, until = process.seconds(), time.monotonic() + _CLOCK
             process.send(job.data)
             reply = process.receive(_LOOK)
-            while reply is None and process.seconds() < before + _LOOK:
-                reply = process.receive(_LOOK)  # it has had to wait for a processor
+            # It may have had to wait for a processor.
+            while reply is None and process.seconds() < before + _LOOK and time.monotonic() < until:
+                reply = process.receive(_LOOK)
             if reply is None:
                 reply = self._slowly(job, process)
         except Ended as ended:

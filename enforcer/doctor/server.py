@@ -66,7 +66,8 @@ def checks(url: str, *, key: str | None = None, model: str | None = None) -> Ite
         yield bad("server", f"{endpoint.url} does not serve {model!r}", mend)
         return
     yield ok("server", f"{endpoint.url} serves {model}")
-    refusal, route = _find_route(endpoint, model)
+    metrics = asyncio.run(client.metrics(endpoint))
+    refusal, route = _find_route(endpoint, model, metrics)
     yield refusal
     if refusal.status is Status.BAD:
         return  # an unenforced server may well answer the others rightly by chance
@@ -76,11 +77,14 @@ def checks(url: str, *, key: str | None = None, model: str | None = None) -> Ite
     body = without_tools(model)
     yield keeps_quiet(body, _ask(endpoint, asking(body, route)), route)
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
-        yield processes(asyncio.run(client.metrics(endpoint)))
+        yield processes(metrics)
 
 
-def _find_route(endpoint: Endpoint, model: str) -> tuple[Check, Route | None]:
+def _find_route(endpoint: Endpoint, model: str, metrics: str | None) -> tuple[Check, Route | None]:
     """Find out whether the server enforces every request, or those that ask for it, and how.
+
+    Without the plugin, an engine logs a failure for a request that asks for it: a server whose
+    metrics say that there is none is not asked.
 
     Returns:
         The check, and how a request has to ask; None if it need not.
@@ -90,7 +94,10 @@ def _find_route(endpoint: Endpoint, model: str) -> tuple[Check, Route | None]:
     plain = _ask(endpoint, body)
     if not plain.answered:
         return refuses(plain), None
+    without = metrics is not None and "vllm:" in metrics and not _PROCESSES.search(metrics)
     for route in Route:
+        if route is Route.PLUGIN and without:
+            continue
         asked = _ask(endpoint, asking(body, route))
         if refuses(asked).status is Status.OK:
             return by_request(route), route

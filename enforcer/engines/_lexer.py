@@ -40,9 +40,10 @@ _ATTEMPTS = 4  # lexers in one step, if one after the other is lost by other tex
 _REBUILT = 40_000  # characters of a grammar that is compiled again in the middle of a text
 # What a grammar holds: measured from 0.6 MB for the simplest to 14 MB, see decision 0010.
 _WEIGHT = 500_000
-_WEIGHT_OF_CHARACTER = 24
+_WEIGHT_OF_CHARACTER = 16
 _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find new states
-_WEIGHT_OF_MS = 400_000
+_WEIGHT_OF_MS = 40_000
+_MOST_GROWTH = 20_000_000  # at the limit on states
 # What a text may cost its neighbours: masks of that many ns of processor time, and in all so
 # much beyond. No mask of an honest schema comes to it, but the first of some when compiled.
 _SLOW_MASK = 8_000_000
@@ -171,7 +172,8 @@ class LLGuidanceGrammar:
     @property
     def weight(self) -> int:
         """Bytes that this may hold now; grows as texts show the lexer new states."""
-        return _WEIGHT + _WEIGHT_OF_CHARACTER * self._size + self._lexer.weight
+        grown = min(self._lexer.weight, _MOST_GROWTH)
+        return _WEIGHT + _WEIGHT_OF_CHARACTER * self._size + grown
 
     @property
     def is_ready(self) -> bool:

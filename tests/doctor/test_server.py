@@ -132,6 +132,14 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(field, s
     assert carried == [True] * 3
 
 
+def test_a_server_without_the_plugin_is_not_asked_for_it():
+    with serving(by_request("no_such_field"), metrics=shown()) as fake:
+        checks = list(server.checks(fake.url))
+        asked = ["structured_outputs" in body for body in fake.bodies]
+    assert [check.status for check in checks] == [OK, BAD]
+    assert asked == [False, False]
+
+
 def test_a_model_that_is_not_served():
     with serving(answers()) as fake:
         [check] = server.checks(fake.url, model="other")

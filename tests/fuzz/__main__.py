@@ -1,6 +1,6 @@
 """`python -m tests.fuzz TARGET… --minutes N`: fuzzes by coverage, so long for each target.
 
-Needs `pip install atheris` (Google's fuzzer for Python, over libFuzzer). It instruments this
+Needs `pip install --group fuzz` (Google's fuzzer for Python, over libFuzzer). It instruments this
 package alone, and looks for bytes that lead Hypothesis to draw what reaches new code. What it
 has found goes on from run to run in the corpus; bytes that break an invariant are kept as
 `crash-*` and told with the example that they draw. Exits with 1 if there are any.
