@@ -66,7 +66,7 @@ def vocabulary():
 
 
 def begin(made, tag, prompt=OPENED, **params):
-    one = request("r", write(vocabulary(), prompt), {"structural_tag": tag})
+    one = request("r", write(vocabulary(), prompt), {"structural_tag": tag, "_backend": "xgrammar"})
     for name, value in params.items():
         setattr(one.sampling_params, name, value)
     made.grammar_init(one)
