@@ -40,13 +40,13 @@ def main() -> int:
     parser.add_argument("--schemas", type=int, default=10_000)
     parser.add_argument("--properties", type=int, default=100)
     parser.add_argument("--budget", type=int, default=256, help="MiB")
+    parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
     arguments = parser.parse_args()
     os.environ |= {"ENFORCER_CACHE_MIB": str(arguments.budget), "ENFORCER_PREAMBLE_IDS": "0"}
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", str(_AT_ONCE)))
     with tempfile.TemporaryDirectory() as folder:
-        tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, Path(folder) / "cache")
-        random_model.write(Path(folder) / "model", tokens)
-        with Server(Path(folder) / "model", setting, Path(folder) / "server.log") as server:
+        model = random_model.given_or_written(arguments.model, Path(folder))
+        with Server(model, setting, Path(folder) / "server.log") as server:
             server.wait_until_ready()
             bodies = requests(arguments.properties)
             statuses = asyncio.run(send(server, itertools.islice(bodies, _WARM)))

@@ -15,16 +15,14 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+
+from tokenizers import Tokenizer
 
 from bench import random_model
 from bench.demo.servers import ENFORCED, STRICT, Server
 from bench.neighbours import hostile
 from bench.neighbours.hostile import Constraint
 from bench.neighbours.stream import Window, observe
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 _MOST = 1.5
 
@@ -36,6 +34,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=[""], help="loads whose name has one of these")
     parser.add_argument("--beside", action="store_true", help="measure stock strict mode as well")
+    parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     os.environ.setdefault("ENFORCER_PREAMBLE_IDS", "3")  # the text of random weights says nothing
@@ -43,18 +42,17 @@ def main() -> int:
     right = True
     record = []
     with tempfile.TemporaryDirectory() as folder:
-        tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, Path(folder) / "cache")
-        random_model.write(Path(folder) / "model", tokens)
+        model = random_model.given_or_written(arguments.model, Path(folder))
         for setting, constraint in servers:
             loads = [
                 load
-                for load in hostile.loads(letters(tokens))
+                for load in hostile.loads(letters(model))
                 if any(word in load.name for word in arguments.only)
             ]
-            print(f"\n{setting.name}, {tokens.get_vocab_size():,} ids")
+            print(f"\n{setting.name}")
             print("| beside | quiet, ms | with, ms | ratio | neighbours' errors | outcomes |")
             print("|---|---:|---:|---:|---:|---|", flush=True)
-            with Server(Path(folder) / "model", setting, Path(folder) / "server.log") as server:
+            with Server(model, setting, Path(folder) / "server.log") as server:
                 server.wait_until_ready()
                 asyncio.run(observe(server.url, constraint, arguments.seconds))  # warm up
                 for load in loads:
@@ -76,8 +74,9 @@ def main() -> int:
     return 0 if right else 1
 
 
-def letters(tokens: Tokenizer) -> dict[str, int]:
+def letters(model: Path) -> dict[str, int]:
     """Give the ids of the letters a and b, and of the section's begin."""
+    tokens = Tokenizer.from_file(str(model / "tokenizer.json"))
     return {text: tokens.token_to_id(text) for text in ("a", "b", "<|tool_calls_section_begin|>")}
 
 

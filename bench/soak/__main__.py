@@ -1,7 +1,7 @@
 """`python -m bench.soak`: clients of all kinds at one server, every reply judged.
 
 Exits with 1 if a reply was wrong, a turn failed, or the server was not as well at the end as at
-the beginning. The server runs random weights, the hardest adversary.
+the beginning. The server runs random weights, the hardest adversary, unless a model is given.
 """
 
 from __future__ import annotations
@@ -42,22 +42,20 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     os.environ.setdefault("ENFORCER_PREAMBLE_IDS", "3")  # the text of random weights says nothing
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", str(arguments.clients)))
     with tempfile.TemporaryDirectory() as folder:
-        model = Path(folder) / "model"
-        tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, Path(folder) / "cache")
-        random_model.write(model, tokens)
+        model = random_model.given_or_written(arguments.model, Path(folder))
         reader = enforcer.Enforcer(
             enforcer.Vocabulary.from_transformers(AutoTokenizer.from_pretrained(model))
         )
         with Server(model, setting, Path(folder) / "server.log") as server:
             server.wait_until_ready()
-            crowd = Crowd(
-                server.url, reader, hostile.loads(letters(tokens)), Random(arguments.seed)
-            )
+            loads = hostile.loads(letters(model))
+            crowd = Crowd(server.url, reader, loads, Random(arguments.seed))
             sizes = asyncio.run(soak(crowd, server, arguments))
             server.check_alive()
             well = httpx.get(f"{server.url}/health", timeout=60).is_success
