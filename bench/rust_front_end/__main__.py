@@ -90,6 +90,7 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=200)
     parser.add_argument("--max-tokens", type=int, default=150)
     parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--only", choices=[STOCK.name, ENFORCED.name], help="one server of the two")
     parser.add_argument("--logs", type=Path, help="keep the servers' logs in this folder")
     options = parser.parse_args()
     requests = bodies(options.requests, options.max_tokens)
@@ -102,6 +103,8 @@ def main() -> int:
             enforcer.Vocabulary.from_transformers(AutoTokenizer.from_pretrained(folder / "model"))
         )
         for setting in (STOCK, ENFORCED):
+            if options.only not in (None, setting.name):
+                continue
             logs = options.logs or folder / "logs"
             # What random weights say before a demanded call says nothing: keep it short.
             with serving(
@@ -111,11 +114,14 @@ def main() -> int:
                 endpoint = client.Endpoint.at(server.url, concurrency=options.concurrency)
                 replies = asyncio.run(client.send_all(endpoint, requests))
             columns[setting.name] = count(requests, replies, reader)
+            print(f"{setting.name}: {dict(columns[setting.name])}", flush=True)
     print(f"| | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
     for what in dict.fromkeys(what for counts in columns.values() for what in sorted(counts)):
         print(f"| {what} | {' | '.join(str(counts[what]) for counts in columns.values())} |")
-    enforced = columns[ENFORCED.name]
-    # Nothing would be shown by a server that completes no calls.
+    enforced = columns.get(ENFORCED.name)
+    if enforced is None:
+        return 0
+    # A server that completes no calls would show nothing.
     return (
         1 if any(enforced[what] for what in _WRONG) or not enforced["complete, with calls"] else 0
     )

@@ -18,6 +18,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.checking.work import Check
+    from enforcer.vocabulary import Vocabulary
 
 _LOOK = 0.1  # seconds of processor time until a check counts as slow
-_CLOCK = 20.0  # seconds after which a slow check is given up, however little time it got
+_CLOCK = 20.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 30.0  # seconds that anybody waits, in the queue and after
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
@@ -63,13 +65,17 @@ class Pool:
 
     Args:
         engine: the name of the argument engine.
+        vocabulary: what it is to be checked for: what is too much for an engine depends on it.
         workers: how many processes there may be; at least two.
         queue: how many checks may wait for one.
 
     """
 
-    def __init__(self, engine: str, *, workers: int = 6, queue: int = 64) -> None:
+    def __init__(
+        self, engine: str, vocabulary: Vocabulary, *, workers: int = 6, queue: int = 64
+    ) -> None:
         self._engine = engine
+        self._vocabulary = vocabulary
         self._workers = workers
         self._most = queue
         self._changed = threading.Condition()
@@ -113,9 +119,10 @@ class Pool:
         """
         job = self._join(check)
         try:
+            own = asyncio.wrap_future(job.future)
+            own.add_done_callback(_heard)
             # Shielded: others may wait for the same.
-            shared = asyncio.shield(asyncio.wrap_future(job.future))
-            return await asyncio.wait_for(shared, _PATIENCE)
+            return await asyncio.wait_for(asyncio.shield(own), _PATIENCE)
         except TimeoutError:
             raise Busy(_BUSY) from None
         finally:
@@ -188,7 +195,7 @@ class Pool:
                 with suppress(ConfigurationError):
                     return self._forker.start()
             self._forker = None
-            self._forker = Forker(self._engine)
+            self._forker = Forker(self._engine, self._vocabulary)
             return self._forker.start()
 
     def _next(self) -> _Job | None:
@@ -225,11 +232,12 @@ class Pool:
 
     def _done(self, job: _Job, process: Process) -> Verdict:
         try:
-            before = process.seconds()
+            before, until = process.seconds(), time.monotonic() + _CLOCK
             process.send(job.data)
             reply = process.receive(_LOOK)
-            while reply is None and process.seconds() < before + _LOOK:
-                reply = process.receive(_LOOK)  # it has had to wait for a processor
+            # It may have had to wait for a processor.
+            while reply is None and process.seconds() < before + _LOOK and time.monotonic() < until:
+                reply = process.receive(_LOOK)
             if reply is None:
                 reply = self._slowly(job, process)
         except Ended as ended:
@@ -261,6 +269,12 @@ class Pool:
         if reply is None:
             raise Busy(_BUSY)
         return reply
+
+
+def _heard(future: asyncio.Future[Verdict]) -> None:
+    """Look at what came of a check, lest asyncio complain that nobody has."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _explained(ended: Ended) -> Verdict:

@@ -12,13 +12,18 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from enforcer.checking.work import LENGTH, NUMBER, READY, Order
 from enforcer.errors import ConfigurationError, EnforcerError
+
+if TYPE_CHECKING:
+    from enforcer.vocabulary import Vocabulary
 
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
 _CHUNK = 1 << 16
@@ -38,14 +43,15 @@ class Ended(EnforcerError):  # noqa: N818 - named for what happened
 
 
 class Forker:
-    """Starts workers for one engine; safe to use from several threads.
+    """Starts workers for one engine and vocabulary; safe to use from several threads.
 
     Raises:
         ConfigurationError: its process cannot be started.
 
     """
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary.to_json()
         self._lock = threading.Lock()
         self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._answers: SimpleQueue[subprocess.Popen[bytes] | OSError] = SimpleQueue()
@@ -79,12 +85,17 @@ class Forker:
     def _keep(self, command: list[str], theirs: socket.socket, path: str) -> None:
         """Start the process, and live as long: it ends with the thread that has started it."""
         try:
-            process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
-                command,
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,  # errors go to where this process's go
-                env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
-            )
+            with tempfile.TemporaryFile() as file:
+                file.write(self._vocabulary)
+                file.seek(0)
+                process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+                    [*command, str(file.fileno())],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
+                    pass_fds=[file.fileno()],
+                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
+                )
+            self._vocabulary = b""
         except OSError as error:
             self._answers.put(error)
             return

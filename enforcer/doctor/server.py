@@ -16,11 +16,13 @@ from enforcer.errors import ConfigurationError, UnsatisfiableSchema
 from enforcer.spec import Route, extra_body
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
+from enforcer.verify.measure import Fault
 from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from enforcer.verify.measure import Finding, Verdict
     from enforcer.verify.replies import Reply
 
 _START = f"start it with --enable-auto-tool-choice --tool-call-parser {PARSER_NAME}"
@@ -64,21 +66,25 @@ def checks(url: str, *, key: str | None = None, model: str | None = None) -> Ite
         yield bad("server", f"{endpoint.url} does not serve {model!r}", mend)
         return
     yield ok("server", f"{endpoint.url} serves {model}")
-    refusal, route = _find_route(endpoint, model)
+    metrics = asyncio.run(client.metrics(endpoint))
+    refusal, route = _find_route(endpoint, model, metrics)
     yield refusal
     if refusal.status is Status.BAD:
         return  # an unenforced server may well answer the others rightly by chance
     for streamed in (False, True):
         body = {**required(model), "stream": streamed}
-        yield calls(body, _ask(endpoint, asking(body, route)))
+        yield calls(body, _ask(endpoint, asking(body, route)), route)
     body = without_tools(model)
-    yield keeps_quiet(body, _ask(endpoint, asking(body, route)))
+    yield keeps_quiet(body, _ask(endpoint, asking(body, route)), route)
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
-        yield processes(asyncio.run(client.metrics(endpoint)))
+        yield processes(metrics)
 
 
-def _find_route(endpoint: Endpoint, model: str) -> tuple[Check, Route | None]:
+def _find_route(endpoint: Endpoint, model: str, metrics: str | None) -> tuple[Check, Route | None]:
     """Find out whether the server enforces every request, or those that ask for it, and how.
+
+    Without the plugin, an engine logs a failure for a request that asks for it: a server whose
+    metrics say that there is none is not asked.
 
     Returns:
         The check, and how a request has to ask; None if it need not.
@@ -88,7 +94,10 @@ def _find_route(endpoint: Endpoint, model: str) -> tuple[Check, Route | None]:
     plain = _ask(endpoint, body)
     if not plain.answered:
         return refuses(plain), None
+    without = metrics is not None and "vllm:" in metrics and not _PROCESSES.search(metrics)
     for route in Route:
+        if route is Route.PLUGIN and without:
+            continue
         asked = _ask(endpoint, asking(body, route))
         if refuses(asked).status is Status.OK:
             return by_request(route), route
@@ -193,12 +202,12 @@ def by_request(route: Route) -> Check:
     )
 
 
-def calls(body: Mapping[str, Any], reply: Reply) -> Check:
+def calls(body: Mapping[str, Any], reply: Reply, route: Route | None = None) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"makes a demanded call, {'streamed' if body.get('stream') else 'whole'}"
     verdict = measure.judge(body, reply)
-    if verdict.findings:
-        found = "; ".join(finding.message for finding in verdict.findings)
+    if findings := _findings(verdict, route):
+        found = "; ".join(finding.message for finding in findings)
         mend = "the engine process may run without the plugin: read its log for `enforcer`"
         return bad(title, found, mend)
     if not verdict.complete:
@@ -208,10 +217,22 @@ def calls(body: Mapping[str, Any], reply: Reply) -> Check:
     return ok(title, f"{call.name} {json.dumps(json.loads(call.arguments))}")
 
 
-def keeps_quiet(body: Mapping[str, Any], reply: Reply) -> Check:
+def _findings(verdict: Verdict, route: Route | None) -> list[Finding]:
+    """List what is wrong, apart from thinks in the text where vLLM's own parser reads replies.
+
+    There it takes --reasoning-parser to split them off, which is no matter of enforcement.
+    """
+    return [
+        finding
+        for finding in verdict.findings
+        if route is None or finding.fault is not Fault.LEAK or "think>" not in finding.message
+    ]
+
+
+def keeps_quiet(body: Mapping[str, Any], reply: Reply, route: Route | None = None) -> Check:
     """Judge the answer to `without_tools`."""
     title = "calls nothing where no tool is declared"
-    findings = measure.judge(body, reply).findings
+    findings = _findings(measure.judge(body, reply), route)
     if findings:
         return bad(title, "; ".join(finding.message for finding in findings), _START)
     return ok(title, "text alone, after a history of calls")

@@ -1,8 +1,7 @@
 """A grammar of llguidance's, and the texts that follow it, from any number of threads.
 
 Owns: what llguidance's texts share and how they survive its loss, and turning error states
-into exceptions. With `llguidance.py` the only use of that package. Must not know: how a
-grammar is written, schemas, limits.
+into exceptions. Must not know: how a grammar is written, schemas, limits.
 
 All copies of one matcher share a lexer, which finds out its states as texts reach them. That
 has consequences that llguidance leaves to its host:
@@ -23,7 +22,6 @@ import time
 from array import array
 from typing import TYPE_CHECKING, TypeVar
 
-import llguidance
 import numpy as np
 
 from enforcer.errors import EnforcerError, EngineFailure
@@ -31,6 +29,7 @@ from enforcer.errors import EnforcerError, EngineFailure
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import llguidance
     import numpy.typing as npt
 
 _T = TypeVar("_T")
@@ -41,9 +40,10 @@ _ATTEMPTS = 4  # lexers in one step, if one after the other is lost by other tex
 _REBUILT = 40_000  # characters of a grammar that is compiled again in the middle of a text
 # What a grammar holds: measured from 0.6 MB for the simplest to 14 MB, see decision 0010.
 _WEIGHT = 500_000
-_WEIGHT_OF_CHARACTER = 24
+_WEIGHT_OF_CHARACTER = 16
 _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find new states
-_WEIGHT_OF_MS = 400_000
+_WEIGHT_OF_MS = 40_000
+_MOST_GROWTH = 20_000_000  # at the limit on states
 # What a text may cost its neighbours: masks of that many ns of processor time, and in all so
 # much beyond. No mask of an honest schema comes to it, but the first of some when compiled.
 _SLOW_MASK = 8_000_000
@@ -172,7 +172,8 @@ class LLGuidanceGrammar:
     @property
     def weight(self) -> int:
         """Bytes that this may hold now; grows as texts show the lexer new states."""
-        return _WEIGHT + _WEIGHT_OF_CHARACTER * self._size + self._lexer.weight
+        grown = min(self._lexer.weight, _MOST_GROWTH)
+        return _WEIGHT + _WEIGHT_OF_CHARACTER * self._size + grown
 
     @property
     def is_ready(self) -> bool:
@@ -322,17 +323,22 @@ class LLGuidanceMatcher:
             replayed: called before `what` is done again.
 
         """
+        return guarded(lambda: self._tried(what, replayed))
+
+    def _tried(
+        self, what: Callable[[], bool | None], replayed: Callable[[], object] | None
+    ) -> bool:
         is_own = False  # whether the lexer is nobody else's, so that no other text can lose it
         for _ in range(_ATTEMPTS):
             lexer = self._lexer
             with lexer.lock:
                 was_well = lexer.lost is None and not self._matcher.is_error()
-                done = guarded(what) if was_well else None
+                done = what() if was_well else None
                 failed = not was_well or self._matcher.is_error()
-                if not failed and (done is not False or not guarded(lexer.is_lost)):
+                if not failed and (done is not False or not lexer.is_lost()):
                     break
                 why = self._matcher.get_error() or lexer.lost or ""
-                to_blame = was_well and (is_own or not guarded(lexer.is_lost))
+                to_blame = was_well and (is_own or not lexer.is_lost())
             if to_blame:
                 raise EngineFailure(_gave_up(why))
             is_own = was_well
@@ -353,10 +359,10 @@ class LLGuidanceMatcher:
             raise EngineFailure(_gave_up(why))
         lexer = grammar.new_lexer() if is_own else grammar.lexer()
         with lexer.lock:
-            matcher = guarded(lexer.start.deep_copy)
+            matcher = lexer.start.deep_copy()
             for token_id in self._ids:
                 lexer.count()
-                if guarded(lambda: matcher.try_consume_tokens([token_id])) != 1:  # noqa: B023
+                if matcher.try_consume_tokens([token_id]) != 1:
                     raise EngineFailure(_gave_up(why))
         self._lexer, self._matcher, self._masked_at = lexer, matcher, 0
 

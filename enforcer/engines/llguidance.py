@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
+
 def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLimits:
     """Give the bounds on a step, and those on the whole."""
     return llguidance.LLParserLimits(
@@ -44,8 +45,8 @@ def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLim
 
 
 # Some 25,000 of fuel are a millisecond, and 20,000 items; see decision 0010.
-_LIMITS = _limits(400_000, 60_000)
-_LESS = _limits(320_000, 40_000)
+_LIMITS = _limits(1_000_000, 60_000)
+_LESS = _limits(800_000, 40_000)
 
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.
@@ -93,33 +94,45 @@ class LLGuidanceEngine:
         self._any_text = _table(vocabulary)
 
     def check(self, grammar: ArgumentGrammar) -> None:
-        """Do what `compile` does, with less for each step: what passes bears more later.
+        """Do what `write` and `read` do, with less for each step: what passes bears more later.
 
         Over the real vocabulary, for what is too much for the engine depends on it.
         """
-        self._compile(grammar, _LESS)
+        self._read(self.write(grammar), _LESS)
 
-    def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
-        """Compile a grammar, and let it find the states that texts come to first.
+    def write(self, grammar: ArgumentGrammar) -> str:
+        """Write a grammar in Lark's notation, and the texts to try it with; see `_probes`.
 
         Raises:
             UnsupportedSchema: what llguidance cannot express.
+
+        """
+        try:
+            return json.dumps([_ANY_SPLIT + to_lark(grammar), *probes(grammar)])
+        except RecursionError as error:
+            raise _too_large("$", "it is nested too deeply") from error
+
+    def read(self, written: str, *, quick: bool = False) -> LLGuidanceGrammar:
+        """Compile what `write` has given, and let it find the states that texts come to first.
+
+        Raises:
             SchemaLimit: over one of llguidance's limits, at once or within a text.
 
         """
-        return self._compile(grammar, _LIMITS)
+        return self._read(written, _LIMITS, quick=quick)
 
-    def _compile(
-        self, grammar: ArgumentGrammar, limits: llguidance.LLParserLimits
+    def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
+        """Write and read a grammar; raises what these do."""
+        return self.read(self.write(grammar))
+
+    def _read(
+        self, written: str, limits: llguidance.LLParserLimits, *, quick: bool = False
     ) -> LLGuidanceGrammar:
-        try:
-            text = _ANY_SPLIT + to_lark(grammar)
-        except RecursionError as error:
-            raise _too_large("$", "it is nested too deeply") from error
+        text, *tried = json.loads(written)
         path = "$"
         try:
-            compiled = self._read(text, self._json, limits)
-            for path, probe in probes(grammar):  # noqa: B007 - where it failed is used below
+            compiled = self._compiled(text, self._json, limits)
+            for path, probe in () if quick else tried:  # noqa: B007 - where it failed is used
                 self._try(compiled, probe)
         except EngineFailure as error:
             raise _too_large(path, str(error)) from error
@@ -137,7 +150,7 @@ class LLGuidanceEngine:
         matcher.fill(row)
 
     @staticmethod
-    def _read(text: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:
+    def _compiled(text: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:
         def read() -> llguidance.LLMatcher:
             return llguidance.LLMatcher(table.tokenizer, text, log_level=0, limits=limits)
 
@@ -155,7 +168,7 @@ class LLGuidanceEngine:
         except Exception as error:  # whatever a parser that is not ours thinks of
             raise _unreadable(wanted, str(error)) from error
         try:
-            return self._read(text, self._any_text, _LIMITS)
+            return self._compiled(text, self._any_text, _LIMITS)
         except EngineFailure as error:
             raise _unreadable(wanted, str(error)) from error
 

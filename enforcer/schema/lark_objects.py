@@ -209,8 +209,8 @@ class Objects:
         ]
         untracked = [x for x in shape.names if x[1] != NEVER and x not in layout.bits]
         for symbol, alike in self._by_value(untracked).items():
-            names = writer.any_name([name for name, _ in alike])
-            properties.append(_Property(names, symbol, alike[0]))
+            terminal = writer.any_name([name for name, _ in alike])
+            properties.append(_Property(terminal, symbol, alike[0]))
         properties.extend(_Property(*each) for each in self._undeclared_of(shape))
         names = _names(shape)
         properties.extend(

@@ -268,6 +268,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
             return
         try:
             host.enforcer()
+            runtime.pool().warm()
         except EnforcerError as error:
             logger.info("enforcer: this engine enforces nothing: %s", error)
 

@@ -31,6 +31,7 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "new_token_ids",
         "stop_terminated",
     ),
+    "vllm.v1.engine.core.EngineCore.preprocess_add_request": ("self", "request"),
     "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
         *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
         *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),
@@ -135,7 +136,8 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.backend_types.StructuredOutputOptions": ("STRUCTURAL_TAG",),
     "vllm.sampling_params.SamplingParams": (
         *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
-        *("min_tokens", "thinking_token_budget"),
+        *("min_tokens", "thinking_token_budget", "bad_words_token_ids", "_bad_words_token_ids"),
+        "clone",
     ),
     "vllm.sampling_params.StructuredOutputsParams": (
         *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),

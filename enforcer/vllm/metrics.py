@@ -87,6 +87,7 @@ class Failure(Enum):
     START = "start"  # no matcher could be made; vLLM answers with an error
     GATE_CLOSED = "gate_closed"  # the matcher could not go on; vLLM answers with an error
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
+    UNENFORCED = "unenforced"  # the engine took in nothing to enforce, against ENFORCER_REQUIRE
 
 
 class Checked(Enum):

@@ -94,10 +94,20 @@ def _patch() -> None:
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
     from vllm.v1.engine.async_llm import AsyncLLM
+    from vllm.v1.engine.core import EngineCore
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
-    from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
+    from enforcer.vllm import (
+        backend,
+        frontend,
+        metrics,
+        places,
+        requests,
+        required,
+        stops,
+        tool_parser,
+    )
 
     manager = structured_output.StructuredOutputManager
     _wrap(manager, "__init__", backend.initialised)
@@ -108,6 +118,7 @@ def _patch() -> None:
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    _wrap(EngineCore, "preprocess_add_request", required.preprocess_add_request)
     _wrap(AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):

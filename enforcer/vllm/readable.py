@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from enforcer.dialect import Segment
+from enforcer.dialect import FREE_TEXT, Segment
 from enforcer.errors import EnforcerError
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ class Place(NamedTuple):
     """Where a turn is, as far as a reader may go wrong.
 
     Attributes:
-        state: of the envelope.
+        thinks: inside a think that must be closed before calls.
         spelled: the longest beginning of a marker that the text ends in.
         begins: arguments begin here.
 
     """
 
-    state: str
+    thinks: bool = False
     spelled: bytes = b""
     begins: bool = False
 
@@ -74,7 +74,21 @@ class Reader:
         }
         self._first = frozenset(marker[0] for marker in self._markers)
         self._longest = max(len(marker) for marker in self._markers)
-        self._closed_think = closed_think
+        leads = [leaf for leaves in table.leaves.values() for leaf in leaves.items()]
+        # By their targets, which are of one kind whatever state a marker leaves.
+        self._thinks = self._leading_to(leads, Segment.REASONING) if closed_think else frozenset()
+        self._begins = self._leading_to(leads, Segment.ARGUMENTS)
+        self._sections = (
+            frozenset(
+                token
+                for state, leaves in table.leaves.items()
+                if table.segment(state) is Segment.REASONING
+                for token, to in leaves.items()
+                if table.segment(to) not in FREE_TEXT and to != table.dialect.final
+            )
+            if closed_think
+            else frozenset()
+        )
         keys, ids = table.vocabulary.sorted_text
         self._whole = frozenset(
             token
@@ -86,26 +100,30 @@ class Reader:
         )
         self._rows = lru_cache(_ROWS)(self._row)
 
-    def permits(self, place: Place, token: int) -> bool:
-        """Tell whether an id that is legal at a place would be read as it is meant."""
-        table, vocabulary = self._table, self._table.vocabulary
-        if token in vocabulary.control_ids:
-            to = table.leaves[place.state].get(token)
-            return to is None or not (self._thinks(place.state) and self._calls(to))
-        if place.begins and token in self._leading:
-            return False
-        return not self._completes(place.spelled, vocabulary.token_bytes(token), token)
+    def start(self, state: str) -> Place:
+        """Give the place of a turn that is in a state before its first id."""
+        thinks = bool(self._thinks) and self._table.segment(state) is Segment.REASONING
+        return Place(thinks)
 
-    def after(self, place: Place, token: int, state: str) -> Place:
-        """Give the place after a legal id, which has led to a state."""
+    def next(self, place: Place, token: int) -> Place | None:
+        """Give the place after an id that is legal; None if it would be misread."""
         vocabulary = self._table.vocabulary
+        if not 0 <= token < vocabulary.size:
+            return None
         if token in vocabulary.control_ids:
-            return Place(state, b"", self._table.segment(state) is Segment.ARGUMENTS)
-        return Place(state, self._spelled(place.spelled, vocabulary.token_bytes(token)))
+            if place.thinks and token in self._sections:
+                return None
+            return Place(token in self._thinks, b"", token in self._begins)
+        data = vocabulary.token_bytes(token)
+        if self._completes(place.spelled, data, token):
+            return None
+        if place.begins and token in self._leading:
+            return None
+        return Place(place.thinks, self._spelled(place.spelled, data))
 
     def misread(self, place: Place) -> npt.NDArray[np.int32] | None:
         """Give the row of the ids that would be misread at a place; None if there are none."""
-        return self._rows(self._thinks(place.state), place.spelled, place.begins)
+        return self._rows(*place)
 
     def _row(
         self,
@@ -113,16 +131,8 @@ class Reader:
         spelled: bytes,
         begins: bool,  # noqa: FBT001
     ) -> npt.NDArray[np.int32] | None:
-        table, vocabulary = self._table, self._table.vocabulary
-        found = set(self._completing(spelled))
-        if thinks:
-            found.update(
-                token
-                for state, leaves in table.leaves.items()
-                if self._thinks(state)
-                for token, to in leaves.items()
-                if self._calls(to)
-            )
+        vocabulary = self._table.vocabulary
+        found = {*self._completing(spelled), *(self._sections if thinks else ())}
         if begins:
             found |= self._leading
         if not found:
@@ -131,13 +141,8 @@ class Reader:
         row.setflags(write=False)
         return row
 
-    def _thinks(self, state: str) -> bool:
-        return self._closed_think and self._table.segment(state) is Segment.REASONING
-
-    def _calls(self, state: str) -> bool:
-        """Tell whether a state that a think leads to begins calls."""
-        free = self._table.segment(state) in (Segment.REASONING, Segment.CONTENT)
-        return not free and state != self._table.dialect.final
+    def _leading_to(self, leads: Iterable[tuple[int, str]], segment: Segment) -> frozenset[int]:
+        return frozenset(token for token, to in leads if self._table.segment(to) is segment)
 
     def _spelled(self, spelled: bytes, data: bytes) -> bytes:
         if not spelled and self._first.isdisjoint(data):
@@ -169,7 +174,7 @@ class ReadableMatcher:
     def __init__(self, matcher: Matcher, reader: Reader) -> None:
         self._matcher = matcher
         self._reader = reader
-        self._place = Place(matcher.state)
+        self._place = reader.start(matcher.state)
         # Where the place changed: how many ids had been accepted, and the place before.
         self._changes: deque[tuple[int, Place]] = deque(maxlen=_CHANGES)
 
@@ -216,14 +221,12 @@ class ReadableMatcher:
 
     def accept(self, token_id: int) -> bool:
         """As `Matcher.accept`."""
-        matcher, place = self._matcher, self._place
+        before = self._matcher.accepted
+        place = self._place
         # A turn that has failed may only end, from wherever it is.
-        if matcher.failure is None and not self._reader.permits(place, token_id):
+        after = place if self._matcher.failure is not None else self._reader.next(place, token_id)
+        if after is None or not self._matcher.accept(token_id):
             return False
-        before = matcher.accepted
-        if not matcher.accept(token_id):
-            return False
-        after = self._reader.after(place, token_id, matcher.state)
         if after != place:
             self._changes.append((before, place))
             self._place = after
@@ -237,10 +240,12 @@ class ReadableMatcher:
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """As `Matcher.validate`."""
-        legal = 0
+        if self._matcher.failure is not None:
+            return self._matcher.validate(token_ids)
+        place, legal = self._place, 0
         for token_id in token_ids:
-            if not self.accept(token_id):
+            after = self._reader.next(place, token_id)
+            if after is None:
                 break
-            legal += 1
-        self.rollback(legal)
-        return legal
+            place, legal = after, legal + 1
+        return self._matcher.validate(token_ids[:legal])

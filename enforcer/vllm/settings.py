@@ -24,7 +24,7 @@ PREFIX = "ENFORCER_"
 # `metrics`), and where this repository's own tests find their cases.
 OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED"})
 _CLIENT_WORDS = ("off", "relax", "isolate", "finish")
-_REQUEST_KINDS = ("completions", "plain")
+_REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
 _DIGITS = 18
 
@@ -57,7 +57,7 @@ class Settings:
     )
     require: str = _setting("off", "let the engine refuse requests that nothing enforces: on")
     require_except: str = _setting(
-        "", "which of them it serves all the same: completions, plain, or both with a comma"
+        "", "which of them it serves all the same: completions, structured, or both with a comma"
     )
     cache_mib: str = _setting("256", "what a process keeps between requests, in MiB")
     limits: str = _setting(

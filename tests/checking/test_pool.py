@@ -19,20 +19,22 @@ from enforcer.checking import pool as pools
 from enforcer.checking.pool import Pool
 from enforcer.checking.process import Ended, Forker
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
+from enforcer.vocabulary import Vocabulary
 
 TESTS = Path(__file__).resolve().parents[1]
+BYTES = Vocabulary.of_bytes(["<|end|>"])
 
 
 @pytest.fixture(scope="module")
 def pool():
-    made = Pool("llguidance")
+    made = Pool("llguidance", BYTES)
     made.warm()
     return made
 
 
 @pytest.fixture
 def worker():
-    forker = Forker("llguidance")
+    forker = Forker("llguidance", BYTES)
     yield forker.start()
     forker.end()
 
@@ -53,7 +55,7 @@ def test_workers_import_neither_vllm_nor_torch():
 
 def test_an_unknown_engine_is_the_operators_error():
     with pytest.raises(ConfigurationError, match="before it was ready"):
-        Pool("no-such-engine").check(quick())
+        Pool("no-such-engine", BYTES).check(quick())
 
 
 def test_a_check_without_end_is_refused_and_others_pass_it_by(pool):
@@ -75,7 +77,7 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool):
 
 def test_slow_checks_leave_the_last_worker_to_others(monkeypatch):
     monkeypatch.setattr(pools, "_CLOCK", 1.0)  # none of them is to be waited for here
-    lone = Pool("llguidance", workers=3)
+    lone = Pool("llguidance", BYTES, workers=3)
     raised = []
 
     def ask(number):
@@ -96,7 +98,7 @@ def test_slow_checks_leave_the_last_worker_to_others(monkeypatch):
 
 
 def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue():
-    lone = Pool("llguidance", workers=2, queue=3)
+    lone = Pool("llguidance", BYTES, workers=2, queue=3)
     lone._threads = lone._workers  # which take nothing: as if all were busy
 
     async def scene():
@@ -138,7 +140,7 @@ async def _until(condition):
 
 
 def test_a_full_queue_is_said_at_once():
-    lone = Pool("llguidance", workers=2, queue=2)
+    lone = Pool("llguidance", BYTES, workers=2, queue=2)
     lone._threads = lone._workers
     for number in (1, 2):
         lone._join(quick(number))
@@ -199,7 +201,8 @@ import sys, threading, time
 sys.path.insert(0, sys.argv[1])
 from checking_cases import quick, slow
 from enforcer.checking.pool import Pool
-pool = Pool("llguidance")
+from enforcer.vocabulary import Vocabulary
+pool = Pool("llguidance", Vocabulary.of_bytes(["<|end|>"]))
 pool.check(quick())
 threading.Thread(target=pool.check, args=(slow(),), daemon=True).start()
 while not pool._slow:

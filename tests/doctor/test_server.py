@@ -132,6 +132,14 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(field, s
     assert carried == [True] * 3
 
 
+def test_a_server_without_the_plugin_is_not_asked_for_it():
+    with serving(by_request("no_such_field"), metrics=shown()) as fake:
+        checks = list(server.checks(fake.url))
+        asked = ["structured_outputs" in body for body in fake.bodies]
+    assert [check.status for check in checks] == [OK, BAD]
+    assert asked == [False, False]
+
+
 def test_a_model_that_is_not_served():
     with serving(answers()) as fake:
         [check] = server.checks(fake.url, model="other")
@@ -142,3 +150,15 @@ def test_a_model_that_is_not_served():
 def test_what_is_no_url_is_refused():
     with pytest.raises(ConfigurationError):
         next(server.checks("localhost:8000"))
+
+
+@pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
+def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(field, status):
+    def answer(body):
+        if "tools" not in body:
+            return reply(body, content="<think>Hm.</think>Here.")
+        return by_request(field)(body) if field else answers()(body)
+
+    with serving(answer, metrics=shown(front=1, engine=1)) as fake:
+        checks = {check.name: check.status for check in server.checks(fake.url)}
+    assert checks["calls nothing where no tool is declared"] is status

@@ -52,6 +52,7 @@ def copied(tmp_path_factory):
         "sampling_params.py",
         "exceptions.py",
         "v1/request.py",
+        "envs.py",
         "v1/__init__.py",
     ):
         shutil.copy(INSTALLED / "vllm" / file, root / "vllm" / file)

@@ -114,6 +114,7 @@ class Processor:
 
     def __init__(self, *logits_processors):
         self.model_config = SimpleNamespace(logits_processors=list(logits_processors))
+        self.vllm_config = SimpleNamespace(use_v2_model_runner=False)
 
     def process(self, prompt, params, *, resumable=False):
         def original(self, request_id, prompt, params, **_):  # noqa: ARG001 - vLLM's

@@ -56,6 +56,15 @@ def test_an_untested_version_is_refused_with_those_that_were(version):
         assert tested in str(refused.value)
 
 
+def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(monkeypatch, caplog):
+    caplog.set_level("WARNING", logger="vllm.enforcer")
+    monkeypatch.setattr(plugin.logger, "propagate", True)
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    plugin.install()
+    assert "--tool-strict-level parameter" in caplog.text
+    assert "Not enforced" in caplog.text
+
+
 @pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])
 def test_a_tested_version_is_accepted(version):
     assert fit.check_version(version)

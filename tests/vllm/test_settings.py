@@ -32,14 +32,14 @@ def test_values_are_read():
             "ENFORCER_FINISH_WITHIN_BUDGET": "on",
             "ENFORCER_EMPTY_TURNS": "allow",
             "ENFORCER_REQUIRE": "on",
-            "ENFORCER_REQUIRE_EXCEPT": "plain, completions",
+            "ENFORCER_REQUIRE_EXCEPT": "structured, completions",
             "ENFORCER_CACHE_MIB": "3",
         }
     )
     assert chosen.options().finish_within_budget
     assert chosen.options().allow_empty_turns
     assert chosen.requires()
-    assert chosen.excepted() == {"plain", "completions"}
+    assert chosen.excepted() == {"structured", "completions"}
     assert chosen.cache_bytes() == 3 << 20
     assert chosen.options().on_unsupported is OnUnsupported.RELAX
     assert chosen.options().preamble_ids == 0

@@ -54,7 +54,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(caplog):
         (None, {}, "(no --tool-call-parser; "),
         (
             "kimi_k2_enforced",
-            {"ENFORCER_REQUIRE": "on", "ENFORCER_REQUIRE_EXCEPT": "plain"},
+            {"ENFORCER_REQUIRE": "on", "ENFORCER_REQUIRE_EXCEPT": "structured"},
             "; requests without a spec are refused except plain; ",
         ),
         ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "relax,off"}, "switch: off, relax"),
