@@ -33,7 +33,13 @@ _MOST = 120
 _OK = 200
 _PLAIN: tuple[dict[str, Any], ...] = (
     {"json": {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"]}},
-    {"json": {"type": "object", "properties": {"a": {"type": "integer"}}, "patternProperties": {}}},
+    {
+        "json": {
+            "type": "object",
+            "properties": {"a": {"type": "integer", "multipleOf": 2}},
+            "patternProperties": {},
+        }
+    },
     {"regex": "[a-c]{2,4}"},
     {"choice": ["yes", "no"]},
 )
