@@ -4,7 +4,7 @@
 (`enforcer.vllm`, `enforcer.hf`).
 """
 
-from enforcer.api import Enforcer, Options
+from enforcer.api import Enforcer
 from enforcer.errors import (
     ConfigurationError,
     EnforcerError,
@@ -22,6 +22,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.matcher import Matcher
+from enforcer.options import Options
 from enforcer.parser import Call, Parser, Turn
 from enforcer.schema import Limits, OnUnsupported
 from enforcer.spec import Route, extra_body

@@ -1,30 +1,34 @@
 """The library's front door: one object per served model, one matcher per turn.
 
-Owns: wiring a vocabulary, a dialect and an engine together, and the cache of
-compiled grammars. Must not know: hosts.
+Owns: wiring a vocabulary, a dialect and an engine together, and when a schema is compiled.
+Must not know: hosts, threads (it takes a way to have something done ahead of time).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from hashlib import sha256
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, TypeVar
 
 from enforcer import dialect as dialects
 from enforcer import engines, history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
-from enforcer.envelope import Due, Envelope, Table
+from enforcer.cache import Cache
+from enforcer.envelope import Table
 from enforcer.errors import SchemaError
 from enforcer.matcher import Matcher
+from enforcer.options import Options
 from enforcer.parser import Parser, Turn
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.plain import is_plain_object
 from enforcer.spec import Spec
+from enforcer.turns import envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.response_format import ResponseFormat
@@ -32,32 +36,42 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 
+_T = TypeVar("_T")
+CACHE_BYTES = 256 << 20
+
+_ARGUMENTS = "arguments"
+
+# Characters of a schema that, being plain, compiles in a few milliseconds at most.
+_QUICK = 2_000
+
+
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Settings of an `Enforcer`; every one has a default that suits production.
+class Prepared:
+    """What has been compiled for a turn before it starts; the turn keeps it.
 
     Attributes:
-        on_unsupported: refuse a schema that cannot be enforced exactly, or relax it.
-        limits: bounds on schemas.
-        max_calls: how many calls a turn may have; ends loops of calls.
-        preamble_ids: how many ids of text may precede a demanded call, outside a think.
-        allow_empty_turns: whether a turn may end though it has neither text nor call.
-        cached_grammars: how many compiled grammars are kept, the least recently used go.
+        arguments: grammars by the name of the tool.
+        text_format: the grammar of the response format, if the request has one.
 
     """
 
-    on_unsupported: OnUnsupported = OnUnsupported.REFUSE
-    limits: Limits = field(default_factory=Limits)
-    max_calls: int = 128
-    preamble_ids: int = 32
-    allow_empty_turns: bool = False
-    cached_grammars: int = 4096
+    arguments: Mapping[str, CompiledGrammar]
+    text_format: CompiledGrammar | None
 
 
 class Enforcer:
     """Compiles what requests declare, for one vocabulary, dialect and engine.
 
     Thread-safe; build one for each served model and keep it.
+
+    Args:
+        vocabulary: what the model's ids stand for.
+        dialect: the format, a file in `grammars/`.
+        engine: what masks the arguments, of `enforcer.engines.ENGINES`.
+        options: the settings of requests that bring none.
+        cache: where compiled grammars are kept; several enforcers may share one. By default
+            one of 256 MiB.
+        on_compile: told how many nanoseconds each compilation took.
 
     Raises:
         UnknownDialect: no dialect of that name.
@@ -72,17 +86,17 @@ class Enforcer:
         dialect: str = "kimi_k2",
         engine: str = "llguidance",
         options: Options | None = None,
+        *,
+        cache: Cache | None = None,
+        on_compile: Callable[[int], None] | None = None,
     ) -> None:
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
         self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
-        self._trusts_plain = self.engine.holds_plain and self.options.limits == Limits()
-        keep = self.options.cached_grammars
-        self._checked = lru_cache(keep)(self._check)
-        self._compiled = lru_cache(keep)(self._compile)
-        self._format = lru_cache(keep)(self._compile_format)
+        self.cache = Cache(CACHE_BYTES) if cache is None else cache
+        self._on_compile = on_compile
 
     def matcher(
         self,
@@ -132,48 +146,90 @@ class Enforcer:
             InvalidSchema: it is none.
 
         """
-        toolset = spec.toolset
-        for tool in toolset.tools.values():
+        options = spec.resolve(self.options)
+        for tool in spec.toolset.tools.values():
             try:
-                self._checked(tool.schema, spec.on_unsupported)
+                self._check(tool.schema, options)
             except SchemaError as error:
                 raise error.under(tool.path) from error
         if spec.response_format is not None:
-            self._format(spec.response_format, spec.on_unsupported)
+            self._format(spec.response_format, options)
+
+    def prepare(self, spec: Spec) -> Generator[None, None, Prepared]:
+        """Compile what a turn must not wait for later: all that may take long.
+
+        A schema that is small and plain is compiled when the header of a call has left no other
+        tool, unless it is the only one that a demanded call can be to.
+
+        Yields:
+            Before each compilation, so that whoever drives it can let others go first.
+
+        Returns:
+            What has been compiled.
+
+        """
+        toolset, options = spec.toolset, spec.resolve(self.options)
+        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
+        text_format = None
+        wanted = spec.response_format
+        if wanted is not None:
+            if not self._has(wanted.kind.value, wanted.source, options):
+                yield
+            text_format = self._format(wanted, options)
+        arguments = {}
+        for name in toolset.allowed:
+            schema = toolset.tools[name].schema
+            if alone or not self._is_quick(schema, options):
+                if not self._has(_ARGUMENTS, schema, options):
+                    yield
+                arguments[name] = self._compiled(schema, options)
+        return Prepared(arguments, text_format)
 
     def start(
-        self, spec: Spec, prompt_ids: Sequence[int] | None, *, rollback: int | None = None
+        self,
+        spec: Spec,
+        prompt_ids: Sequence[int] | None,
+        *,
+        prepared: Prepared | None = None,
+        ahead: Callable[[Callable[[], object]], object] | None = None,
+        rollback: int | None = None,
     ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
 
         Args:
             spec: what the request allows.
-            prompt_ids: as in `matcher`.
+            prompt_ids: ids of the rendered prompt; see `matcher`.
+            prepared: what `prepare` gave for this spec; without it, each schema is compiled
+                when a call to its tool begins.
+            ahead: has something done soon on another thread: compiling the schema of a tool
+                once a header can only be that tool's.
             rollback: how many of the last ids the host may take back; None for all.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
 
         """
-        toolset = spec.toolset
-        text_format = None
-        if spec.response_format is not None:
-            text_format = self._format(spec.response_format, spec.on_unsupported).matcher
-        due = Due.NOTHING if self.options.allow_empty_turns else Due.WORD
-        envelope = Envelope(
-            self.table,
-            toolset.allowed,
-            due=Due.CALL if toolset.choice is tools_.Choice.REQUIRED else due,
-            most=self.options.max_calls if toolset.parallel else 1,
-            first=spec.first_index,
-            preamble=self.options.preamble_ids,
-            text_format=text_format,
+        toolset, options = spec.toolset, spec.resolve(self.options)
+        ready = prepared or Prepared({}, None)
+        text_format = ready.text_format
+        if text_format is None and spec.response_format is not None:
+            text_format = self._format(spec.response_format, options)
+        allowed = envelope(
+            self.table, spec, options, None if text_format is None else text_format.matcher
         )
 
-        def arguments(name: str) -> ArgumentMatcher:
-            return self._begin(toolset.tools[name].schema, spec.on_unsupported)
+        def grammar(name: str) -> CompiledGrammar:
+            found = ready.arguments.get(name)
+            return found or self._compiled(toolset.tools[name].schema, options)
 
-        return Matcher(envelope, arguments, prompt_ids, rollback=rollback)
+        def arguments(name: str) -> ArgumentMatcher:
+            return grammar(name).matcher()
+
+        def expect(name: str) -> None:
+            if ahead is not None and name not in ready.arguments:
+                ahead(lambda: grammar(name))
+
+        return Matcher(allowed, arguments, prompt_ids, expect=expect, rollback=rollback)
 
     def parse(
         self,
@@ -186,34 +242,100 @@ class Enforcer:
         parser.feed(token_ids)
         return parser.turn()
 
-    def _grammar(
-        self, schema: str, on_unsupported: OnUnsupported | None, root: Root = Root.OBJECT
-    ) -> ArgumentGrammar:
+    def _grammar(self, schema: str, options: Options, root: Root = Root.OBJECT) -> ArgumentGrammar:
         return compile_schema(
             json.loads(schema),
-            limits=self.options.limits,
-            on_unsupported=on_unsupported or self.options.on_unsupported,
+            limits=options.limits,
+            on_unsupported=options.on_unsupported,
             root=root,
         )
 
-    def _begin(self, schema: str, on_unsupported: OnUnsupported | None) -> ArgumentMatcher:
-        return self._compiled(schema, on_unsupported).matcher()
+    def _trusts_plain(self, options: Options) -> bool:
+        return self.engine.holds_plain and options.limits == Limits()
 
-    def _check(self, schema: str, on_unsupported: OnUnsupported | None) -> None:
-        if self._trusts_plain and is_plain_object(schema):
+    def _is_quick(self, schema: str, options: Options) -> bool:
+        quick = self._trusts_plain(options) and len(schema) <= _QUICK
+        return quick and is_plain_object(schema)
+
+    def _check(self, schema: str, options: Options) -> None:
+        if self._trusts_plain(options) and is_plain_object(schema):
             return
-        self.engine.check(self._grammar(schema, on_unsupported))
+        if options.on_unsupported is OnUnsupported.ISOLATE:
+            return  # whatever it is, there is something to hold the arguments to
+        self._kept(
+            "checked",
+            schema,
+            options,
+            lambda: self.engine.check(self._grammar(schema, options)),
+            _nothing,
+        )
 
-    def _compile(self, schema: str, on_unsupported: OnUnsupported | None) -> CompiledGrammar:
-        return self.engine.compile(self._grammar(schema, on_unsupported))
+    def _compiled(self, schema: str, options: Options) -> CompiledGrammar:
+        return self._kept(
+            _ARGUMENTS,
+            schema,
+            options,
+            lambda: self._timed(lambda: self._compile_arguments(schema, options)),
+            _weight,
+        )
 
-    def _compile_format(
-        self, wanted: ResponseFormat, on_unsupported: OnUnsupported | None
-    ) -> CompiledGrammar:
+    def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
+        try:
+            return self.engine.compile(self._grammar(schema, options))
+        except SchemaError:
+            if options.on_unsupported is not OnUnsupported.ISOLATE:
+                raise
+            return self.engine.compile(self._grammar("{}", options))
+
+    def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
+        return self._kept(
+            wanted.kind.value,
+            wanted.source,
+            options,
+            lambda: self._timed(lambda: self._compile_format(wanted, options)),
+            _weight,
+        )
+
+    def _kept(
+        self,
+        kind: str,
+        source: str,
+        options: Options,
+        make: Callable[[], _T],
+        weigh: Callable[[_T], int],
+    ) -> _T:
+        """Give what is made of a source, and keep it."""
+        return self.cache.get(self._key(kind, source, options), make, weigh)
+
+    def _has(self, kind: str, source: str, options: Options) -> bool:
+        return self.cache.peek(self._key(kind, source, options)) is not None
+
+    def _key(self, kind: str, source: str, options: Options) -> Hashable:
+        # A digest, for a source may be large.
+        digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
+        return (kind, digest, options.on_unsupported, options.limits, id(self))
+
+    def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
+        begun = perf_counter_ns()
+        try:
+            return make()
+        finally:
+            if self._on_compile is not None:
+                self._on_compile(perf_counter_ns() - begun)
+
+    def _compile_format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         if wanted.kind is not formats.Kind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
-            grammar = self._grammar(wanted.source, on_unsupported, Root.ANY)
+            grammar = self._grammar(wanted.source, options, Root.ANY)
             return self.engine.compile(grammar)
         except SchemaError as error:
             raise error.under("$.response_format.json_schema.schema") from error
+
+
+def _nothing(_: object) -> int:
+    return 0
+
+
+def _weight(grammar: CompiledGrammar) -> int:
+    return grammar.weight

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import reprlib
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def brief(value: object) -> str:
@@ -48,6 +51,10 @@ class UnexpectedFailure(EnforcerError):  # noqa: N818
     """Something raised what nobody foresaw; it is the `__cause__`, and ends one turn alone."""
 
 
+class Busy(EnforcerError):  # noqa: N818
+    """Nobody's fault: there is no room to check a request now; it may be sent again."""
+
+
 class RequestError(EnforcerError):
     """The client's fault; `path` leads to the offending part of the request.
 
@@ -64,6 +71,10 @@ class RequestError(EnforcerError):
 
     def __str__(self) -> str:
         return f"{self.reason} (at `{self.path}`)"
+
+    def at(self, place: Callable[[str], str]) -> Self:
+        """Give the same error with other paths, as where the request was sent in another form."""
+        return type(self)(place(self.path), self.reason)
 
 
 class InvalidTools(RequestError):  # noqa: N818
@@ -112,9 +123,11 @@ class SchemaError(RequestError):
 
     def under(self, path: str) -> Self:
         """Give the same error with `path` in place of the schema's root `$`."""
-        return type(self)(
-            tuple(replace(p, path=path + p.path.removeprefix("$")) for p in self.problems)
-        )
+        return self.at(lambda old: path + old.removeprefix("$"))
+
+    def at(self, place: Callable[[str], str]) -> Self:
+        """Give the same error with other paths."""
+        return type(self)(tuple(replace(p, path=place(p.path)) for p in self.problems))
 
     def __str__(self) -> str:
         return "; ".join(str(problem) for problem in self.problems)

@@ -70,6 +70,11 @@ class HeaderNode:
             return self.trie.names[self.low]
         return None
 
+    @property
+    def only(self) -> str | None:
+        """The one tool that the header can still be of, if there is one."""
+        return self.trie.names[self.low] if self.high - self.low == 1 else None
+
     def advance(self, token_id: int) -> HeaderNode | None:
         """Read one text id; None if no header goes on with its bytes."""
         vocabulary = self.trie.vocabulary

@@ -73,6 +73,8 @@ class Matcher:
         arguments: starts the argument text of a tool, by name.
         prompt_ids: the prompt's ids; the turn starts where they leave it. None means a
             turn that starts in content.
+        expect: told the name of a tool once a header can only be that tool's, before its
+            arguments begin.
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
 
@@ -87,11 +89,13 @@ class Matcher:
         arguments: Callable[[str], ArgumentMatcher],
         prompt_ids: Sequence[int] | None = None,
         *,
+        expect: Callable[[str], None] | None = None,
         rollback: int | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
         self._arguments = arguments
+        self._expect = expect
         self._words = self._table.vocabulary.words
         self._trail: Trail[_Position] = Trail(rollback)
         self._accepted = 0
@@ -246,7 +250,7 @@ class Matcher:
             return self._formatted(now) if now.grammar.accept(token_id) else None
         if now.header is not None:
             node = now.header.advance(token_id)
-            return None if node is None else replace(now, header=node)
+            return None if node is None else self._at_header(now, node)
         return self._free_text(token_id)
 
     def _free_text(self, token_id: int) -> _Position | None:
@@ -286,8 +290,14 @@ class Matcher:
         if now.header is not None and now.header.name is not None:
             return self._with_grammar(position, partial(self._arguments, now.header.name))
         if self._table.segment(to) is Segment.HEADER:
-            return replace(position, header=self._envelope.headers(now.calls).root)
+            return self._at_header(position, self._envelope.headers(now.calls).root)
         return position
+
+    def _at_header(self, position: _Position, node: HeaderNode) -> _Position:
+        was_clear = position.header is not None and position.header.only is not None
+        if self._expect is not None and node.only is not None and not was_clear:
+            self._expect(node.only)
+        return replace(position, header=node)
 
     def _enter(self, state: str, calls: int, text: int) -> _Position:
         opening = self._envelope.opening(calls, text)

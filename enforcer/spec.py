@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +21,22 @@ from enforcer import history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
 from enforcer.errors import InvalidTools
+from enforcer.options import Options
 from enforcer.schema import OnUnsupported
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from enforcer.response_format import ResponseFormat
 
 KEY = "enforcer"
-_VERSION = 1
+_VERSION = 2
 _MOST_CALLS = 10**8  # an index of more than nine digits is not read back
 _FIELDS = {
     *("version", "tools", "tool_choice", "parallel_tool_calls"),
-    *("first_index", "response_format", "on_unsupported"),
+    *("first_index", "response_format", "on_unsupported", "finish_within_budget", "settled"),
 }
+_SETTLED_FIELDS = {"dialect", "engine", "options"}
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 
 
@@ -44,6 +48,21 @@ class Route(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """What the server that checked a request has decided, so that no other host needs to know.
+
+    Attributes:
+        dialect, engine: by name.
+        options: what holds for this request, its own wishes included.
+
+    """
+
+    dialect: str
+    engine: str
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """What one request allows, apart from its prompt.
 
@@ -51,7 +70,9 @@ class Spec:
         toolset: tools, choice and number of calls.
         first_index: number of calls in the dialog so far.
         response_format: what text must fit; None for free text.
-        on_unsupported: overrules the enforcer's own option; None leaves it.
+        on_unsupported, finish_within_budget: overrule the enforcer's own options; None leaves
+            them.
+        settled: what the front end has decided; None where none has seen it yet.
 
     """
 
@@ -59,6 +80,19 @@ class Spec:
     first_index: int
     response_format: ResponseFormat | None = None
     on_unsupported: OnUnsupported | None = None
+    finish_within_budget: bool | None = None
+    settled: Settled | None = None
+
+    def resolve(self, options: Options) -> Options:
+        """Give the options that hold for this request, where `options` are the host's own."""
+        if self.settled is not None:
+            return self.settled.options
+        finish = self.finish_within_budget
+        return replace(
+            options,
+            on_unsupported=self.on_unsupported or options.on_unsupported,
+            finish_within_budget=options.finish_within_budget if finish is None else finish,
+        )
 
 
 def write(
@@ -69,6 +103,8 @@ def write(
     response_format: object = None,
     *,
     on_unsupported: str | None = None,
+    finish_within_budget: bool | None = None,
+    settled: Settled | None = None,
 ) -> str:
     """Give the spec's text; what it says is checked by `read`.
 
@@ -77,7 +113,9 @@ def write(
             and parameters are kept.
         first_index: number of calls in the dialog so far.
         response_format: as `enforcer.response_format.parse` reads it.
-        on_unsupported: "refuse" or "relax"; None leaves it to the server.
+        on_unsupported: "refuse", "relax" or "isolate"; None leaves it to the server.
+        finish_within_budget: likewise; see `Options`.
+        settled: what the server has decided; a client leaves it out.
 
     Raises:
         InvalidTools: not JSON.
@@ -91,11 +129,39 @@ def write(
         "first_index": first_index,
         "response_format": response_format,
         "on_unsupported": on_unsupported,
+        "finish_within_budget": finish_within_budget,
+        "settled": None if settled is None else _settled_json(settled),
     }
+    return _dump(spec)
+
+
+def _dump(spec: object) -> str:
     try:
         return json.dumps(spec, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidTools("$.tools", f"they are not JSON: {error}") from error
+
+
+def _settled_json(settled: Settled) -> dict[str, Any]:
+    return {
+        "dialect": settled.dialect,
+        "engine": settled.engine,
+        "options": settled.options.to_json(),
+    }
+
+
+def settle(text: str, settled: Settled) -> str:
+    """Give a spec's text with what the server has decided in it; `read` has accepted it."""
+    return _dump({**json.loads(text), "settled": _settled_json(settled)})
+
+
+def isolate(text: str, names: Collection[str]) -> str:
+    """Give a spec's text, which `read` has accepted, with tools that take any object."""
+    spec = json.loads(text)
+    for tool in spec["tools"]:
+        if tool["function"]["name"] in names:
+            tool["function"].pop("parameters", None)
+    return _dump(spec)
 
 
 def _bare(tool: Any) -> Any:
@@ -130,7 +196,31 @@ def read(text: object) -> Spec:
         first,
         formats.parse(spec["response_format"]),
         _read_on_unsupported(spec["on_unsupported"]),
+        _read_finish(spec["finish_within_budget"]),
+        _read_settled(spec["settled"]),
     )
+
+
+def _read_finish(value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise InvalidTools(f"$.{KEY}.finish_within_budget", "it must be true or false")
+    return value
+
+
+def _read_settled(value: object) -> Settled | None:
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, dict) or set(value) != _SETTLED_FIELDS:
+            raise TypeError("not an object of these fields")  # noqa: TRY301 - one refusal
+        dialect, engine = value["dialect"], value["engine"]
+        if not isinstance(dialect, str) or not isinstance(engine, str):
+            raise TypeError("not names")  # noqa: TRY301
+        return Settled(dialect, engine, Options.from_json(value["options"]))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InvalidTools(
+            f"$.{KEY}.settled", "only a server of the same version writes it: leave it out"
+        ) from error
 
 
 def _read_on_unsupported(value: object) -> OnUnsupported | None:
@@ -139,7 +229,7 @@ def _read_on_unsupported(value: object) -> OnUnsupported | None:
     for option in OnUnsupported:
         if option.value == value:
             return option
-    raise InvalidTools(f"$.{KEY}.on_unsupported", "it must be 'refuse' or 'relax'")
+    raise InvalidTools(f"$.{KEY}.on_unsupported", "it must be 'refuse', 'relax' or 'isolate'")
 
 
 def structural_tag(spec: str) -> str:
@@ -158,6 +248,12 @@ def from_structural_tag(tag: object) -> str | None:
     return data.get(KEY) if isinstance(data, dict) else None
 
 
+def from_extra(extra: object) -> str | None:
+    """Find the spec's text in `vllm_xargs`; None if there is none, or a word that switches."""
+    found = extra.get(KEY) if isinstance(extra, Mapping) else None
+    return found if isinstance(found, str) and found.lstrip().startswith("{") else None
+
+
 def extra_body(
     tools: object,
     tool_choice: object = "auto",
@@ -166,6 +262,7 @@ def extra_body(
     messages: object = None,
     response_format: object = None,
     on_unsupported: str | None = None,
+    finish_within_budget: bool | None = None,
     via: Route = Route.PLUGIN,
 ) -> dict[str, Any]:
     """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
@@ -174,7 +271,8 @@ def extra_body(
         tools, tool_choice, parallel_tool_calls, messages, response_format: as a chat request
             carries them.
         on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
-            enforced exactly, where the server allows it.
+            enforced exactly, where the server allows it; "isolate" likewise, and what has none
+            takes any object.
         via: how the server enforces.
 
     Raises:
@@ -191,6 +289,7 @@ def extra_body(
         first,
         response_format,
         on_unsupported=on_unsupported,
+        finish_within_budget=finish_within_budget,
     )
     read(spec)
     if via is Route.LOGITS_PROCESSOR:

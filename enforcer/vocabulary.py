@@ -113,6 +113,10 @@ class Vocabulary:
         """Name to id of every control token."""
         return dict(self._controls)
 
+    def is_same(self, other: Vocabulary) -> bool:
+        """Tell whether another has the same ids for the same bytes and control tokens."""
+        return self._tokens == other._tokens and self._controls == other._controls
+
     def control(self, name: str) -> int:
         """Id of a control token.
 

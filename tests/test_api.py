@@ -9,6 +9,7 @@ import pytest
 from vocabularies import call, feed, legal, section, small, write
 
 import enforcer
+from enforcer.cache import Cache
 from enforcer.errors import (
     InvalidSchema,
     InvalidTools,
@@ -17,6 +18,8 @@ from enforcer.errors import (
     UnknownEngine,
     UnsupportedSchema,
 )
+from enforcer.spec import Spec
+from enforcer.tools import parse
 
 V = small()
 BEGIN = V.control("<|tool_calls_section_begin|>")
@@ -274,13 +277,54 @@ def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch):
     assert len(compiled) == 1
 
 
-def test_caches_are_bounded():
-    found = enforcer.Enforcer(V, options=enforcer.Options(cached_grammars=4))
+def test_what_is_kept_is_within_the_budget():
+    kept = Cache(400_000)
+    found = enforcer.Enforcer(V, cache=kept)
     for n in range(10):
         schema = {"type": "object", "properties": {"a": {"const": n}}, "required": ["a"]}
         assert accepts(found, section(call("get", 0, f'{{"a": {n}}}')), [tool("get", schema)])
-    assert found._compiled.cache_info().currsize <= 4
-    assert found._checked.cache_info().currsize <= 4
+    assert 0 < kept.weight <= kept.budget
+    assert len(kept) < 10
+
+
+def test_only_what_may_take_long_is_compiled_before_the_turn(monkeypatch):
+    found = enforcer.Enforcer(V)
+    compiled = []
+    compile_ = found.engine.compile
+    monkeypatch.setattr(found.engine, "compile", lambda g: compiled.append(1) or compile_(g))
+    long = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(400)]}}}
+    wanted = Spec(parse([GET, tool("long", long)], "auto", True), 0)
+    for known in (False, True):
+        steps = found.prepare(wanted)
+        if not known:
+            next(steps)
+            assert not compiled
+        with pytest.raises(StopIteration) as end:
+            next(steps)
+        assert len(compiled) == 1
+        assert set(end.value.value.arguments) == {"long"}
+    alone = Spec(parse([GET], "required", True), 0)
+    assert len(list(found.prepare(alone))) == 1
+
+
+def test_a_schema_is_compiled_ahead_once_the_header_leaves_one_tool():
+    found = enforcer.Enforcer(V)
+    other = tool("other", {"type": "object", "properties": {"b": {"type": "null"}}})
+    ahead = []
+    matcher = found.start(Spec(parse([GET, other], "auto", True), 0), None, ahead=ahead.append)
+    header, rest = write(V, "<|tool_calls_section_begin|><|tool_call_begin|>functions."), "get:0"
+    assert matcher.validate(header) == len(header)
+    for token_id in header:
+        matcher.accept(token_id)
+    assert not ahead
+    for token_id in write(V, rest):
+        assert matcher.accept(token_id)
+    assert len(ahead) == 1
+    before = found.cache.misses
+    ahead[0]()
+    assert found.cache.misses == before + 1
+    assert matcher.accept(V.control("<|tool_call_argument_begin|>"))
+    assert found.cache.misses == before + 1
 
 
 def test_matchers_of_one_enforcer_do_not_meet(served):
@@ -291,3 +335,14 @@ def test_matchers_of_one_enforcer_do_not_meet(served):
         if at:
             assert two.accept(ids[at - 1])
             assert two.validate(ids[at:]) == len(ids) - at
+
+
+def test_isolating_costs_a_tool_its_schema_and_the_others_nothing():
+    options = enforcer.Options(on_unsupported=enforcer.OnUnsupported.ISOLATE)
+    isolating = enforcer.Enforcer(V, options=options)
+    wrong = tool("wrong", {"type": "object", "properties": {"n": {"type": "float"}}})
+    start = ([GET, wrong], "required")
+    assert accepts(isolating, section(call("get", 0, '{"a": 1}')), *start)
+    assert not accepts(isolating, section(call("get", 0, '{"a": "x"}')), *start)
+    assert accepts(isolating, section(call("wrong", 0, '{"n": null}')), *start)
+    assert not accepts(isolating, section(call("wrong", 0, "[1]")), *start)

@@ -8,6 +8,7 @@ import pytest
 
 from enforcer import errors
 from enforcer.errors import (
+    Busy,
     ConfigurationError,
     EnforcerError,
     InvalidSchema,
@@ -44,7 +45,7 @@ def test_a_value_is_shown_briefly(value):
 def test_all_have_one_root_and_one_of_two_at_fault():
     for leaf in LEAVES:
         at_fault = [issubclass(leaf, ConfigurationError), issubclass(leaf, RequestError)]
-        assert sum(at_fault) == (leaf not in {EnforcerError, UnexpectedFailure}), leaf
+        assert sum(at_fault) == (leaf not in {EnforcerError, UnexpectedFailure, Busy}), leaf
 
 
 def test_a_request_error_says_where():

@@ -59,6 +59,11 @@ class ArgumentMatcher(Protocol):
 class CompiledGrammar(Protocol):
     """A grammar compiled for one vocabulary; immutable, shared across requests and threads."""
 
+    @property
+    def weight(self) -> int:
+        """Bytes that it holds now, roughly; it may grow as texts are matched."""
+        ...
+
     def matcher(self) -> ArgumentMatcher:
         """Start a new text; cheap (tens of microseconds)."""
         ...

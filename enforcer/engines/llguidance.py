@@ -47,6 +47,9 @@ _LIMITS = llguidance.LLParserLimits(
 _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 
 
+_READ, _READ_EACH = 100_000, 40  # bytes that a grammar holds, and for each character of it
+
+
 class EngineFailure(EnforcerError):  # noqa: N818 - named for what happened, as its siblings
     """The engine gave up in the middle of a text; the text must not go on."""
 
@@ -182,6 +185,11 @@ class LLGuidanceGrammar:
         self._start: llguidance.LLMatcher | None = start
         self._text = text
         self.table = table
+
+    @property
+    def weight(self) -> int:
+        """Bytes: what reading the text has built, some tens for each of its characters."""
+        return _READ + _READ_EACH * len(self._text)
 
     def matcher(self) -> LLGuidanceMatcher:
         """Start a new text."""

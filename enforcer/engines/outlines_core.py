@@ -37,6 +37,9 @@ _WORK = 200_000_000  # states times ids: some 20 seconds
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
 
 
+_TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
+
+
 class OutlinesCoreEngine:
     """Compiles argument grammars with outlines-core for one vocabulary."""
 
@@ -117,6 +120,12 @@ class OutlinesCoreGrammar:
         self.index = index
         self.vocabulary = vocabulary
         self._masks: dict[int, npt.NDArray[np.int32]] = {}
+        self._transitions = sum(map(len, index.get_transitions().values()))
+
+    @property
+    def weight(self) -> int:
+        """Bytes: the index's transitions, and the masks of the states that were asked for."""
+        return self._transitions * _TRANSITION + len(self._masks) * 4 * self.vocabulary.words
 
     def matcher(self) -> OutlinesCoreMatcher:
         """Start a new text."""

@@ -103,6 +103,11 @@ class XGrammarGrammar:
         self._compiled = compiled
         self._vocabulary = vocabulary
 
+    @property
+    def weight(self) -> int:
+        """Bytes, as xgrammar counts them."""
+        return int(self._compiled.memory_size_bytes)
+
     def matcher(self) -> XGrammarMatcher:
         """Start a new text."""
         return XGrammarMatcher(xgrammar.GrammarMatcher(self._compiled), self._vocabulary)

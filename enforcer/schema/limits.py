@@ -13,7 +13,9 @@ class OnUnsupported(Enum):
     """What to do with a schema that cannot be enforced exactly."""
 
     REFUSE = "refuse"
-    RELAX = "relax"
+    RELAX = "relax"  # the nearest superset; what has none within the limits is refused
+    # As `RELAX`; a tool that it would refuse takes any object, and costs the others nothing.
+    ISOLATE = "isolate"
 
 
 class Root(Enum):

@@ -87,7 +87,7 @@ class Parser:
         self.document = document
         self.limits = limits
         self.algebra = Algebra(limits, self._resolve, self._path_of)
-        self.relaxing = on_unsupported is OnUnsupported.RELAX
+        self.relaxing = on_unsupported is not OnUnsupported.REFUSE
         self.unsupported: dict[Problem, None] = {}
         self.invalid: dict[Problem, None] = {}
         self.divisors: dict[Fraction, str] = {}  # where each `multipleOf` stands

@@ -1,32 +1,44 @@
 """vLLM's structured-output machinery, made to run our matcher.
 
-Owns: the grammar object that the scheduler drives, the backend that makes one, and
-the replacement of `StructuredOutputManager._create_grammar`. Runs in the engine
-process. Must not know: HTTP requests, tool parsers.
+Owns: the grammar object that the scheduler drives, and the replacements of
+`StructuredOutputManager.grammar_init` and `_create_grammar`, which make one for a request
+that carries a spec, whatever backend the others have. Runs in the engine process. Must not
+know: HTTP requests, tool parsers.
 """
 
 from __future__ import annotations
 
+import copy
+import logging
+import threading
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputGrammar,
     StructuredOutputOptions,
 )
-from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
 
 from enforcer import spec as specs
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.vllm import metrics, runtime
+from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.metrics import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
+    from concurrent.futures import Future
 
     import torch
 
+    from enforcer.api import Enforcer
     from enforcer.matcher import Matcher
+    from enforcer.spec import Spec
+
+logger = logging.getLogger("vllm.enforcer")
+
+_WORD = 32  # ids a word of a mask
 
 
 class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
@@ -34,6 +46,9 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     Never terminated: after the end of the turn only its end is legal, whereas vLLM gives a
     terminated grammar a mask that permits all.
+
+    Nothing leaves these methods: vLLM calls them in the thread that serves every request of
+    the engine, where an exception ends them all.
     """
 
     def __init__(self, matcher: Matcher, request_id: str) -> None:
@@ -50,7 +65,10 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         """
         for count, token in enumerate(tokens):
             if not self.matcher.accept(token):
-                metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
+                if self.matcher.failure is None:
+                    metrics.failed(Failure.REJECTED, request_id, state=self.matcher.state)
+                else:
+                    self._report_failure(self.matcher.failure)
                 self.matcher.rollback(count)
                 return False
         if self.matcher.failure is not None:
@@ -93,63 +111,167 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         return False
 
     def reset(self) -> None:
-        """Go back to where the turn started."""
-        self.matcher.rollback(self.matcher.accepted)
+        """Close the gate: a turn does not keep the way back to where it began.
+
+        vLLM asks no grammar to do this.
+        """
+        self.matcher.fail(ConfigurationError("a turn cannot be begun anew: make another grammar"))
 
 
-class EnforcerBackend(XgrammarBackend):  # type: ignore[misc]
-    """xgrammar's backend, which leaves structural tags with our key to us."""
+class _Host:
+    """What stands beside one `StructuredOutputManager`.
 
-    def compile_grammar(
-        self,
-        request_type: StructuredOutputOptions,
-        grammar_spec: str,
-        stop_token_ids: set[int] | None = None,
-    ) -> StructuredOutputGrammar:
-        """Compile; a spec that arrives here has lost its prompt, and is refused."""
-        if _spec_of(request_type, grammar_spec) is not None:
-            raise ConfigurationError(
-                "a spec of the enforcer reached the backend without its prompt: "
-                "StructuredOutputManager._create_grammar is not patched in this process"
-            )
-        return super().compile_grammar(request_type, grammar_spec, stop_token_ids)
+    Attributes:
+        lanes: where turns are made ready.
+        backends: vLLM's own backends by name. vLLM fixes one by the first structured request,
+            and fails, or misreads, those that its front end gave to another.
 
-    def start(self, text: str, prompt_ids: list[int] | None, request_id: str) -> EnforcedGrammar:
-        """Start a request's turn from its spec and its prompt."""
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self.lanes = Lanes()
+        self.backends: dict[str, Any] = {}
+        self._manager = manager
+        size = manager.vllm_config.model_config.get_vocab_size()
+        if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
+            manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
+        self._ids = size
+        # What a draft adds, and the id that the model adds to it.
+        self._drafts = manager.vllm_config.num_speculative_tokens + 1
+
+    def begin(self, text: str, request: Any) -> Future[EnforcedGrammar]:
+        """Make a request's turn ready."""
+        return self.lanes.begin(self._steps(text, request), lambda: not request.is_finished())
+
+    def _steps(self, text: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
         try:
-            matcher = runtime.start(self.tokenizer, text, prompt_ids)
-        except EnforcerError as error:
-            metrics.failed(Failure.START, request_id, error=type(error).__name__)
-            raise
-        vocabulary = runtime.enforcer_for(self.tokenizer).vocabulary
-        if self.vocab_size < vocabulary.size:
-            raise ConfigurationError(
-                f"the model has {self.vocab_size} ids, its tokenizer {vocabulary.size}"
+            spec = runtime.read(text)
+            enforcer = self._for(request, spec)
+            prepared = yield from enforcer.prepare(spec)
+            matcher = enforcer.start(
+                spec,
+                request.prompt_token_ids,
+                prepared=prepared,
+                ahead=self.lanes.short,
+                rollback=self._drafts,
             )
-        return EnforcedGrammar(matcher, request_id)
+        except GeneratorExit:
+            raise  # the request is gone
+        except BaseException as error:
+            metrics.failed(Failure.START, request.request_id, error=type(error).__name__)
+            raise
+        finally:
+            metrics.cached(runtime.kept())
+        return EnforcedGrammar(matcher, request.request_id)
+
+    def _for(self, request: Any, spec: Spec) -> Enforcer:
+        if request.resumable:
+            raise ConfigurationError(
+                "a session of streamed input changes its prompt while it is generated for, and "
+                "cannot be enforced: send whole requests"
+            )
+        return self.enforcer(self._manager.tokenizer, spec)
+
+    def enforcer(self, tokenizer: Any, spec: Spec | None = None) -> Enforcer:
+        """Give the engine's enforcer, for what a spec was settled for.
+
+        Raises:
+            ConfigurationError: there can be none for this model.
+
+        """
+        enforcer = runtime.enforcer_for(tokenizer, spec)
+        if self._ids < enforcer.vocabulary.size:
+            raise ConfigurationError(
+                f"the model has {self._ids} ids, its tokenizer {enforcer.vocabulary.size}"
+            )
+        return enforcer
 
 
-def _spec_of(request_type: StructuredOutputOptions, grammar_spec: str) -> str | None:
+def _rows(config: Any, ids: int) -> torch.Tensor:
+    """Allocate the rows that vLLM's backends would: one for each draft and one more."""
+    import torch
+
+    count = config.scheduler_config.max_num_seqs * (1 + config.num_speculative_tokens)
+    return torch.from_numpy(np.full((count, -(-ids // _WORD)), -1, dtype=np.int32))
+
+
+_attaching = threading.Lock()
+
+
+def _host(manager: Any) -> _Host:
+    with _attaching:
+        found: _Host | None = manager.__dict__.get("_enforcer")
+        if found is None:
+            found = manager._enforcer = _Host(manager)  # noqa: SLF001 - ours, on vLLM's object
+        return found
+
+
+def _spec_of(request: Any) -> str | None:
+    request_type, source = request.structured_output_request.structured_output_key
     if request_type != StructuredOutputOptions.STRUCTURAL_TAG:
         return None
-    return specs.from_structural_tag(grammar_spec)
+    return specs.from_structural_tag(source)
+
+
+def initialised(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `StructuredOutputManager.__init__`, which an engine comes by before it is ready.
+
+    Whatever the first enforced request needs is built there: a second or three for Kimi's
+    vocabulary. A model that no enforced request can be for goes without.
+    """
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
+        original(self, *args, **kwargs)
+        host = _host(self)
+        tokenizer = getattr(self, "tokenizer", None)
+        if tokenizer is None:
+            return
+        try:
+            host.enforcer(tokenizer)
+        except EnforcerError as error:
+            logger.info("enforcer: this engine enforces nothing: %s", error)
+
+    return __init__
+
+
+def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap `StructuredOutputManager.grammar_init`, through which every structured request comes.
+
+    vLLM calls it on one thread, before the request is scheduled.
+    """
+
+    def _grammar_init(self: Any, request: Any) -> None:
+        wanted = request.structured_output_request
+        if wanted is None:
+            return
+        host = _host(self)
+        text = _spec_of(request)
+        if text is None:
+            name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
+            self.backend = host.backends.get(name)
+            self.backend_name = None if self.backend is None else name  # asked by vLLM 0.33
+            original(self, request)
+            host.backends[name] = self.backend
+            return
+        # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
+        wanted.reasoning_ended = True
+        grammar = host.begin(text, request)
+        if not self._use_async_grammar_compilation:  # every rank must see it at the same step
+            grammar.exception()
+        wanted.grammar = grammar
+
+    return _grammar_init
 
 
 def create_grammar(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `StructuredOutputManager._create_grammar`, which alone sees prompt and grammar."""
+    """Wrap `StructuredOutputManager._create_grammar`, which compiles on threads of vLLM's."""
 
     def _create_grammar(self: Any, request: Any) -> StructuredOutputGrammar:
-        wanted = request.structured_output_request
-        spec = _spec_of(*wanted.structured_output_key)
-        if spec is None:
-            return original(self, request)
-        if not isinstance(self.backend, EnforcerBackend):
-            raise ConfigurationError(
-                f"the enforcer rides on vLLM's xgrammar backend, not on "
-                f"{type(self.backend).__name__}: remove `backend` from --structured-outputs-config"
-            )
-        # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
-        wanted.reasoning_ended = True
-        return self.backend.start(spec, request.prompt_token_ids, request.request_id)
+        name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
+        # Not there yet: `grammar_init` has just made it, and has not returned.
+        backend = _host(self).backends.get(name, self.backend)
+        with_its_own = copy.copy(self)
+        with_its_own.backend = backend
+        return original(with_its_own, request)
 
     return _create_grammar

@@ -1,8 +1,8 @@
 """Stop strings: a reply goes as far as vLLM's text does, not as far as its ids.
 
 Owns: aligning the events that ids have brought with the length of the text that
-vLLM lets out. vLLM looks for stop strings in the text of all ids, markers spelled
-out; it cuts that text before the stop string, and while streaming it holds back
+vLLM lets out. vLLM looks for stop strings in the text of all ids before the calls, markers
+spelled out; it cuts that text before the stop string, and while streaming it holds back
 what may yet become one. Must not know: requests, deltas.
 """
 
@@ -34,6 +34,7 @@ class Clip:
         self._decoder = _Decoder(errors="replace")
         self._length = 0
         self._waiting: deque[tuple[int, int, Event]] = deque()
+        self._uncut = False
 
     def feed(self, token_ids: Sequence[int]) -> None:
         """Read more ids."""
@@ -42,9 +43,15 @@ class Clip:
             self._length += len(self._decoder.decode(self._vocabulary.token_bytes(token_id)))
             for event in self._parser.feed([token_id]):
                 self._waiting.append((begin, self._length, event))
+            self._uncut |= self._parser.in_calls
 
     def let_out(self, length: int) -> list[Event]:
-        """Give the events of the first `length` characters that have not been given."""
+        """Give the events of the first `length` characters that have not been given.
+
+        Once calls have begun, all: no stop string is looked for there, and none was before.
+        """
+        if self._uncut:
+            length = self._length
         events = []
         while self._waiting:
             begin, end, event = self._waiting[0]

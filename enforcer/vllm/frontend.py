@@ -1,29 +1,39 @@
 """What is refused before generation begins, as HTTP 400.
 
-Owns: checking, in the API server and on vLLM's worker threads, a request that
-carries a spec, whatever route it came by: the spec itself, and the sampling options
-that could leave no id legal. Must not know: parsers, the engine process.
+Owns: checking, in the API server and wherever vLLM takes requests in, one that carries a spec,
+whatever route it came by: the spec itself, what the server settles for it, the sampling options
+that could leave no id legal, and what the prompt has begun. Must not know: parsers, the engine
+process, how schemas are checked.
 """
 
 from __future__ import annotations
 
-import asyncio
 import math
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from vllm.exceptions import VLLMValidationError
+from vllm.exceptions import GracefulHTTPError
 
 from enforcer import spec as specs
-from enforcer.errors import RequestError
-from enforcer.vllm import metrics, runtime, settings
-from enforcer.vllm.requests import option_refusal, refusal
+from enforcer.errors import Busy, IllegalPrefix, RequestError
+from enforcer.turns import look_at_prompt
+from enforcer.vllm import checks, metrics, runtime, settings
+from enforcer.vllm.metrics import Relaxed
+from enforcer.vllm.names import PROCESSOR_NAME
+from enforcer.vllm.requests import option_refusal, placed, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from enforcer.spec import Spec
+    from enforcer.vllm.checks import Inexact
 
-_BACKENDS = ("auto", "xgrammar")
+# The backend of vLLM's that reads a structural tag; whichever the server has for others.
+_READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
 
 
 def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., None]:
@@ -35,8 +45,14 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         wanted = self.structured_outputs
         text = specs.from_structural_tag(wanted.structural_tag) if wanted else None
         if text is not None:
-            _refuse_server(structured_outputs_config)
-            metrics.enforced(_checked(self, text).toolset.choice)
+            settled, spec = admit(text)
+            refuse_sampling(self, spec)
+            with answered():
+                inexact = checks.check(spec)
+            _put(wanted, text, isolated(settled, inexact))
+            metrics.enforced(spec.toolset.choice)
+            _count(inexact, Relaxed.RELAXED)
+            structured_outputs_config = _READS_OUR_TAG
         original(self, model_config, structured_outputs_config, tokenizer)
 
     return _validate_structured_outputs
@@ -45,31 +61,204 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
 def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     """Wrap what renders a request's prompt, to check the request right after.
 
-    vLLM validates a streamed request only once it has begun to answer with HTTP 200. The
-    check runs on a worker thread; a large schema must not hold up the event loop.
+    vLLM validates a streamed request only once it has begun to answer with HTTP 200.
     """
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        refuse_unread_spec(getattr(request, "vllm_xargs", None), self.model_config)
         result = await original(self, request, *args, **kwargs)
         own = getattr(request, "structured_outputs", None)
         text = specs.from_structural_tag(own.structural_tag) if own else None
         if text is not None:
-            await asyncio.to_thread(_checked, request, text)
+            settled, spec = admit(text)
+            refuse_sampling(request, spec)
+            with answered():
+                inexact = await checks.check_async(spec)
+            _put(own, text, isolated(settled, inexact))
+            # A chat's dialog and its one prompt, or the prompts of a completion.
+            prompts = result[1] if isinstance(result, tuple) else result
+            for prompt in prompts:
+                refuse_prefix(self.renderer.tokenizer, spec, _ids(prompt))
         return result
 
     return _rendered
 
 
-def _checked(params: Any, text: str) -> Spec:
-    """Check a spec and the sampling options beside it; what has passed is remembered."""
+def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    """Wrap `AsyncLLM.add_request`, where routes without rendering come in on the event loop.
+
+    What is checked here need not be waited for when vLLM validates the same parameters.
+    """
+
+    async def _add_request(
+        self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        for text in _texts(params):
+            _, spec = admit(text)
+            with answered():
+                _log(await checks.check_async(spec))
+        return await original(self, request_id, prompt, params, *args, **kwargs)
+
+    return _add_request
+
+
+def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `InputProcessor.process_inputs`, through which every request of Python's goes.
+
+    Only here are parameters and the prompt's ids together, whatever the route.
+    """
+
+    def _process_inputs(
+        self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        refuse_unread_spec(getattr(params, "extra_args", None), self.model_config)
+        made = original(self, request_id, prompt, params, *args, **kwargs)
+        for text in _texts(made.sampling_params):
+            if made.resumable:
+                raise option_refusal(
+                    "structured_outputs",
+                    "a session of streamed input changes its prompt while it is generated for, "
+                    "and cannot be enforced: send whole requests",
+                )
+            refuse_prefix(self.tokenizer, specs.read(text), made.prompt_token_ids)
+        return made
+
+    return _process_inputs
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Turn what a check raises into vLLM's answers: 400, or 503 where there was no room for it."""
     try:
-        runtime.check(text)
+        yield
     except RequestError as error:
         raise refusal(error) from error
-    spec = runtime.read(text)
-    _refuse_override(spec)
-    refuse_sampling(params, spec)
-    return spec
+    except Busy as error:
+        metrics.checked(metrics.Checked.BUSY)
+        raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
+
+
+def admit(text: str) -> tuple[str, Spec]:
+    """Read a spec that somebody has sent, and settle what the server decides for it.
+
+    Returns:
+        The spec with the server's decisions in it, as text and read.
+
+    Raises:
+        VLLMValidationError: it is malformed, or wishes what this server does not grant.
+
+    """
+    try:
+        spec = specs.read(text)
+    except RequestError as error:
+        raise refusal(error) from error
+    mine = _settled(spec)
+    if spec.settled is None:
+        return specs.settle(text, mine), replace(spec, settled=mine)
+    if spec.settled != mine:
+        raise option_refusal(
+            "settled", "the spec claims settings that are not this server's: leave out `settled`"
+        )
+    return text, spec
+
+
+def _settled(spec: Spec) -> specs.Settled:
+    chosen = settings.current()
+    own, allowed = chosen.options(), chosen.allowed()
+    wanted = spec.on_unsupported
+    if wanted is not None and wanted.value not in {"refuse", own.on_unsupported.value, *allowed}:
+        raise option_refusal(
+            "on_unsupported",
+            "this server does not let a request relax schemas: leave out `on_unsupported`",
+        )
+    finish = spec.finish_within_budget
+    if finish is not None and finish != own.finish_within_budget and "finish" not in allowed:
+        raise option_refusal(
+            "finish_within_budget",
+            "this server does not let a request choose `finish_within_budget`: leave it out",
+        )
+    options = replace(spec, settled=None).resolve(own)
+    return specs.Settled(chosen.dialect, chosen.engine, options)
+
+
+def _put(own: Any, text: str, settled: str) -> None:
+    """Let the request carry what the server has settled; vLLM copies it from there."""
+    if settled != text:
+        own.structural_tag = specs.structural_tag(settled)
+
+
+def isolated(text: str, inexact: Iterable[Inexact]) -> str:
+    """Give a spec in which a tool that cannot be held to its schema takes any object.
+
+    vLLM hands a request from check to check. A tool that has been isolated has no schema any
+    more at the next one; one that is relaxed is counted where the request is let in.
+    """
+    _log(inexact)
+    names = {one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None}
+    _count(inexact, Relaxed.ISOLATED)
+    return specs.isolate(text, names) if names else text
+
+
+def _count(inexact: Iterable[Inexact], how: Relaxed) -> None:
+    for one in inexact:
+        if one.how is how:
+            metrics.relaxed(how, one.problem)
+
+
+def _log(inexact: Iterable[Inexact]) -> None:
+    """Log what is not exact, once for each schema that is new to this process."""
+    for one in inexact:
+        if one.is_new:
+            metrics.log_relaxed(one.how, placed(one.problem))
+
+
+def _texts(params: Any) -> list[str]:
+    """Find the specs that sampling parameters carry, on either way."""
+    own = getattr(params, "structured_outputs", None)
+    text = specs.from_structural_tag(own.structural_tag) if own else None
+    other = specs.from_extra(getattr(params, "extra_args", None))
+    return [found for found in (text, other) if found is not None]
+
+
+def _ids(prompt: Any) -> Sequence[int] | None:
+    return prompt.get("prompt_token_ids") if isinstance(prompt, Mapping) else None
+
+
+def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> None:
+    """Refuse a prompt that has begun a turn which the request's tools do not allow.
+
+    Raises:
+        VLLMValidationError: it has.
+
+    """
+    if prompt_ids is None:
+        return
+    settled = spec.settled
+    table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
+    try:
+        look_at_prompt(table, spec, settings.current().options(), prompt_ids)
+    except IllegalPrefix as error:
+        raise refusal(error) from error
+
+
+def refuse_unread_spec(extra: Any, model_config: Any) -> None:
+    """Refuse a spec in `vllm_xargs` on a server without the logits processor that reads it.
+
+    Raises:
+        VLLMValidationError: it would be ignored.
+
+    """
+    if specs.from_extra(extra) is None:
+        return
+    loaded = getattr(model_config, "logits_processors", None) or ()
+    names = (each if isinstance(each, str) else each.__name__ for each in loaded)
+    if not any(name.rpartition(":")[2] == PROCESSOR_NAME for name in names):
+        raise option_refusal(
+            "vllm_xargs",
+            f"a spec in `vllm_xargs.{specs.KEY}` is for servers with the logits processor, and "
+            "would be ignored here: leave out `via` where the client builds it with "
+            "`enforcer.extra_body`",
+        )
 
 
 def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,24 +273,6 @@ def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, *args, **kwargs)
 
     return to_beam_search_params
-
-
-def _refuse_server(config: Any) -> None:
-    if config is None or config.backend not in _BACKENDS:
-        raise VLLMValidationError(
-            "the enforcer rides on vLLM's xgrammar backend, and this server was started with "
-            f"{getattr(config, 'backend', None)!r}: its operator must remove `backend` from "
-            "--structured-outputs-config"
-        )
-
-
-def _refuse_override(spec: Spec) -> None:
-    wanted = spec.on_unsupported
-    if wanted is not None and wanted.value not in {"refuse", *settings.current().allowed()}:
-        raise option_refusal(
-            "on_unsupported",
-            "this server does not let a request relax schemas: leave out `on_unsupported`",
-        )
 
 
 def refuse_sampling(params: Any, spec: Spec) -> None:

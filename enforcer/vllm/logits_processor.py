@@ -25,9 +25,10 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 )
 from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
 
-from enforcer.errors import ConfigurationError, RequestError
-from enforcer.spec import KEY
+from enforcer.errors import ConfigurationError
+from enforcer.spec import KEY, from_structural_tag
 from enforcer.vllm import rows, runtime
+from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import Turn
 
 if TYPE_CHECKING:
@@ -67,22 +68,20 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
                 or it has a sampling option that could leave no id legal.
 
         """
-        spec = (sampling_params.extra_args or {}).get(KEY)
-        if spec is None:
-            return
         # Needed in the API server only, and not in every worker.
-        from enforcer.vllm.frontend import refuse_sampling
+        from enforcer.vllm import checks, frontend
 
-        try:
-            runtime.check(spec)
-        except RequestError as error:
-            raise VLLMValidationError(f"{type(error).__name__}: {error}") from error
-        refuse_sampling(sampling_params, runtime.read(spec))
-        if sampling_params.thinking_token_budget is not None:
-            raise VLLMValidationError(
-                "`thinking_token_budget` forces ids after the mask: leave it out",
-                parameter="thinking_token_budget",
-            )
+        extra = sampling_params.extra_args or {}
+        if extra.get(KEY) is None:
+            _refuse_other_route(sampling_params)
+            return
+        # What is no spec, a word for servers with the plugin for example, is refused as such.
+        text = extra[KEY] if isinstance(extra[KEY], str) else ""
+        settled, spec = frontend.admit(text)
+        frontend.refuse_sampling(sampling_params, spec)
+        with frontend.answered():
+            inexact = checks.check(spec)
+        sampling_params.extra_args = {**extra, KEY: frontend.isolated(settled, inexact)}
 
     def __init__(
         self,
@@ -127,6 +126,18 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         else:
             self._batch.apply(logits)
         return logits
+
+
+def _refuse_other_route(params: SamplingParams) -> None:
+    """Refuse a spec for the plugin on a server that has not loaded it: the engine fails on it."""
+    own = params.structured_outputs
+    plugin = hasattr(type(params)._validate_structured_outputs, PATCHED)  # noqa: SLF001
+    if own is not None and from_structural_tag(own.structural_tag) is not None and not plugin:
+        raise VLLMValidationError(
+            "this server enforces with the logits processor: build the request with "
+            "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`",
+            parameter="structured_outputs",
+        )
 
 
 def _refuse_drafts(config: Any, *, v2: bool) -> None:

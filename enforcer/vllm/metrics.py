@@ -32,9 +32,9 @@ from enforcer.vllm.stats import Counter, Gauge, Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from functools import _CacheInfo
 
-    from enforcer.errors import RequestError
+    from enforcer.cache import Cache
+    from enforcer.errors import Problem, RequestError
 
 logger = logging.getLogger("vllm.enforcer")
 
@@ -65,6 +65,13 @@ _KEYWORDS = (
 )
 
 
+class Relaxed(Enum):
+    """What is enforced in the place of a schema that cannot be."""
+
+    RELAXED = "relaxed"  # the nearest superset
+    ISOLATED = "isolated"  # that it is an object
+
+
 class Outcome(Enum):
     """What became of a call that the model began."""
 
@@ -79,6 +86,16 @@ class Failure(Enum):
     START = "start"  # no matcher could be made; vLLM answers with an error
     GATE_CLOSED = "gate_closed"  # the matcher could not go on; vLLM answers with an error
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
+
+
+class Checked(Enum):
+    """How it was found out whether a schema can be enforced."""
+
+    PLAIN = "plain"  # it is so plain that it is sure to be
+    KEPT = "kept"  # it had been checked before
+    PASSED = "passed"  # by a worker
+    REFUSED = "refused"  # likewise, or its request's schemas took too long together
+    BUSY = "busy"  # not at all: too much was being checked; the request was refused with 503
 
 
 class Part(Enum):
@@ -99,15 +116,34 @@ REFUSED = Counter(
     "Requests refused with HTTP 400, by class of error and the first offending keyword.",
     (("error", _ERRORS), ("keyword", _KEYWORDS)),
 )
+OFF = Counter(
+    "enforcer_requests_switched_off", "Chat requests that their clients had not enforced."
+)
+RELAXED = Counter(
+    "enforcer_tools_relaxed",
+    "Tools and formats of enforced requests whose schemas are not enforced exactly, by the first "
+    "keyword that is not.",
+    (("how", tuple(how.value for how in Relaxed)), ("keyword", _KEYWORDS)),
+)
 CALLS = Counter(
     "enforcer_calls",
     "Calls in replies that were parsed: completed, cut off, or dropped as undeclared.",
     (("outcome", tuple(outcome.value for outcome in Outcome)),),
 )
-CHECK = Histogram("enforcer_check_seconds", "Time to check tools and schemas that are new.", _LONG)
+CHECKS = Counter(
+    "enforcer_schema_checks",
+    "Schemas and formats of requests, by how it was found out whether they can be enforced.",
+    (("how", tuple(how.value for how in Checked)),),
+)
+CHECK = Histogram(
+    "enforcer_check_seconds",
+    "Time until a worker had checked one schema, its wait included.",
+    _LONG,
+)
 COMPILE = Histogram("enforcer_compile_seconds", "Time to compile one schema.", _LONG)
 MASK = Histogram("enforcer_mask_seconds", "Time to fill one mask.", _SHORT)
 CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars kept in the engine.")
+CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "What they weigh.")
 HITS = Counter("enforcer_grammar_cache_hits", "Grammars found in the cache.")
 MISSES = Counter("enforcer_grammar_cache_misses", "Grammars that had to be compiled.")
 FAILED = Counter(
@@ -121,7 +157,24 @@ PROCESSES = Gauge(
     (("part", tuple(part.value for part in Part)),),
 )
 LAYOUT = stats.Layout(
-    (REQUESTS, REFUSED, CALLS, CHECK, COMPILE, MASK, CACHE, HITS, MISSES, FAILED, PROCESSES)
+    (
+        *(
+            REQUESTS,
+            REFUSED,
+            OFF,
+            RELAXED,
+            CALLS,
+            CHECKS,
+            CHECK,
+            COMPILE,
+            MASK,
+            CACHE,
+            CACHE_BYTES,
+            HITS,
+            MISSES,
+        ),
+        *(FAILED, PROCESSES),
+    )
 )
 
 
@@ -273,17 +326,47 @@ def enforced(choice: Choice) -> None:
     recorder().add(REQUESTS, (choice.value,))
 
 
+def switched_off() -> None:
+    """Count a request that its client has switched enforcement off for."""
+    recorder().add(OFF)
+
+
+def relaxed(how: Relaxed, problem: Problem) -> None:
+    """Count a tool or format that is not enforced exactly."""
+    recorder().add(RELAXED, (how.value, _known(problem.keyword)))
+
+
+def log_relaxed(how: Relaxed, problem: Problem) -> None:
+    """Log one, once for each schema that is new to the server."""
+    _log("schema not exact", enforced=how.value, path=problem.path, keyword=_known(problem.keyword))
+
+
+def _known(keyword: str) -> str:
+    return keyword if keyword in _KEYWORDS else "other"
+
+
+def checked(how: Checked) -> None:
+    """Count a schema or format that had to be checked."""
+    recorder().add(CHECKS, (how.value,))
+
+
 def timed(histogram: Histogram, begun: int) -> None:
     """Record what has passed since `begun`, of `time.perf_counter_ns`."""
     recorder().observer(histogram)(perf_counter_ns() - begun)
 
 
-def cached(*caches: _CacheInfo) -> None:
-    """Publish the state of the engine's caches of compiled grammars."""
+def compiled(nanoseconds: int) -> None:
+    """Record what a compilation took."""
+    recorder().observer(COMPILE)(nanoseconds)
+
+
+def cached(cache: Cache) -> None:
+    """Publish the state of what a process keeps."""
     numbers = recorder()
-    numbers.set(CACHE, sum(cache.currsize for cache in caches))
-    numbers.set(HITS, sum(cache.hits for cache in caches))
-    numbers.set(MISSES, sum(cache.misses for cache in caches))
+    numbers.set(CACHE, len(cache))
+    numbers.set(CACHE_BYTES, cache.weight)
+    numbers.set(HITS, cache.hits)
+    numbers.set(MISSES, cache.misses)
 
 
 def calls(outcome: Outcome, count: int) -> None:
@@ -298,7 +381,7 @@ def refused(error: RequestError) -> None:
     keyword = error.keyword if isinstance(error, SchemaError) else ""
     known = (
         kind if kind in _ERRORS else "other",
-        keyword if keyword in _KEYWORDS else "other",
+        _known(keyword),
     )
     recorder().add(REFUSED, known)
     _log("refused", error=known[0], path=error.path, keyword=known[1])

@@ -16,28 +16,40 @@ from typing import TYPE_CHECKING, Any
 from enforcer import dialect as dialects
 from enforcer.errors import UnsupportedHost
 from enforcer.vllm import settings
-from enforcer.vllm.names import PARSER_NAME, TESTED_VERSIONS
+from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARK = "_enforcer_original"
+_MARK = PATCHED
 
 # Dotted name to parameters, as in every version in TESTED_VERSIONS, and in what serves
 # their metrics.
 SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
-    "vllm.v1.structured_output.backend_xgrammar.XgrammarBackend.compile_grammar": (
-        "self",
-        "request_type",
-        "grammar_spec",
-        "stop_token_ids",
-    ),
+    "vllm.v1.structured_output.StructuredOutputManager.__init__": ("self", "vllm_config"),
+    "vllm.v1.structured_output.StructuredOutputManager.grammar_init": ("self", "request"),
     "vllm.sampling_params.SamplingParams._validate_structured_outputs": (
         "self",
         "model_config",
         "structured_outputs_config",
         "tokenizer",
+    ),
+    "vllm.v1.engine.detokenizer.IncrementalDetokenizer.from_new_request": ("tokenizer", "request"),
+    "vllm.v1.engine.detokenizer.BaseIncrementalDetokenizer.update": (
+        "self",
+        "new_token_ids",
+        "stop_terminated",
+    ),
+    "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
+        *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
+        *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),
+        *("prompt_text", "reasoning_ended", "reasoning_parser_kwargs", "kv_hints"),
+    ),
+    "vllm.v1.engine.input_processor.InputProcessor.process_inputs": (
+        *("self", "request_id", "prompt", "params", "supported_tasks", "arrival_time"),
+        *("lora_request", "tokenization_kwargs", "trace_headers", "priority"),
+        *("data_parallel_rank", "resumable", "session_id", "kv_hints"),
     ),
     "vllm.parser.abstract_parser.DelegatingParser._apply_structural_tag": ("self", "request"),
     "vllm.parser.parser_manager.ParserManager._compose_parser": (
@@ -74,6 +86,11 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "parser",
         "skip_mm_cache",
     ),
+    "vllm.entrypoints.anthropic.serving.AnthropicServingMessages.to_chat_completion_request": (
+        "anthropic_request",
+        "merge_inline_system",
+        "disabled_thinking_effort",
+    ),
     "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
@@ -98,29 +115,40 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 _REQUEST = (
     *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
     *("structured_outputs", "skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
-    *("use_beam_search", "extract_structured_outputs", "max_tokens", "max_completion_tokens"),
+    *(
+        "stop_token_ids",
+        "use_beam_search",
+        "extract_structured_outputs",
+        "max_tokens",
+        "max_completion_tokens",
+    ),
 )
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
-    *("skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
+    *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
     *("extract_structured_outputs", "max_output_tokens"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "vllm.v1.structured_output": ("XgrammarBackend",),
-    "vllm.v1.structured_output.StructuredOutputManager": ("backend", "grammar_init"),
-    "vllm.v1.request.Request": ("request_id", "prompt_token_ids", "structured_output_request"),
+    "vllm.v1.structured_output.StructuredOutputManager": (
+        *("backend", "vllm_config", "tokenizer", "_grammar_bitmask"),
+        "_use_async_grammar_compilation",
+    ),
+    "vllm.v1.request.Request": (
+        *("request_id", "prompt_token_ids", "structured_output_request", "sampling_params"),
+        *("is_finished", "resumable"),
+    ),
+    "vllm.v1.engine.EngineCoreRequest": ("sampling_params", "prompt_token_ids", "resumable"),
     "vllm.v1.structured_output.request.StructuredOutputRequest": (
         "reasoning_ended",
         "structured_output_key",
     ),
-    "vllm.v1.structured_output.backend_types.StructuredOutputBackend": ("tokenizer", "vocab_size"),
     "vllm.v1.structured_output.backend_types.StructuredOutputOptions": ("STRUCTURAL_TAG",),
     "vllm.sampling_params.SamplingParams": (
         *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
         *("min_tokens", "thinking_token_budget"),
     ),
     "vllm.sampling_params.StructuredOutputsParams": (
-        *("json", "json_object", "regex", "choice", "grammar", "structural_tag"),
+        *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),
     ),
     "vllm.config.structured_outputs.StructuredOutputsConfig": ("backend",),
     "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
@@ -153,6 +181,7 @@ def install() -> None:
     dialects.load(settings.current().dialect)
     from prometheus_client import multiprocess
     from vllm import sampling_params
+    from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
     from vllm.parser.abstract_parser import DelegatingParser
@@ -160,21 +189,30 @@ def install() -> None:
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
+    from vllm.v1.engine.async_llm import AsyncLLM
+    from vllm.v1.engine.detokenizer import IncrementalDetokenizer
+    from vllm.v1.engine.input_processor import InputProcessor
 
     check_signatures()
-    from enforcer.vllm import backend, frontend, metrics, requests, tool_parser
+    from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
 
-    structured_output.XgrammarBackend = backend.EnforcerBackend
-    _wrap(structured_output.StructuredOutputManager, "_create_grammar", backend.create_grammar)
+    manager = structured_output.StructuredOutputManager
+    _wrap(manager, "__init__", backend.initialised)
+    _wrap(manager, "grammar_init", backend.grammar_init)
+    _wrap(manager, "_create_grammar", backend.create_grammar)
     _wrap(
         sampling_params.SamplingParams,
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    _wrap(AsyncLLM, "add_request", frontend.add_request)
+    _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
+    _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
+    _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
     _wrap(
         OnlineRenderer,
         "preprocess_chat",

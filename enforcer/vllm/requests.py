@@ -11,22 +11,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
+from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer import dialect as dialects
 from enforcer import history
 from enforcer import spec as specs
 from enforcer.errors import RequestError, brief
-from enforcer.vllm import metrics, settings
+from enforcer.vllm import metrics, places, settings
+from enforcer.vllm.places import Places, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from enforcer.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +38,25 @@ class _Dialog:
     """What the messages say about calls: how many there were, and tools declared in them."""
 
     calls: int = 0
-    tools: tuple[Any, ...] = ()
+    tools: tuple[Shown, ...] = ()
 
 
 # Set where the dialog is rendered, read where the spec is written, in the same task.
 _dialog: ContextVar[_Dialog] = ContextVar("_dialog", default=_Dialog())  # noqa: B039 - frozen
+# Set where the spec is written, read where it is refused, in the same task.
+_places: ContextVar[Places] = ContextVar("_places", default=Places())  # noqa: B039 - frozen
 
 
 def refusal(error: RequestError) -> VLLMValidationError:
-    """Give the error as vLLM answers it: HTTP 400 with the message."""
+    """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
+    error = error.at(_places.get().of)
     metrics.refused(error)
     return VLLMValidationError(f"{type(error).__name__}: {error}")
+
+
+def placed(problem: Problem) -> Problem:
+    """Give a problem with the path in the client's own body."""
+    return replace(problem, path=_places.get().of(problem.path))
 
 
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
@@ -77,13 +89,13 @@ def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool])
     return _preprocess_chat
 
 
-def _declared_within(dialog: list[Any]) -> tuple[Any, ...]:
+def _declared_within(dialog: list[Any]) -> tuple[Shown, ...]:
     """Gather the tools that Kimi's API lets system messages declare (`messages[].tools`)."""
     return tuple(
-        tool
-        for message in dialog
+        Shown(tool, f"$.messages[{at}].tools[{n}]")
+        for at, message in enumerate(dialog)
         if isinstance(message, Mapping) and message.get("role") in ("system", "developer")
-        for tool in message.get("tools") or ()
+        for n, tool in enumerate(message.get("tools") or ())
     )
 
 
@@ -96,7 +108,7 @@ def adopt_dialog_tools(request: Any) -> None:
     if not within:
         return
     try:
-        added = [ChatCompletionToolsParam.model_validate(tool) for tool in within]
+        added = [ChatCompletionToolsParam.model_validate(one.tool) for one in within]
     except ValueError as error:
         raise VLLMValidationError(f"tools in a message are malformed: {error}") from error
     if not request.tools and "tool_choice" not in request.model_fields_set:
@@ -131,40 +143,49 @@ def write_spec(request: Any) -> str | None:
         raise option_refusal(
             "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
         )
-    switch = _switch(request)
-    if switch == "off":
+    switched = _switched(request)
+    if "off" in switched:
+        metrics.switched_off()
         return None
-    tools = [_plain(tool) for tool in request.tools or ()]
+    shown = places.shown(request, _dialog.get().tools)
     choice = _plain(request.tool_choice)
-    if isinstance(request, ResponsesRequest):
-        tools = [_nested(tool) for tool in tools]
-        choice = _nested_choice(choice)
-    if not tools and choice == "auto":
-        choice = None
     wanted = _response_format(request)
+    _places.set(places.places(request, shown, choice))
+    if isinstance(request, ResponsesRequest):
+        choice = _nested_choice(choice)
+    if not shown and choice == "auto":
+        choice = None
     try:
         return specs.write(
-            tools,
+            [one.tool for one in shown],
             choice,
             request.parallel_tool_calls,
             _dialog.get().calls,
             wanted,
-            on_unsupported=switch or None,
+            on_unsupported=next((word for word in ("isolate", "relax") if word in switched), None),
+            finish_within_budget="finish" in switched or None,
         )
     except RequestError as error:
         raise refusal(error) from error
 
 
-def _switch(request: Any) -> str:
-    """Read `{"vllm_xargs": {"enforcer": "off" | "relax"}}`, where the operator allows it."""
-    word = (request.vllm_xargs or {}).get(specs.KEY, "")
-    if word and word not in settings.current().allowed():
+def _switched(request: Any) -> frozenset[str]:
+    """Read `{"vllm_xargs": {"enforcer": WORDS}}`, where the operator allows them.
+
+    WORDS are some of `off`, `relax`, `isolate`, `finish`, as a list or with commas between.
+    """
+    value = (request.vllm_xargs or {}).get(specs.KEY, "")
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
+        listed = [brief(value)]
+    words = frozenset(filter(None, (word.strip() for word in listed)))
+    if refused := sorted(words - settings.current().allowed()):
         raise option_refusal(
             "vllm_xargs",
             f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
-            f"{brief(word)}: leave it out",
+            f"{brief(refused[0])}: leave it out",
         )
-    return str(word)
+    return words
 
 
 def _response_format(request: Any) -> dict[str, Any] | None:
@@ -197,18 +218,19 @@ def _plain(value: Any) -> Any:
 
 
 def _nested(tool: Any) -> Any:
-    """Give a flat tool of the Responses API in Chat Completions' form."""
-    if not isinstance(tool, Mapping) or tool.get("type") != "function":
+    """Give a flat reference of the Responses API to a function in Chat Completions' form."""
+    if not isinstance(tool, Mapping) or tool.get("type") not in ("function", "custom"):
         return tool
-    return {"type": "function", "function": {k: v for k, v in tool.items() if k != "type"}}
+    return {"type": "function", "function": {"name": tool.get("name")}}
 
 
 def _nested_choice(choice: Any) -> Any:
     if not isinstance(choice, Mapping):
         return choice
     if choice.get("type") == "allowed_tools":
-        listed = {"mode": choice.get("mode"), "tools": [_nested(t) for t in choice["tools"]]}
-        return {"type": "allowed_tools", "allowed_tools": listed}
+        listed = [_nested(tool) for _, tool in places.allowed(choice)]
+        mode = {"mode": choice.get("mode"), "tools": listed}
+        return {"type": "allowed_tools", "allowed_tools": mode}
     return _nested(choice)
 
 
@@ -217,9 +239,19 @@ def tool_names(request: Any) -> frozenset[str]:
     if request.tool_choice == "none":
         return frozenset()
     return frozenset(
-        str(tool.function.name if hasattr(tool, "function") else getattr(tool, "name", ""))
-        for tool in request.tools or ()
+        str(tool.function.name if hasattr(tool, "function") else tool.name)
+        for tool in get_function_tools(request.tools or ())
     )
+
+
+def own_up(request: Any) -> None:
+    """Let vLLM report the finish reason of a whole reply that made no call, in place.
+
+    Where a call is demanded, vLLM reports `tool_calls` for whatever ended by itself or by a
+    stop string, whether there is a call in it or not; else it looks.
+    """
+    if not isinstance(request, ResponsesRequest) and request.tool_choice == "required":
+        request.tool_choice = "auto"
 
 
 def most_ids(request: Any) -> float:

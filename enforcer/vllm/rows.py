@@ -83,7 +83,7 @@ class Turn:
         if self._matcher is not None:
             self._matcher.fill(bitmask, row)
             return
-        table = runtime.enforcer_for(self._tokenizer).table
+        table = runtime.table_for(self._tokenizer)
         end = table.vocabulary.row(table.turn_end_ids)
         bitmask[row] = 0
         bitmask[row, : len(end)] = end

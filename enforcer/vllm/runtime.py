@@ -1,21 +1,25 @@
-"""The `Enforcer` of a process: one for each tokenizer, and one that only checks.
+"""What a process of the server has once: vocabularies, tables, enforcers, checking workers.
 
-Owns: building enforcers from the operator's settings, and keeping what they have read
-and checked. Must not know: requests, vLLM's classes.
+Owns: building them from the operator's settings, each when it is first needed or at start, and
+none of them twice. Must not know: requests, vLLM's classes.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from functools import cache, lru_cache
-from time import perf_counter_ns
+from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from enforcer import dialect as dialects
+from enforcer import engines
 from enforcer import spec as specs
 from enforcer.api import Enforcer
+from enforcer.cache import Cache
+from enforcer.checking.pool import Pool
+from enforcer.envelope import Table
 from enforcer.vllm import metrics, settings
-from enforcer.vllm.measured import MeasuredEnforcer
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -24,62 +28,113 @@ if TYPE_CHECKING:
     from enforcer.matcher import Matcher
     from enforcer.spec import Spec
 
-_PARSED_SPECS = 1024  # kept per process; clients repeat their tools from turn to turn
+
+@dataclass(slots=True)
+class _Known:
+    """A tokenizer that this process has met; it is kept, since its id is the key."""
+
+    tokenizer: Any
+    vocabulary: Vocabulary
+    tables: dict[str, Table] = field(default_factory=dict)
+    enforcers: dict[tuple[str, str], Enforcer] = field(default_factory=dict)
+
+
 _building = threading.Lock()
+_known: dict[int, _Known] = {}
 
 
-def enforcer_for(tokenizer: Any) -> Enforcer:
-    """Give the process's enforcer for a tokenizer of transformers; built on first use."""
-    key = id(tokenizer)
+def _know(tokenizer: Any) -> _Known:
+    known = _known.get(id(tokenizer))
+    if known is None:
+        vocabulary = Vocabulary.from_transformers(tokenizer)
+        # vLLM loads a tokenizer more than once in a process, with the same ids in it.
+        same = next((k for k in _known.values() if k.vocabulary.is_same(vocabulary)), None)
+        known = (
+            _Known(tokenizer, vocabulary) if same is None else _Known(tokenizer, same.vocabulary)
+        )
+        if same is not None:
+            known.tables, known.enforcers = same.tables, same.enforcers
+        _known[id(tokenizer)] = known
+    return known
+
+
+def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
+    """Give the table of a dialect, by default the server's, for a tokenizer of transformers.
+
+    It is all that reading replies takes.
+    """
+    name = dialect or settings.current().dialect
     with _building:
-        if key not in _enforcers:
-            vocabulary = Vocabulary.from_transformers(tokenizer)
-            built = _build(vocabulary, MeasuredEnforcer)
-            _enforcers[key] = (tokenizer, built)  # the tokenizer is kept: its id is the key
-        return _enforcers[key][1]
+        known = _know(tokenizer)
+        table = known.tables.get(name)
+        if table is None:
+            table = known.tables[name] = Table(dialects.load(name), known.vocabulary)
+        return table
 
 
-_enforcers: dict[int, tuple[Any, Enforcer]] = {}
-
-
-def _build(vocabulary: Vocabulary, kind: type[Enforcer] = Enforcer) -> Enforcer:
+def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
+    """Give the process's enforcer for a tokenizer, and what a spec was settled for."""
     chosen = settings.current()
-    return kind(vocabulary, chosen.dialect, chosen.engine, chosen.options())
+    settled = None if spec is None else spec.settled
+    key = (chosen.dialect, chosen.engine) if settled is None else (settled.dialect, settled.engine)
+    with _building:
+        known = _know(tokenizer)
+        enforcer = known.enforcers.get(key)
+        if enforcer is None:
+            enforcer = known.enforcers[key] = Enforcer(
+                known.vocabulary,
+                *key,
+                chosen.options(),
+                cache=kept(),
+                on_compile=metrics.compiled,
+            )
+        return enforcer
 
 
 @cache
-def checker() -> Enforcer:
-    """Give an enforcer over single bytes, which checks schemas without a tokenizer."""
-    dialect = dialects.load(settings.current().dialect)
-    markers = [name for names in dialect.markers.values() for name in names]
-    return _build(Vocabulary.of_bytes([dialect.turn_begin, dialect.turn_end, *markers]))
+def kept() -> Cache:
+    """Give what this process keeps between requests."""
+    return Cache(settings.current().cache_bytes())
 
 
-@lru_cache(_PARSED_SPECS)
+@cache
+def pool() -> Pool:
+    """Give the processes that check schemas; there is none before the first check."""
+    return Pool(settings.current().engine)
+
+
+@cache
+def trusts_plain() -> bool:
+    """Tell whether the server's engine compiles whatever is plain, within the default limits."""
+    return engines.load(settings.current().engine, Vocabulary.of_bytes(["<|end|>"])).holds_plain
+
+
+def warm(tokenizer: Any) -> None:
+    """Build what an API server needs for its requests and their replies, before the first."""
+    pool().warm()
+    trusts_plain()
+    table_for(tokenizer)
+
+
+def _forget() -> None:
+    """Begin anew in a forked child, where other threads' locks and workers are not."""
+    global _building  # noqa: PLW0603 - the process's own
+    _building = threading.Lock()
+    kept.cache_clear()
+    pool.cache_clear()
+    for known in _known.values():
+        known.enforcers.clear()  # they hold the cache
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 def read(text: str) -> Spec:
-    """Read a spec's text, its schemas unchecked; specs repeat from turn to turn."""
+    """Read a spec's text, its schemas unchecked; some 17 µs for each tool, so none is kept."""
     return specs.read(text)
-
-
-def check(text: object) -> None:
-    """Refuse a spec that is malformed or has a schema that cannot be enforced.
-
-    Raises:
-        RequestError: it is; the path leads to the offending part.
-
-    """
-    _check(text if isinstance(text, str) else "")
-
-
-@lru_cache(_PARSED_SPECS)
-def _check(text: str) -> None:
-    begun = perf_counter_ns()
-    try:
-        checker().check(read(text))
-    finally:
-        metrics.timed(metrics.CHECK, begun)
 
 
 def start(tokenizer: Any, text: str, prompt_ids: Sequence[int] | None) -> Matcher:
     """Start the turn that a checked spec describes."""
-    return enforcer_for(tokenizer).start(read(text), prompt_ids)
+    spec = read(text)
+    return enforcer_for(tokenizer, spec).start(spec, prompt_ids)

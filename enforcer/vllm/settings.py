@@ -6,19 +6,26 @@ lists them from here. Must not know: what the settings do.
 
 from __future__ import annotations
 
+import difflib
 import os
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING
 
-from enforcer.api import Options
 from enforcer.errors import ConfigurationError
+from enforcer.options import Options
 from enforcer.schema import Limits, OnUnsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "ENFORCER_"
+# Variables that are no settings: where the server's processes keep their numbers (see
+# `metrics`), and where this repository's own tests find their cases.
+OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED"})
+_CLIENT_WORDS = ("off", "relax", "isolate", "finish")
+_REQUEST_KINDS = ("completions", "plain")
+_ON = {"off": False, "on": True}
 _DIGITS = 18
 
 
@@ -34,14 +41,25 @@ class Settings:
     dialect: str = _setting("kimi_k2", "format of the served model, a file in `grammars/`")
     engine: str = _setting("llguidance", "argument engine: llguidance, xgrammar, outlines-core")
     on_unsupported: str = _setting(
-        "refuse", "what to do with a schema that cannot be enforced exactly: refuse or relax"
+        "refuse",
+        "what to do with a schema that cannot be enforced exactly: refuse, relax or isolate",
     )
     allow_client: str = _setting(
-        "", "what a request may switch through `vllm_xargs`: off, relax, or both with a comma"
+        "", "what a request may switch: some of off, relax, isolate, finish, with commas between"
     )
     max_calls: str = _setting("128", "most calls in one turn")
     preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
-    cached_grammars: str = _setting("4096", "compiled schemas that are kept, per process")
+    finish_within_budget: str = _setting(
+        "off", "end a call that has begun before `max_tokens` does, and begin none that cannot: on"
+    )
+    empty_turns: str = _setting(
+        "forbid", "a turn that ends with neither text nor call: forbid or allow"
+    )
+    require: str = _setting("off", "let the engine refuse requests that nothing enforces: on")
+    require_except: str = _setting(
+        "", "which of them it serves all the same: completions, plain, or both with a comma"
+    )
+    cache_mib: str = _setting("256", "what a process keeps between requests, in MiB")
     limits: str = _setting(
         "", "bounds on schemas that differ from the defaults, as `depth=64,branches=500`"
     )
@@ -56,26 +74,63 @@ class Settings:
         try:
             on_unsupported = OnUnsupported(self.on_unsupported)
         except ValueError:
-            raise _wrong("on_unsupported", "refuse or relax") from None
+            raise _wrong("on_unsupported", "refuse, relax or isolate") from None
         return Options(
             on_unsupported=on_unsupported,
             max_calls=self._number("max_calls"),
             preamble_ids=self._number("preamble_ids", least=0),
-            cached_grammars=self._number("cached_grammars"),
             limits=self._limits(),
+            finish_within_budget=self._one_of("finish_within_budget", _ON),
+            allow_empty_turns=self._one_of("empty_turns", {"forbid": False, "allow": True}),
         )
+
+    def cache_bytes(self) -> int:
+        """Give the budget of what a process keeps.
+
+        Raises:
+            ConfigurationError: it is no number.
+
+        """
+        return self._number("cache_mib") << 20
+
+    def requires(self) -> bool:
+        """Tell whether the engine refuses what nothing enforces.
+
+        Raises:
+            ConfigurationError: neither `on` nor `off`.
+
+        """
+        return self._one_of("require", _ON)
+
+    def excepted(self) -> frozenset[str]:
+        """Name the kinds of requests that it serves all the same.
+
+        Raises:
+            ConfigurationError: a word that is no kind.
+
+        """
+        return self._words("require_except", _REQUEST_KINDS)
 
     def allowed(self) -> frozenset[str]:
         """Say what a request may switch.
 
         Raises:
-            ConfigurationError: a word that is neither `off` nor `relax`.
+            ConfigurationError: a word that is none of them.
 
         """
-        words = frozenset(word.strip() for word in self.allow_client.split(",") if word.strip())
-        if words - {"off", "relax"}:
-            raise _wrong("allow_client", "off, relax, or both with a comma")
+        return self._words("allow_client", _CLIENT_WORDS)
+
+    def _words(self, name: str, known: tuple[str, ...]) -> frozenset[str]:
+        words = frozenset(filter(None, (word.strip() for word in getattr(self, name).split(","))))
+        if words - set(known):
+            raise _wrong(name, f"some of {', '.join(known)}, with commas between")
         return words
+
+    def _one_of(self, name: str, known: Mapping[str, bool]) -> bool:
+        word = getattr(self, name)
+        if word not in known:
+            raise _wrong(name, " or ".join(known))
+        return known[word]
 
     def _limits(self) -> Limits:
         known = [limit.name for limit in fields(Limits)]
@@ -106,15 +161,22 @@ def read(environment: Mapping[str, str]) -> Settings:
     """Read the settings, and check them.
 
     Raises:
-        ConfigurationError: a value is not one of its kind.
+        ConfigurationError: a value is not one of its kind, or no setting has such a name.
 
     """
     known = {PREFIX + field.name.upper(): field.name for field in fields(Settings)}
+    for name in environment:
+        if name.startswith(PREFIX) and name not in known and name not in OTHERS:
+            near = difflib.get_close_matches(name, known, n=1) or sorted(known)
+            raise ConfigurationError(f"{name} is no setting; do you mean {' or '.join(near)}?")
     settings = Settings(
         **{name: environment[key] for key, name in known.items() if key in environment}
     )
     settings.options()
     settings.allowed()
+    settings.cache_bytes()
+    settings.requires()
+    settings.excepted()
     return settings
 
 

@@ -23,7 +23,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer import spec as specs
 from enforcer.parser import Happening, Parser
-from enforcer.vllm import metrics, requests, runtime, startup
+from enforcer.vllm import metrics, requests, runtime, startup, stops
 from enforcer.vllm.clip import Clip
 from enforcer.vllm.names import PARSER_NAME
 
@@ -51,7 +51,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self.model_tokenizer = tokenizer
         self._reasoning_parser = None
         self._tool_parser = None
-        self._table = runtime.enforcer_for(tokenizer).table
+        self._table = runtime.table_for(tokenizer)
         self._prompt_ids: Sequence[int] | None = None
         self._parser: Parser | None = None
         self._clip: Clip | None = None
@@ -68,6 +68,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         spec = requests.write_spec(request)
         if spec is None:
             return request
+        stops.refuse_ids(request, self._table)
         tag = specs.structural_tag(spec)
         request.structured_outputs = StructuredOutputsParams(structural_tag=tag)
         if isinstance(request, ResponsesRequest):
@@ -107,6 +108,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
             not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
         )
         calls = [] if cut_off else _completed(events)
+        if not calls:
+            requests.own_up(request)
         if self._parser is None:  # else its deltas have been counted
             _count(parser, _how_many(events, Happening.CALL), len(calls))
         return _join(events, Happening.REASONING), _join(events, Happening.CONTENT), calls
@@ -201,7 +204,10 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
         if tool_parser_name == PARSER_NAME:
-            startup.look_at(kwargs.get("tokenizer"))
+            tokenizer = kwargs.get("tokenizer")
+            startup.look_at(tokenizer)
+            if tokenizer is not None:
+                runtime.warm(tokenizer)  # the server is not healthy before it
             return EnforcedParser
         return original(cls, tool_parser_name, *args, **kwargs)
 

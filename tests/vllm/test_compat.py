@@ -45,7 +45,7 @@ def copied(tmp_path_factory):
 
     for part in ("entrypoints", "parser", "renderers", "tool_parsers", "tokenizers", "config"):
         shutil.copytree(INSTALLED / "vllm" / part, root / "vllm" / part, ignore=keep)
-    for part in ("structured_output", "sample", "worker/gpu/sample", "metrics"):
+    for part in ("engine", "structured_output", "sample", "worker/gpu/sample", "metrics"):
         shutil.copytree(INSTALLED / "vllm/v1" / part, root / "vllm/v1" / part, ignore=keep)
     for file in (
         "__init__.py",
@@ -74,11 +74,11 @@ def copied(tmp_path_factory):
         (
             (
                 "v1/structured_output/__init__.py",
-                "import XgrammarBackend",
-                "import XgrammarBackend as Renamed",
+                "def grammar_init(",
+                "def init_grammar(",
             ),
-            "vllm.v1.structured_output.XgrammarBackend",
-            "no such thing",
+            "vllm.v1.structured_output.StructuredOutputManager.grammar_init",
+            "no such function",
         ),
         (
             (

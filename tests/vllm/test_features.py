@@ -16,7 +16,7 @@ from bench.demo.servers import ENFORCED, FREE, MODEL_NAME
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
 from enforcer.verify.measure import judge
-from enforcer.verify.replies import whole
+from enforcer.verify.replies import Deltas, whole
 
 pytestmark = pytest.mark.vllm
 
@@ -27,6 +27,18 @@ ASK = [{"role": "user", "content": "How far is it to Paris?"}]
 def _post(server, body, path="/v1/chat/completions"):
     sent = {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, **body}
     return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
+
+
+def _reply(server, body):
+    answer = _post(server, body)
+    assert answer.status_code == 200, answer.text
+    if not body["stream"]:
+        return whole(answer.json())
+    deltas = Deltas()
+    for line in answer.text.splitlines():
+        if line.startswith("data: {"):
+            deltas.add(json.loads(line[6:]))
+    return deltas.reply()
 
 
 def _greedy(server, bodies):
@@ -117,11 +129,55 @@ def test_a_stop_string_ends_the_reply_where_vllm_says(random_server):
         assert content == text[: text.index(stop)]
 
 
-def test_a_stop_string_inside_a_call_leaves_no_call(tiny_server):
-    body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "stop": ["unit"]}
-    choice = _post(tiny_server, body).json()["choices"][0]
-    assert not choice["message"].get("tool_calls")
-    assert "unit" not in (choice["message"]["content"] or "")
+_STOPS = ['"', "unit", "}", ":", "functions", "<|tool_call_end|>"]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("choice", ["required", "auto"])
+def test_stop_strings_do_not_end_calls(tiny_server, choice, stream):
+    usual = {"messages": ASK, "tools": TOOLS, "tool_choice": choice, "stream": stream}
+    expected = _reply(tiny_server, usual)
+    assert expected.calls
+    for stop in _STOPS:
+        reply = _reply(tiny_server, usual | {"stop": [stop]})
+        assert (reply.calls, reply.finish_reason) == (expected.calls, "tool_calls"), stop
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_a_demanded_call_that_a_stop_string_forestalls_is_not_reported(random_server, stream):
+    body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "max_tokens": 40}
+    text = _reply(random_server, body | {"temperature": 0, "stream": stream}).content
+    assert text
+    reply = _reply(random_server, body | {"stop": [text[0]], "stream": stream})
+    assert (reply.calls, reply.content, reply.finish_reason) == ((), "", "stop")
+
+
+def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server):
+    # The flat tool of /v1/responses, which has no stop strings, and stop ids.
+    flat = [{"type": "function", **tool["function"]} for tool in TOOLS]
+    named = [
+        {"name": tool["function"]["name"], "input_schema": tool["function"]["parameters"]}
+        for tool in TOOLS
+    ]
+    asked = {"messages": ASK, "tools": named, "tool_choice": {"type": "any"}}
+    for stop in _STOPS:
+        body = asked | {"stop_sequences": [stop]}
+        answer = _post(tiny_server, body, "/v1/messages").json()
+        assert answer["stop_reason"] == "tool_use"
+        assert [block["input"] for block in answer["content"] if block["type"] == "tool_use"]
+        streamed = _post(tiny_server, body | {"stream": True}, "/v1/messages").text
+        events = [json.loads(x[6:]) for x in streamed.splitlines() if x.startswith("data: {")]
+        deltas = [event.get("delta", {}) for event in events]
+        assert json.loads("".join(d.get("partial_json", "") for d in deltas))
+        assert [d["stop_reason"] for d in deltas if "stop_reason" in d] == ["tool_use"]
+    for path, field, tools in [
+        ("/v1/chat/completions", "messages", TOOLS),
+        ("/v1/responses", "input", flat),
+    ]:
+        body = {field: ASK, "tools": tools, "tool_choice": "auto", "stop_token_ids": [5]}
+        answer = _post(tiny_server, body, path)
+        assert answer.status_code == 400
+        assert "half a call" in answer.text
 
 
 def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server):

@@ -57,7 +57,8 @@ def _small_vocabulary():
     """Put the small vocabulary in the place of a model's tokenizer."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logits_processor, "cached_tokenizer_from_config", lambda _: "tokenizer")
-        patch.setattr(runtime, "enforcer_for", lambda _: ENFORCER)
+        patch.setattr(runtime, "enforcer_for", lambda *_: ENFORCER)
+        patch.setattr(runtime, "table_for", lambda *_: ENFORCER.table)
         yield
 
 

@@ -19,8 +19,8 @@ from vllm_servers import TINY
 import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from enforcer import spec as specs
-from enforcer.errors import ConfigurationError, UnsupportedHost
-from enforcer.vllm import backend, metrics, plugin
+from enforcer.errors import UnsupportedHost
+from enforcer.vllm import metrics, plugin
 from enforcer.vllm.names import TESTED_VERSIONS
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
@@ -46,7 +46,6 @@ def test_installing_again_changes_nothing():
     assert before == {name: getattr(found, "__func__", found) for name, found in patched().items()}
     for found in before.values():
         assert not hasattr(getattr(found, plugin._MARK), plugin._MARK)
-    assert structured_output.XgrammarBackend is backend.EnforcerBackend
 
 
 @pytest.mark.parametrize("version", ["0.31.9", "0.34.0", "0.32.1", "1.0.dev3+g1234", ""])
@@ -138,9 +137,8 @@ def test_a_spec_passes_and_picks_the_backend_that_it_rides_on():
 
 
 @pytest.mark.parametrize("chosen", ["guidance", "outlines", "lm-format-enforcer"])
-def test_another_backend_of_the_operator_is_refused(chosen):
-    with pytest.raises(VLLMValidationError, match=f"xgrammar backend.*{chosen}.*remove"):
-        validate(tag(), chosen)
+def test_the_operators_backend_is_for_the_others(chosen):
+    assert validate(tag(), chosen).structured_outputs._backend == "xgrammar"
 
 
 FORGED = [
@@ -162,24 +160,6 @@ FORGED = [
 def test_a_forged_spec_is_refused(forged):
     with pytest.raises(VLLMValidationError):
         validate(forged)
-
-
-def test_in_the_engine_a_spec_without_its_prompt_is_refused():
-    # What happens where the manager's method is not the patched one.
-    mine = object.__new__(backend.EnforcerBackend)
-    kind = backend.StructuredOutputOptions.STRUCTURAL_TAG
-    with pytest.raises(ConfigurationError, match="not patched in this process"):
-        mine.compile_grammar(kind, tag())
-
-
-def test_in_the_engine_another_backend_is_refused():
-    wanted = SimpleNamespace(
-        structured_output_key=(backend.StructuredOutputOptions.STRUCTURAL_TAG, tag())
-    )
-    manager = SimpleNamespace(backend=object())
-    request = SimpleNamespace(structured_output_request=wanted, prompt_token_ids=[], request_id="r")
-    with pytest.raises(ConfigurationError, match="rides on vLLM's xgrammar backend"):
-        structured_output.StructuredOutputManager._create_grammar(manager, request)
 
 
 # The plugin is loaded in the API server, and taken away from the engine that it spawns.

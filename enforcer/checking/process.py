@@ -1,0 +1,193 @@
+"""Worker processes, from the side of whoever asks.
+
+Owns: starting what forks them, messages to and from them, pausing and ending them. Must not
+know: what the messages say, which checks there are, who waits.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from enforcer.checking.work import LENGTH, NUMBER, READY, Order
+from enforcer.errors import ConfigurationError, EnforcerError
+
+_START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
+_CHUNK = 1 << 16
+# One processor each is the point; and a process with threads cannot be forked.
+_SINGLE_THREADED = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
+)
+
+
+class Ended(EnforcerError):  # noqa: N818 - named for what happened
+    """A worker has ended; `status` is its exit status, or less than zero the signal's."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the checking process has ended with status {status}")
+        self.status = status
+
+
+class Forker:
+    """Starts workers for one engine; safe to use from several threads.
+
+    It ends with the thread that has made it, as the kernel has it.
+
+    Raises:
+        ConfigurationError: its process cannot be started.
+
+    """
+
+    def __init__(self, engine: str) -> None:
+        self._lock = threading.Lock()
+        self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # What this process finds, the worker must find: the path, not the current folder.
+        path = os.pathsep.join(entry for entry in sys.path if entry)
+        command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
+        try:
+            with theirs:
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+                    [*command, engine, str(os.getpid())],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
+                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
+                )
+        except OSError as error:
+            raise ConfigurationError(f"no checking process can be started: {error}") from error
+        self._orders.settimeout(_START_SECONDS)
+        try:
+            ready = self._orders.recv(len(READY))
+        except OSError as error:
+            self.end()
+            raise ConfigurationError(f"the checking process did not start: {error}") from error
+        if ready != READY:
+            raise ConfigurationError(
+                f"the checking process ended with status {self._process.wait()} before it was "
+                "ready; the lines before this one say why"
+            )
+
+    def start(self) -> Process:
+        """Fork a worker.
+
+        Raises:
+            ConfigurationError: the process that forks them has ended.
+
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            pid = self._ask(Order.FORK, handles=[theirs.fileno()])
+        return Process(self, pid, ours)
+
+    def reap(self, pid: int) -> int:
+        """End a worker, whatever it does; gives its exit status, or minus the signal's."""
+        return self._ask(Order.END, pid)
+
+    def _ask(self, order: Order, number: int = 0, handles: list[int] | None = None) -> int:
+        message = order.value + number.to_bytes(8, NUMBER)
+        with self._lock:
+            try:
+                socket.send_fds(self._orders, [message], handles or [])
+                answer = self._orders.recv(64)
+            except OSError:
+                answer = b""
+        if not answer:
+            raise ConfigurationError("the process that starts checking processes has ended")
+        return int.from_bytes(answer, NUMBER, signed=True)
+
+    def end(self) -> None:
+        """End it, and all its workers with it."""
+        self._process.kill()
+        self._process.wait()
+        self._orders.close()
+
+
+class Process:
+    """One worker; for one thread at a time."""
+
+    def __init__(self, forker: Forker, pid: int, pipe: socket.socket) -> None:
+        self._forker = forker
+        self._pipe = pipe
+        self.pid = pid
+
+    def send(self, data: bytes) -> None:
+        """Send a message.
+
+        Raises:
+            Ended: the process has ended.
+
+        """
+        try:
+            self._pipe.sendall(len(data).to_bytes(LENGTH, NUMBER) + data)
+        except ConnectionError:
+            raise Ended(self.end()) from None
+
+    def receive(self, seconds: float) -> bytes | None:
+        """Wait for a message; None if none has begun to come in that time.
+
+        Raises:
+            Ended: the process has ended instead.
+
+        """
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        if not poll.poll(seconds * 1000):
+            return None
+        length = int.from_bytes(self._exactly(LENGTH), NUMBER)
+        return self._exactly(length)
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            try:
+                chunk = self._pipe.recv(min(_CHUNK, count - len(data)))
+            except ConnectionError:
+                chunk = b""
+            if not chunk:
+                raise Ended(self.end())
+            data += chunk
+        return bytes(data)
+
+    def pause(self) -> None:
+        """Stop it where it is."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):  # whoever reads next learns that it has ended
+            os.kill(self.pid, number)
+
+    def memory(self) -> int:
+        """Give the bytes of memory that it has."""
+        return int(self._proc("statm")[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def seconds(self) -> float:
+        """Give the processor time that it has used."""
+        user, system = self._proc("stat")[13:15]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def _proc(self, name: str) -> list[str]:
+        """Read one of the kernel's lines on it; zeros where there are none."""
+        try:
+            return Path(f"/proc/{self.pid}/{name}").read_text(encoding="utf-8").split()
+        except OSError:
+            return ["0"] * 52
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was found to have ended, or was ended here."""
+        return self._pipe.fileno() < 0
+
+    def end(self) -> int:
+        """End it, whatever it does; gives its exit status, or minus the signal's."""
+        self._pipe.close()
+        return self._forker.reap(self.pid)

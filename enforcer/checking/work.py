@@ -1,0 +1,192 @@
+"""What is asked of a worker, and what it answers, as data.
+
+Owns: the two forms, their JSON, what both sides of the pipe agree upon, and doing the work.
+Must not know: processes, pipes.
+"""
+
+from __future__ import annotations
+
+import json
+import traceback
+from dataclasses import asdict, dataclass, fields
+from enum import Enum
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+from enforcer.errors import (
+    InvalidSchema,
+    Problem,
+    SchemaError,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+    brief,
+)
+from enforcer.response_format import Kind, ResponseFormat
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from enforcer.engines import ArgumentEngine
+
+_ERRORS = {
+    kind.__name__: kind
+    for kind in (InvalidSchema, UnsupportedSchema, UnsatisfiableSchema, SchemaLimit)
+}
+LENGTH = 4  # bytes of a message's length, which stands before it
+NUMBER: Literal["little"] = "little"  # how numbers are written
+READY = b"ready"  # the first message of what forks workers
+SECONDS = 2.0  # of one processor, for one check
+# A schema of 2 MB can have more problems than a message should.
+_MOST_PROBLEMS = 100
+
+
+class Order(Enum):
+    """What is asked of the process that forks workers."""
+
+    FORK = b"f"
+    END = b"e"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Asks whether an engine can enforce one schema, or one format of text.
+
+    Attributes:
+        kind: what `source` is; see `enforcer.response_format`.
+        source: a schema as JSON text, or the source of a format.
+        root: what a value must be, besides fitting the schema.
+        on_unsupported: what to do with what cannot be enforced exactly.
+        limits: bounds on schemas.
+
+    """
+
+    kind: Kind
+    source: str
+    root: Root
+    on_unsupported: OnUnsupported
+    limits: Limits
+
+    def key(self) -> Hashable:
+        """Give what distinguishes it from others; small, however large the source is."""
+        digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
+        return (digest, self.kind, self.root, self.on_unsupported, self.limits)
+
+    def to_json(self) -> bytes:
+        """Write it for a worker."""
+        written = {
+            "kind": self.kind.value,
+            "source": self.source,
+            "root": self.root.value,
+            "on_unsupported": self.on_unsupported.value,
+            "limits": {
+                field.name: getattr(self.limits, field.name)
+                for field in fields(Limits)
+                if getattr(self.limits, field.name) != field.default
+            },
+        }
+        return json.dumps(written).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Check:
+        """Read what `to_json` has written."""
+        written = json.loads(data)
+        return cls(
+            Kind(written["kind"]),
+            written["source"],
+            Root(written["root"]),
+            OnUnsupported(written["on_unsupported"]),
+            Limits(**written["limits"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of a check.
+
+    Attributes:
+        error: why the schema is refused, its path from the schema's root; None if it is not.
+        relaxed: what will not be enforced, where that was asked for.
+        seconds: processor time that the check took.
+
+    """
+
+    error: SchemaError | None = None
+    relaxed: tuple[Problem, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def weight(self) -> int:
+        """Bytes that it holds, roughly."""
+        problems = self.relaxed + (self.error.problems if self.error is not None else ())
+        return 200 + sum(300 + len(p.path) + len(p.reason) for p in problems)
+
+    def to_json(self) -> bytes:
+        """Write it for whoever asked."""
+        error = self.error
+        written = {
+            "error": None if error is None else type(error).__name__,
+            "problems": [] if error is None else [asdict(p) for p in error.problems],
+            "relaxed": [asdict(p) for p in self.relaxed],
+            "seconds": self.seconds,
+        }
+        return json.dumps(written).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Verdict:
+        """Read what `to_json` has written."""
+        written: dict[str, Any] = json.loads(data)
+        name = written["error"]
+        problems = tuple(Problem(**p) for p in written["problems"])
+        return cls(
+            None if name is None else _ERRORS[name](problems),
+            tuple(Problem(**p) for p in written["relaxed"]),
+            written["seconds"],
+        )
+
+
+def perform(check: Check, engine: ArgumentEngine) -> Verdict:
+    """Do a check in this process, without a bound; never raises for what it is given."""
+    try:
+        return Verdict(relaxed=_check(check, engine)[:_MOST_PROBLEMS])
+    except SchemaError as error:
+        return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
+    except MemoryError:
+        return Verdict(error=SchemaLimit((Problem("$", "", TOO_MUCH_MEMORY),)))
+    except Exception as error:  # noqa: BLE001 - whatever a library does with it, it is refused
+        return Verdict(error=_failed(error))
+    except BaseException as error:
+        # A panic in an engine's Rust is no `Exception`, and yet no reason to end.
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        return Verdict(error=_failed(error))
+
+
+def _check(check: Check, engine: ArgumentEngine) -> tuple[Problem, ...]:
+    if check.kind is not Kind.JSON_SCHEMA:
+        engine.compile_text(ResponseFormat(check.kind, check.source))
+        return ()
+    grammar = compile_schema(
+        json.loads(check.source),
+        limits=check.limits,
+        on_unsupported=check.on_unsupported,
+        root=check.root,
+    )
+    engine.check(grammar)
+    return grammar.relaxed
+
+
+def _failed(error: BaseException) -> UnsupportedSchema:
+    traceback.print_exception(error)  # into the server's log: this is ours to mend
+    what = f"{type(error).__name__}: {brief(str(error))}"
+    reason = (
+        f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
+    )
+    return UnsupportedSchema((Problem("$", "", reason),))
+
+
+TOO_MUCH_MEMORY = (
+    "checking this schema takes too much memory; give it fewer or shorter alternatives, "
+    "patterns and values"
+)

@@ -1,0 +1,87 @@
+"""The settings of an `Enforcer`, and their form in a spec that travels.
+
+Owns: which settings there are, their defaults, their JSON. Must not know: where they come from
+(a program, or a server's environment), what they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from enforcer.schema.limits import Limits, OnUnsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MOST = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of an `Enforcer`; every one has a default that suits production.
+
+    Attributes:
+        on_unsupported: refuse a schema that cannot be enforced exactly, relax it, or isolate
+            its tool.
+        limits: bounds on schemas.
+        max_calls: how many calls a turn may have; ends loops of calls.
+        preamble_ids: how many ids of text may precede a demanded call, outside a think.
+        finish_within_budget: a call that has begun ends before the turn must, and one that
+            cannot is not begun.
+        allow_empty_turns: a turn may end with neither text nor call.
+
+    """
+
+    on_unsupported: OnUnsupported = OnUnsupported.REFUSE
+    limits: Limits = field(default_factory=Limits)
+    max_calls: int = 128
+    preamble_ids: int = 32
+    finish_within_budget: bool = False
+    allow_empty_turns: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Give them as JSON's values; of the limits, those that differ from the defaults."""
+        return {
+            "on_unsupported": self.on_unsupported.value,
+            "limits": {
+                limit.name: getattr(self.limits, limit.name)
+                for limit in fields(Limits)
+                if getattr(self.limits, limit.name) != limit.default
+            },
+            "max_calls": self.max_calls,
+            "preamble_ids": self.preamble_ids,
+            "finish_within_budget": self.finish_within_budget,
+            "allow_empty_turns": self.allow_empty_turns,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Options:
+        """Read what `to_json` gives, trusting nothing in it.
+
+        Raises:
+            ValueError: it is not of that form; KeyError, TypeError likewise.
+
+        """
+        if set(value) != {option.name for option in fields(cls)}:
+            raise ValueError("other names than those of the options")
+        return cls(
+            OnUnsupported(value["on_unsupported"]),
+            Limits(**{name: _number(n, least=1) for name, n in value["limits"].items()}),
+            _number(value["max_calls"], least=1),
+            _number(value["preamble_ids"], least=0),
+            _truth(value["finish_within_budget"]),
+            _truth(value["allow_empty_turns"]),
+        )
+
+
+def _number(value: object, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
+        raise ValueError("not a whole number in range")
+    return value
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("neither true nor false")
+    return value

@@ -1,0 +1,152 @@
+"""Whether a request's schemas can be enforced: kept, told by a look, or found out by a worker.
+
+Owns: which schemas of a spec have to be checked, what is remembered of them, and the path of an
+error in the request. Must not know: vLLM, how a schema is checked.
+
+Nothing is compiled in this process. What has been checked before is looked up, what is plain is
+plain, and neither waits for a slow check of somebody else's.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from enforcer.checking.work import SECONDS, Check, Verdict
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.response_format import Kind
+from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.schema.plain import is_plain_object
+from enforcer.vllm import metrics, runtime, settings
+from enforcer.vllm.metrics import Checked, Relaxed
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from enforcer.options import Options
+    from enforcer.spec import Spec
+
+_OVER_TIME = (
+    f"checking the schemas of this request up to this one takes over {SECONDS:g} seconds of "
+    "processor time; those that have passed are remembered, so send it again, or simplify them"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Inexact:
+    """A tool, or the format, that will not be enforced exactly.
+
+    Attributes:
+        tool: name of the tool; None for the format.
+        how: what is enforced in its place.
+        problem: the first thing that is not; its path is the request's.
+        is_new: whether the schema had not been checked before.
+
+    """
+
+    tool: str | None
+    how: Relaxed
+    problem: Problem
+    is_new: bool
+
+
+def check(spec: Spec) -> list[Inexact]:
+    """Refuse a spec that has a schema which cannot be enforced; blocks while one is checked.
+
+    Returns:
+        What will not be enforced exactly, since that was asked for.
+
+    Raises:
+        SchemaError: a schema or format cannot be enforced, or takes too long to check.
+        Busy: too much is being checked for others.
+
+    """
+    found: list[Inexact] = []
+    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
+        asked = next(steps)
+        while True:
+            asked = steps.send(runtime.pool().check(asked))
+    return found
+
+
+async def check_async(spec: Spec) -> list[Inexact]:
+    """Do the same without blocking the event loop; raises as `check` does."""
+    found: list[Inexact] = []
+    with suppress(StopIteration), closing(_steps(spec, found)) as steps:
+        asked = next(steps)
+        while True:
+            asked = steps.send(await runtime.pool().check_async(asked))
+    return found
+
+
+def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
+    """Yield what has to be found out; is sent each verdict; raises the first refusal."""
+    spent = 0.0
+    isolates = spec.resolve(settings.current().options()).on_unsupported is OnUnsupported.ISOLATE
+    for tool, path, asked in _checks(spec):
+        verdict = _known(asked)
+        is_new = verdict is None
+        if verdict is None and spent > SECONDS:
+            metrics.checked(Checked.REFUSED)
+            verdict = Verdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))
+        elif verdict is None:
+            begun = perf_counter_ns()
+            verdict = yield asked
+            metrics.timed(metrics.CHECK, begun)
+            spent += verdict.seconds
+            _keep(asked, verdict)
+            metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
+        if verdict.error is None:
+            how, problems = Relaxed.RELAXED, verdict.relaxed
+        elif isolates and tool is not None:
+            how, problems = Relaxed.ISOLATED, verdict.error.problems
+        else:
+            raise verdict.error.under(path)
+        if problems:
+            first = replace(problems[0], path=path + problems[0].path.removeprefix("$"))
+            found.append(Inexact(tool, how, first, is_new))
+
+
+def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
+    """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
+    options = spec.resolve(settings.current().options())
+    for tool in spec.toolset.tools.values():
+        yield tool.name, tool.path, _check(Kind.JSON_SCHEMA, tool.schema, Root.OBJECT, options)
+    wanted = spec.response_format
+    if wanted is None:
+        return
+    path = "$"  # the errors of other formats have their own
+    if wanted.kind is Kind.JSON_SCHEMA:
+        path = "$.response_format.json_schema.schema"
+    yield None, path, _check(wanted.kind, wanted.source, Root.ANY, options)
+
+
+def _check(kind: Kind, source: str, root: Root, options: Options) -> Check:
+    return Check(kind, source, root, options.on_unsupported, options.limits)
+
+
+def _known(asked: Check) -> Verdict | None:
+    found: Verdict | None = runtime.kept().peek(_key(asked))
+    if found is not None:
+        metrics.checked(Checked.KEPT)
+    elif _is_plain(asked):
+        found = Verdict()
+        _keep(asked, found)
+        metrics.checked(Checked.PLAIN)
+    return found
+
+
+def _is_plain(asked: Check) -> bool:
+    if asked.kind is not Kind.JSON_SCHEMA or asked.limits != Limits():
+        return False
+    return runtime.trusts_plain() and is_plain_object(asked.source)
+
+
+def _keep(asked: Check, verdict: Verdict) -> None:
+    runtime.kept().get(_key(asked), lambda: verdict, lambda kept: kept.weight)
+
+
+def _key(asked: Check) -> tuple[object, ...]:
+    return ("verdict", asked.key())

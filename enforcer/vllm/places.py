@@ -1,0 +1,170 @@
+"""Where the client wrote what the spec says: each route has a body of its own.
+
+Owns: the tools that vLLM shows the model for a request, in Chat Completions' form, and the
+way from a path in that form to the path in the client's body. Must not know: what is wrong
+there, how a spec is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.tool_parsers.utils import get_function_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_FORMAT = "$.response_format"
+_CHOICE = "$.tool_choice"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Prefixes of paths, and what stands for each in the client's body; the first that fits."""
+
+    moved: tuple[tuple[str, str], ...] = ()
+
+    def of(self, path: str) -> str:
+        """Give the path in the client's body."""
+        for old, new in self.moved:
+            if path == old or path.startswith((f"{old}.", f"{old}[")):
+                return new + path[len(old) :]
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A tool that the model is shown.
+
+    Attributes:
+        tool: in Chat Completions' form.
+        at: where it is declared.
+
+    """
+
+    tool: Any
+    at: str
+
+
+# Set where vLLM turns a request of /v1/messages into a chat request, in the same task.
+_messages: ContextVar[tuple[Any, Any] | None] = ContextVar("_messages", default=None)
+
+
+def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `AnthropicServingMessages.to_chat_completion_request`, to know what it was made of."""
+
+    def _to_chat_completion_request(cls: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(cls, sent, *args, **kwargs)
+        _messages.set((made, sent))
+        return made
+
+    return _to_chat_completion_request
+
+
+def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:
+    """List the tools that vLLM shows the model for a request.
+
+    Those of the Responses API that are no functions (`web_search` and its like) are not shown,
+    so that they cannot be called; of a namespace, each function is.
+
+    Args:
+        request: a chat or a Responses request.
+        within: tools that its messages declare, which are the last of `request.tools`.
+
+    """
+    tools = list(request.tools or ())
+    own = tools[: len(tools) - len(within)]
+    if isinstance(request, ResponsesRequest):
+        flat = (_flat(tool, f"$.tools[{at}]") for at, tool in enumerate(own))
+        return [*chain.from_iterable(flat), *within]
+    sent = _sent_as_messages(request)
+    if sent is None:
+        listed = [Shown(_plain(tool), f"$.tools[{at}]") for at, tool in enumerate(own)]
+    else:
+        at_name = {tool.name: f"$.tools[{at}]" for at, tool in enumerate(sent.tools or ())}
+        # What is not in the list, a message has added.
+        listed = [
+            Shown(_plain(tool), at_name.get(tool.function.name, "$.messages")) for tool in own
+        ]
+    return [*listed, *within]
+
+
+def _plain(tool: Any) -> Any:
+    return tool.model_dump() if hasattr(tool, "model_dump") else tool
+
+
+def _sent_as_messages(request: Any) -> Any:
+    """Give the body of /v1/messages that a chat request was made of; None if there is none."""
+    made = _messages.get()
+    return made[1] if made is not None and made[0] is request else None
+
+
+def _flat(tool: Any, at: str) -> Iterator[Shown]:
+    """Give what a tool of the Responses API is shown as, as vLLM's template has it."""
+    inner = getattr(tool, "tools", None) if getattr(tool, "type", "") == "namespace" else None
+    if inner is None:
+        places = [at]
+    else:
+        places = [f"{at}.tools[{n}]" for n, one in enumerate(inner) if one.type == "function"]
+    # A tool that is not shown gives no function.
+    for function, place in zip(get_function_tools([tool]), places, strict=False):
+        fields = {key: value for key, value in function.model_dump().items() if key != "type"}
+        yield Shown({"type": "function", "function": fields}, place)
+
+
+def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
+    """Say where the client wrote what a spec says.
+
+    Args:
+        request: a chat or a Responses request.
+        tools: what the model is shown.
+        choice: the tool choice as the request carries it.
+
+    """
+    sent = _sent_as_messages(request)
+    if isinstance(request, ResponsesRequest):
+        moved = [pair for at, one in enumerate(tools) for pair in _moved(at, one, "parameters")]
+        moved += _moved_choice(choice)
+        has_format = request.text is not None and request.text.format is not None
+        own = "$.text.format.schema" if has_format else None
+    elif sent is not None:
+        moved = [pair for at, one in enumerate(tools) for pair in _moved(at, one, "input_schema")]
+        moved.append((f"{_CHOICE}.function", _CHOICE))
+        own = "$.output_config.format.schema" if request.response_format is not None else None
+    else:
+        moved = [(f"$.tools[{at}]", one.at) for at, one in enumerate(tools)]
+        has_format = getattr(request.response_format, "type", "text") != "text"
+        own = f"{_FORMAT}.json_schema.schema" if has_format else None
+    moved.append((f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json"))
+    if own is None:
+        moved.append((_FORMAT, "$.structured_outputs"))
+    return Places(tuple(moved))
+
+
+def _moved(at: int, one: Shown, parameters: str) -> Iterator[tuple[str, str]]:
+    old = f"$.tools[{at}]"
+    yield f"{old}.function.parameters", f"{one.at}.{parameters}"
+    yield f"{old}.function", one.at
+    yield old, one.at
+
+
+def _moved_choice(choice: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools":
+        for new, (at, _) in enumerate(allowed(choice)):
+            yield f"{_CHOICE}.allowed_tools.tools[{new}].function", f"{_CHOICE}.tools[{at}]"
+        yield f"{_CHOICE}.allowed_tools", _CHOICE
+    yield f"{_CHOICE}.function", _CHOICE
+
+
+def allowed(choice: Mapping[str, Any]) -> list[tuple[int, Any]]:
+    """List the tools of a Responses request's `allowed_tools` that can be shown at all."""
+    return [
+        (at, tool)
+        for at, tool in enumerate(choice.get("tools") or ())
+        if not isinstance(tool, Mapping) or tool.get("type") in ("function", "custom")
+    ]

@@ -1,0 +1,110 @@
+"""Stop strings and stop ids: they may end what a turn says, never a call that has begun.
+
+Owns: where vLLM's detokenizer looks for stop strings, and which stop ids a request that may
+call can have. Runs in the API server, where stop strings are found. Must not know: deltas,
+how a reply is read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer import spec as specs
+from enforcer.dialect import FREE_TEXT
+from enforcer.parser import Parser
+from enforcer.vllm import runtime
+from enforcer.vllm.requests import option_refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from enforcer.envelope import Table
+
+
+def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `IncrementalDetokenizer.from_new_request`, which makes what finds stop strings."""
+
+    def _from_new_request(cls: Any, tokenizer: Any, request: Any) -> Any:
+        made = original(cls, tokenizer, request)
+        wanted = request.sampling_params.structured_outputs
+        enforced = wanted is not None and specs.from_structural_tag(wanted.structural_tag)
+        if enforced and getattr(made, "stop", None):
+            table = runtime.table_for(tokenizer)
+            if Parser(table, request.prompt_token_ids).in_calls:
+                _forget(made)
+            else:
+                _spare_calls(made, _begins_calls(table))
+        return made
+
+    return _from_new_request
+
+
+def _spare_calls(detokenizer: Any, begins_calls: frozenset[int]) -> None:
+    """Make a detokenizer look for stop strings in what comes before the calls alone."""
+    update = detokenizer.update
+
+    def _update(new_token_ids: Sequence[int], stop_terminated: bool) -> Any:  # noqa: FBT001 - vLLM's
+        at = next((at for at, token in enumerate(new_token_ids) if token in begins_calls), None)
+        if at is None:
+            return update(new_token_ids, stop_terminated)
+        found = update(new_token_ids[:at], False)
+        if found:
+            return found
+        _forget(detokenizer)
+        detokenizer.update = update
+        return update(new_token_ids[at:], stop_terminated)
+
+    detokenizer.update = _update
+
+
+def _forget(detokenizer: Any) -> None:
+    detokenizer.stop = []
+    detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin a stop string
+
+
+def _begins_calls(table: Table) -> frozenset[int]:
+    return frozenset(
+        token
+        for state, leaves in table.leaves.items()
+        if table.segment(state) in FREE_TEXT
+        for token, to in leaves.items()
+        if table.segment(to) not in FREE_TEXT and to != table.dialect.final
+    )
+
+
+def refuse_ids(request: Any, table: Table) -> None:
+    """Refuse stop ids that can stand inside a call, in a request that may call.
+
+    The engine ends a reply at such an id, and vLLM would report `tool_calls` beside the half
+    of a call. Ids that end the turn, the section or a think cut no call.
+
+    Raises:
+        VLLMValidationError: there is such an id.
+
+    """
+    if not request.stop_token_ids or not request.tools or request.tool_choice == "none":
+        return
+    inside = [token for token in request.stop_token_ids if _cuts_calls(token, table)]
+    if inside:
+        raise option_refusal(
+            "stop_token_ids",
+            f"`stop_token_ids` has {', '.join(map(str, inside[:5]))}, which can stand inside a "
+            "tool call, where the reply would end with half a call: use `stop`, which ends text "
+            "only, or an id that ends the turn",
+        )
+
+
+def _cuts_calls(token: int, table: Table) -> bool:
+    """Tell whether a call, or a section of calls, can have the id before its end."""
+    if token not in table.vocabulary.control_ids:
+        return True
+    final = table.dialect.final
+    return any(
+        token in leaves and leaves[token] != final and not _only_ends(leaves[token], table)
+        for state, leaves in table.leaves.items()
+        if table.segment(state) not in FREE_TEXT
+    )
+
+
+def _only_ends(state: str, table: Table) -> bool:
+    return set(table.leaves[state].values()) == {table.dialect.final}

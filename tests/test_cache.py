@@ -1,0 +1,90 @@
+"""One budget in bytes, whoever asks and however many at once."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.cache import Cache
+
+
+def plain(value):
+    return lambda: value
+
+
+@given(
+    st.integers(0, 20_000),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9_000)), max_size=80),
+)
+def test_the_weight_is_that_of_what_is_kept_and_within_the_budget(budget, asked):
+    cache = Cache(budget)
+    for key, size in asked:
+        weight = size if key % 2 else key * 100
+        assert cache.get(key, plain(key), lambda _, weight=weight: weight) == key
+        assert cache.weight <= budget
+        assert cache.weight == sum(entry.weight for entry in cache._entries.values())
+
+
+def test_the_least_recently_used_goes_first():
+    cache = Cache(3_500)
+    for key in "abc":
+        cache.get(key, plain(key), lambda _: 600)
+    cache.get("a", plain("made again"), lambda _: 600)
+    cache.get("d", plain("d"), lambda _: 600)
+    assert [cache.peek(key) for key in "abcd"] == ["a", None, "c", "d"]
+
+
+def test_a_value_that_grows_pushes_others_out():
+    cache = Cache(10_000)
+    grown = [100]
+    cache.get("other", plain(1), lambda _: 1_000)
+    cache.get("grows", plain(grown), lambda value: value[0])
+    grown[0] = 9_000
+    assert cache.peek("grows") is grown
+    assert cache.peek("other") is None
+    assert cache.weight <= 10_000
+
+
+def test_what_is_heavier_than_the_budget_is_given_and_not_kept():
+    cache = Cache(1_000)
+    cache.get("small", plain(1), lambda _: 100)
+    assert cache.get("large", plain(2), lambda _: 5_000) == 2
+    assert cache.peek("large") is None
+    assert cache.peek("small") == 1
+
+
+def test_who_asks_while_it_is_made_waits_for_the_one_who_makes():
+    cache, made, begun = Cache(10_000), [], threading.Barrier(8)
+
+    def make():
+        made.append(1)
+        threading.Event().wait(0.05)
+        return "value"
+
+    def ask(_):
+        begun.wait()
+        return cache.get("key", make, lambda _: 10)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, range(8))) == ["value"] * 8
+    assert made == [1]
+
+
+def test_a_failure_is_everyones_who_waits_and_nobodys_after():
+    cache, going = Cache(10_000), threading.Event()
+
+    def fail():
+        going.wait(10)
+        raise ValueError("no")
+
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(cache.get, "key", fail, lambda _: 1) for _ in range(2)]
+        going.set()
+        for each in asked:
+            with pytest.raises(ValueError, match="no"):
+                each.result()
+    assert cache.get("key", plain("value"), lambda _: 1) == "value"

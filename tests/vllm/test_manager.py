@@ -1,0 +1,139 @@
+"""vLLM's own manager of structured outputs, with the plugin: who gets which grammar."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from vllm_managers import enforced, manager, request
+from vllm_servers import TINY
+from vocabularies import write
+
+from enforcer.errors import ConfigurationError
+from enforcer.vllm import metrics, plugin, runtime
+
+OPENED = "<|im_assistant|>assistant<|im_middle|>"
+LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(300)]}}}
+
+
+def tool(name, parameters):
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+GET = tool("get", {"type": "object"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed():
+    plugin.install()
+    os.environ.pop(metrics.FOLDER_VARIABLE)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(TINY)
+
+
+@pytest.fixture
+def made(tokenizer):
+    return manager(tokenizer, len(tokenizer))
+
+
+def opened(tokenizer):
+    return write(runtime.enforcer_for(tokenizer).vocabulary, OPENED)
+
+
+def ready(one):
+    grammar = one.structured_output_request._grammar
+    return grammar.result(60)
+
+
+def test_a_request_with_a_spec_needs_no_backend(made, tokenizer):
+    one = enforced("r", opened(tokenizer), [GET])
+    made.grammar_init(one)
+    grammar = ready(one)
+    assert made.backend is None
+    assert one.structured_output_request.reasoning_ended
+    rows = made.grammar_bitmask({"r": one}, ["r"], {})
+    assert rows.shape == (1, -(-len(tokenizer) // 32))
+    assert 0 < int(np.unpackbits(rows.view(np.uint8)).sum()) < len(tokenizer)
+    vocabulary = runtime.enforcer_for(tokenizer).vocabulary
+    begun = [vocabulary.control("<|tool_calls_section_begin|>")]
+    assert made.accept_tokens(one, begun)
+    assert grammar.matcher.state == "SECTION"
+
+
+class Backend:
+    """A backend of vLLM's, by name."""
+
+    made = ()
+
+    def __init__(self, *_, name="", **__):
+        type(self).made += (name,)
+        self.name = name
+
+    def compile_grammar(self, _kind, source, stop_token_ids=None):  # noqa: ARG002
+        return (self.name, source)
+
+
+def test_every_plain_request_has_the_backend_that_the_front_end_chose(made, tokenizer, monkeypatch):
+    from vllm.v1 import structured_output
+    from vllm.v1.structured_output import backend_outlines
+
+    Backend.made = ()
+
+    def kind(name):
+        return lambda *a, **k: Backend(*a, name=name, **k)
+
+    monkeypatch.setattr(structured_output, "XgrammarBackend", kind("xgrammar"))
+    monkeypatch.setattr(structured_output, "GuidanceBackend", kind("guidance"))
+    monkeypatch.setattr(backend_outlines, "OutlinesBackend", kind("outlines"))
+    names = ["outlines", "guidance", "xgrammar"] * 5
+    asked = []
+    for at, name in enumerate(names):
+        asked.append(request(f"p{at}", [1], {"regex": f"a{at}", "_backend": name}))
+        asked.append(enforced(f"e{at}", opened(tokenizer), [GET]))
+    for one in asked:
+        made.grammar_init(one)
+    got = [ready(one) for one in asked]
+    assert got[::2] == [(name, f"a{at}") for at, name in enumerate(names)]
+    assert all(grammar.matcher.state == "START" for grammar in got[1::2])
+    assert sorted(Backend.made) == ["guidance", "outlines", "xgrammar"]
+
+
+def test_a_session_of_streamed_input_is_refused(made, tokenizer):
+    one = enforced("r", opened(tokenizer), [GET], resumable=True)
+    made.grammar_init(one)
+    with pytest.raises(ConfigurationError, match="whole requests"):
+        ready(one)
+
+
+def test_a_request_that_has_gone_is_not_compiled_for(made, tokenizer):
+    first, second = tool("first", LARGE), tool("second", {**LARGE, "title": "another"})
+    one = enforced("r", opened(tokenizer), [first, second])
+    compiled = threading.Event()
+    found = runtime.enforcer_for(tokenizer)
+    compile_, found.engine.compile = found.engine.compile, None
+
+    def only_once(grammar):
+        assert not compiled.is_set()
+        one.status = SimpleNamespace(value=99)
+        one.is_finished = lambda: True
+        compiled.set()
+        return compile_(grammar)
+
+    found.engine.compile = only_once
+    try:
+        made.grammar_init(one)
+        future = one.structured_output_request._grammar
+        assert compiled.wait(60)
+        with pytest.raises(BaseException):  # noqa: B017, PT011 - cancelled
+            future.result(60)
+        assert future.cancelled()
+    finally:
+        found.engine.compile = compile_

@@ -1,0 +1,189 @@
+"""Errors are told in the paths of the body that the client sent, whatever the route."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
+from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+
+from bench.demo.servers import MODEL_NAME
+from enforcer import history
+from enforcer import spec as specs
+from enforcer.errors import RequestError
+from enforcer.vllm import checks, places, requests
+
+GOOD = {"type": "object", "properties": {}}
+BAD = {"type": "object", "properties": {"n": {"$ref": "https://elsewhere.example/n"}}}
+ASK = [{"role": "user", "content": "Hello."}]
+CHAT = {"type": "function", "function": {"name": "good", "parameters": GOOD}}
+FLAT = {"type": "function", "name": "good", "parameters": GOOD}
+SMALL = {"name": "good", "input_schema": GOOD}
+CODEX = [
+    FLAT,
+    {"type": "web_search", "external_web_access": False},
+    {
+        "type": "namespace",
+        "name": "mcp__files",
+        "description": "Files.",
+        "tools": [
+            {"type": "function", "name": "read", "parameters": GOOD},
+            {"type": "custom", "name": "patch", "description": "-"},
+            {"type": "function", "name": "write", "parameters": BAD},
+        ],
+    },
+]
+
+
+def _chat(**body):
+    return ChatCompletionRequest(messages=body.pop("messages", ASK), **body)
+
+
+def _responses(**body):
+    return ResponsesRequest(input="Hello.", **body)
+
+
+def _messages(**body):
+    sent = AnthropicMessagesRequest(model="m", max_tokens=9, messages=ASK, **body)
+    convert = places.to_chat_completion_request(
+        AnthropicServingMessages.to_chat_completion_request.__func__
+    )
+    return convert(AnthropicServingMessages, sent)
+
+
+def _refused(request):
+    """Give the message with which a request is refused."""
+    try:
+        checks.check(specs.read(requests.write_spec(request)))
+    except RequestError as error:
+        return str(requests.refusal(error))
+    except ValueError as error:  # vLLM's, which the spec's writer raises
+        return str(error)
+    return ""
+
+
+def _format(schema):
+    return {"type": "json_schema", "json_schema": {"name": "f", "schema": schema}}
+
+
+BAD_CHAT = {"type": "function", "function": {"name": "bad", "parameters": BAD}}
+BAD_NAME = "a:b"
+CASES = [
+    (_chat, {"tools": [CHAT, BAD_CHAT]}, "$.tools[1].function.parameters.properties.n"),
+    (_chat, {"tools": [CHAT, CHAT]}, "$.tools[1].function.name"),
+    (_chat, {"response_format": _format(BAD)}, "$.response_format.json_schema.schema.properties.n"),
+    (_chat, {"structured_outputs": {"json": BAD}}, "$.structured_outputs.json.properties.n"),
+    (_chat, {"structured_outputs": {"regex": "("}}, "$.structured_outputs.regex"),
+    (_responses, {"tools": [FLAT, FLAT]}, "$.tools[1].name"),
+    (
+        _responses,
+        {"tools": [FLAT, FLAT | {"name": "b", "parameters": BAD}]},
+        "$.tools[1].parameters.properties.n",
+    ),
+    (_responses, {"tools": CODEX}, "$.tools[2].tools[2].parameters.properties.n"),
+    (
+        _responses,
+        {"text": {"format": {"type": "json_schema", "name": "f", "schema": BAD}}},
+        "$.text.format.schema.properties.n",
+    ),
+    (_responses, {"structured_outputs": {"json": BAD}}, "$.structured_outputs.json.properties.n"),
+    (
+        _responses,
+        {
+            "tools": [FLAT],
+            "tool_choice": {
+                "type": "allowed_tools",
+                "mode": "auto",
+                "tools": [{"type": "mcp", "server_label": "x"}, {"type": "function", "name": "c"}],
+            },
+        },
+        "$.tool_choice.tools[1].name",
+    ),
+    (
+        _messages,
+        {"tools": [SMALL, {"name": "b", "input_schema": BAD}]},
+        "$.tools[1].input_schema.properties.n",
+    ),
+    (_messages, {"tools": [SMALL, {"name": "a:b", "input_schema": GOOD}]}, "$.tools[1].name"),
+    (
+        _messages,
+        {"tools": [SMALL], "tool_choice": {"type": "tool", "name": "other"}},
+        "$.tool_choice.name",
+    ),
+    (
+        _messages,
+        {"output_config": {"format": {"type": "json_schema", "schema": BAD}}},
+        "$.output_config.format.schema.properties.n",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "body", "path"), CASES, ids=[f"{c[0].__name__[1:]} {c[2]}" for c in CASES]
+)
+def test_a_refusal_names_the_path_in_the_clients_body(make, body, path):
+    assert f"`{path}" in _refused(make(**body))
+
+
+def test_tools_that_a_message_declares_are_named_where_they_stand():
+    dialog = [{"role": "user", "content": "Hi."}, {"role": "system", "tools": [CHAT, BAD_CHAT]}]
+    within = requests._declared_within(dialog)
+    token = requests._dialog.set(requests._Dialog(history.count_calls(dialog), within))
+    try:
+        request = _chat(tools=[CHAT | {"function": {"name": "own"}}])
+        requests.adopt_dialog_tools(request)
+        expected = "`$.messages[1].tools[1].function.parameters.properties.n"
+        assert expected in _refused(request)
+    finally:
+        requests._dialog.reset(token)
+
+
+def test_a_later_request_of_the_same_task_has_its_own_paths():
+    assert "input_schema" in _refused(_messages(tools=[{"name": "b", "input_schema": BAD}]))
+    assert "$.tools[0].function.parameters" in _refused(_chat(tools=[BAD_CHAT]))
+
+
+def test_tools_that_vllm_does_not_show_the_model_are_not_declared():
+    good = [CODEX[0], CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:2]}]
+    request = _responses(tools=[*good, {"type": "custom", "name": "shell"}], tool_choice="auto")
+    spec = specs.read(requests.write_spec(request))
+    assert list(spec.toolset.tools) == ["good", "mcp__files__read", "shell"]
+    assert requests.tool_names(request) == {"good", "mcp__files__read", "shell"}
+    assert _refused(request) == ""
+
+
+def test_with_only_such_tools_nothing_can_be_called():
+    request = _responses(tools=[CODEX[1]], tool_choice="auto")
+    assert specs.read(requests.write_spec(request)).toolset.allowed == ()
+
+
+@pytest.mark.vllm
+def test_over_http(tiny_server):
+    sent = [
+        ("chat/completions", {"messages": ASK, "tools": [CHAT, BAD_CHAT]}, CASES[0][2]),
+        ("responses", {"input": "Hello.", "tools": CODEX}, CASES[7][2]),
+        ("messages", {"messages": ASK, "max_tokens": 9, **CASES[11][1]}, CASES[11][2]),
+    ]
+    for stream in (False, True):
+        for route, body, path in sent:
+            whole = {"model": MODEL_NAME, **body, "stream": stream}
+            answer = httpx.post(f"{tiny_server.url}/v1/{route}", json=whole, timeout=60)
+            assert answer.status_code == 400, answer.text
+            assert f"`{path}" in answer.text
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_codex_tools_are_answered_and_namespaces_enforced(tiny_server, stream):
+    tools = [CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:1]}]
+    body = {"model": MODEL_NAME, "input": "Read it.", "tools": tools, "stream": stream}
+    body |= {"tool_choice": "required", "temperature": 0, "max_output_tokens": 200}
+    answer = httpx.post(f"{tiny_server.url}/v1/responses", json=body, timeout=120)
+    assert answer.status_code == 200, answer.text
+    assert '"namespace":"mcp__files"' in answer.text.replace(" ", "")
+    assert '"name":"read"' in answer.text.replace(" ", "")

@@ -1,0 +1,134 @@
+"""What becomes of one tool's schema that cannot be enforced, and of the other tools beside it."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+from vllm_servers import TINY, serving
+
+from bench.demo.servers import ENFORCED, MODEL_NAME
+from enforcer import spec as specs
+from enforcer.vllm import frontend, metrics, settings
+
+
+def _object(**properties):
+    required = list(properties)
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+EXACT = _object(city={"enum": ["Paris", "Rome"]})
+RELAXED = _object(tags={"type": "array", "items": {"type": "string"}, "uniqueItems": True})
+# None of these has a superset to enforce: no schema, nothing that fits, a loop of references.
+HOPELESS = {
+    "wrong": {"type": "object", "properties": {"n": {"type": "float"}}},
+    "empty": _object(n=False),
+    "loop": _object(n={"$ref": "#/properties/n"}),
+}
+TOOLS = {"exact": EXACT, "relaxed": RELAXED, **HOPELESS}
+
+
+def _tools(*names):
+    return [
+        {"type": "function", "function": {"name": name, "parameters": TOOLS[name]}}
+        for name in names
+    ]
+
+
+def _let_in(monkeypatch, tools, **environment):
+    """Give the spec as the engine gets it, from a request that any route may have brought."""
+    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+    tag = specs.structural_tag(specs.write(tools, "auto", None, 0))
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+    frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+    return specs.read(specs.from_structural_tag(params.structured_outputs.structural_tag))
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        metrics, "relaxed", lambda how, problem: seen.append((how.value, problem.path))
+    )
+    return seen
+
+
+def test_isolating_keeps_the_other_tools_exact(monkeypatch, counted):
+    spec = _let_in(monkeypatch, _tools(*TOOLS), ENFORCER_ON_UNSUPPORTED="isolate")
+    schemas = {name: json.loads(tool.schema) for name, tool in spec.toolset.tools.items()}
+    assert schemas == {"exact": EXACT, "relaxed": RELAXED, **{name: {} for name in HOPELESS}}
+    assert sorted(counted) == [
+        ("isolated", "$.tools[2].function.parameters.properties.n.type"),
+        ("isolated", "$.tools[3].function.parameters.properties.n"),
+        ("isolated", "$.tools[4].function.parameters.properties.n"),
+        ("relaxed", "$.tools[1].function.parameters.properties.tags.uniqueItems"),
+    ]
+
+
+@pytest.mark.parametrize(("word", "good"), [("refuse", ["exact"]), ("relax", ["exact", "relaxed"])])
+def test_the_other_choices_refuse_what_they_always_did(monkeypatch, counted, word, good):
+    for name in TOOLS:
+        if name in good:
+            _let_in(monkeypatch, _tools(name), ENFORCER_ON_UNSUPPORTED=word)
+        else:
+            with pytest.raises(VLLMValidationError, match="tools"):
+                _let_in(monkeypatch, _tools("exact", name), ENFORCER_ON_UNSUPPORTED=word)
+    assert {how for how, _ in counted} <= {"relaxed"}
+
+
+def test_a_format_is_not_isolated(monkeypatch):
+    monkeypatch.setattr(
+        settings, "current", lambda: settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
+    )
+    wanted = {"type": "json_schema", "json_schema": {"schema": HOPELESS["loop"]}}
+    tag = specs.structural_tag(specs.write([], None, None, 0, wanted))
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+    with pytest.raises(VLLMValidationError, match="response_format"):
+        frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+
+
+@pytest.mark.vllm
+def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path):
+    environment = {"ENFORCER_ON_UNSUPPORTED": "isolate", "ENFORCER_ALLOW_CLIENT": "off"}
+    log = tmp_path / "server.log"
+    with serving(TINY, ENFORCED, log, **environment) as server:
+        body = {
+            "model": MODEL_NAME,
+            "messages": [{"role": "user", "content": "Where?"}],
+            "tools": _tools(*TOOLS),
+            "max_tokens": 100,
+            "temperature": 0,
+        }
+        for name, schema in TOOLS.items():
+            sent = body | {"tool_choice": {"type": "function", "function": {"name": name}}}
+            answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=120)
+            assert answer.status_code == 200, answer.text
+            choice = answer.json()["choices"][0]
+            for call in choice["message"].get("tool_calls") or ():
+                arguments = json.loads(call["function"]["arguments"])
+                assert isinstance(arguments, dict)
+                assert schema is not EXACT or arguments["city"] in ("Paris", "Rome")
+        off = body | {"vllm_xargs": {"enforcer": "off"}}
+        httpx.post(f"{server.url}/v1/chat/completions", json=off, timeout=120).raise_for_status()
+        seen = httpx.get(f"{server.url}/metrics", timeout=60).text
+        for line in (
+            'enforcer_tools_relaxed_total{how="isolated",keyword="type"} 5.0',
+            'enforcer_tools_relaxed_total{how="isolated",keyword="$ref"} 5.0',
+            'enforcer_tools_relaxed_total{how="relaxed",keyword="uniqueItems"} 5.0',
+            "enforcer_requests_switched_off_total 1.0",
+        ):
+            assert line in seen
+    told = log.read_text()
+    assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
+    assert told.count('schema not exact enforced="relaxed"') == 1

@@ -1,0 +1,117 @@
+"""Stop strings and stop ids, against vLLM's own detokenizers over the tiny model's tokenizer."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import SamplingParams, StructuredOutputsParams
+from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
+from vllm_servers import TINY
+
+from enforcer import spec as specs
+from enforcer.vllm import runtime, stops
+
+SPEC = specs.write([], None, None, 0)
+CALL = (
+    "Let me see.<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0"
+    '<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>'
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(TINY)
+
+
+@pytest.fixture(params=[FastIncrementalDetokenizer, SlowIncrementalDetokenizer])
+def detokenizer(request, tokenizer):
+    """Make a detokenizer as vLLM makes one, of either kind."""
+    kind = request.param
+
+    def make(stop, *, enforced=True, prompt="<|im_assistant|>a<|im_middle|>"):
+        tag = specs.structural_tag(SPEC) if enforced else '{"type": "structural_tag"}'
+        params = SamplingParams(
+            stop=stop,
+            skip_special_tokens=False,
+            structured_outputs=StructuredOutputsParams(structural_tag=tag),
+        )
+        ids = tokenizer.encode(prompt, add_special_tokens=False)
+        sent = SimpleNamespace(
+            request_id="r", prompt_token_ids=ids, prompt_embeds=None, sampling_params=params
+        )
+        plain = stops.from_new_request(lambda _cls, tokens, wanted: kind(tokens, wanted))
+        return plain(None, tokenizer, sent)
+
+    return make
+
+
+def _feed(made, ids, at_once):
+    """Feed ids as steps of `at_once`; give the text that streams, and the string found."""
+    text = ""
+    for begin in range(0, len(ids), at_once):
+        found = made.update(ids[begin : begin + at_once], False)
+        text += made.get_next_output_text(found is not None, True)
+        if found:
+            return text, found
+    return text + made.get_next_output_text(True, True), None
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("stop", ['"', "Paris", "}", "look", "<|tool_call", ":0"])
+def test_no_stop_string_is_found_in_calls(detokenizer, tokenizer, stop, at_once):
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    made = detokenizer([stop])
+    text, found = _feed(made, ids, at_once)
+    assert found is None
+    assert text.replace(" ", "") == CALL.replace(" ", "")
+    assert made.output_token_ids == ids
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
+def test_one_before_the_calls_is_found_and_what_follows_is_dropped(detokenizer, tokenizer, at_once):
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    made = detokenizer(["see"])
+    assert _feed(made, ids, at_once) == ("Let me ", "see")
+    assert tokenizer.decode(made.output_token_ids).startswith("Let me see")
+    assert len(made.output_token_ids) < len(ids) // 2
+
+
+def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(detokenizer, tokenizer):
+    begun = CALL[: CALL.index("Paris")]
+    made = detokenizer(["Paris"], prompt=f"<|im_assistant|>a<|im_middle|>{begun}")
+    ids = tokenizer.encode(CALL[CALL.index("Paris") :], add_special_tokens=False)
+    assert _feed(made, ids, 1)[1] is None
+
+
+def test_other_requests_are_as_ever(detokenizer, tokenizer):
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+    assert _feed(detokenizer(["Paris"], enforced=False), ids, 1)[1] == "Paris"
+
+
+def _request(tokenizer, *names, choice="auto"):
+    ids = tokenizer.convert_tokens_to_ids(list(names))
+    return SimpleNamespace(stop_token_ids=ids, tools=[object()], tool_choice=choice)
+
+
+@pytest.mark.parametrize("name", ["a", "<|tool_call_begin|>", "<|tool_call_end|>"])
+def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer, name):
+    table = runtime.table_for(tokenizer)
+    with pytest.raises(VLLMValidationError, match="half a call") as caught:
+        stops.refuse_ids(_request(tokenizer, "<|im_end|>", name), table)
+    assert caught.value.parameter == "stop_token_ids"
+    stops.refuse_ids(_request(tokenizer, name, choice="none"), table)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["<|im_end|>", "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "</think>"],
+)
+def test_stop_ids_that_cut_no_call_are_taken(tokenizer, name):
+    stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))
