@@ -32,6 +32,10 @@ class Pieces:
 
     Attributes:
         heaviest: the greatest weight of an id.
+        tried, tried_row: the ids that are tried one by one where the end is near, as a mask row
+            too: those that begin or end something in few bytes.
+        tried_outside, tried_outside_row: the same outside strings, where numbers and words
+            begin.
 
     """
 
@@ -45,13 +49,18 @@ class Pieces:
         self._lengths = {key: sorted(found, reverse=True) for key, found in lengths.items()}
         self._counts: dict[bytes, int] = {}
         weights = np.zeros(vocabulary.size, dtype=np.int16)
-        tried = np.zeros(vocabulary.size, dtype=bool)
+        tried: list[list[int]] = [[], []]
         for key, token_id in zip(keys, ids, strict=True):
             weights[token_id] = _weight(key)
-            tried[token_id] = _is_tried(key)
+            if len(key) <= _TRIED and (_STRUCTURE & set(key) or key.isspace()):
+                tried[0].append(token_id)
+            elif len(key) <= _TRIED and set(key) <= _NUMERIC | set(key[:1] * (len(key) == 1)):
+                tried[1].append(token_id)
         self._weights = weights
-        self.tried = frozenset(np.flatnonzero(tried).tolist())
+        self.tried = frozenset(tried[0])
         self.tried_row = vocabulary.row(self.tried)
+        self.tried_outside = frozenset(tried[0] + tried[1])
+        self.tried_outside_row = vocabulary.row(self.tried_outside)
         self.heaviest = int(weights.max(initial=0))
 
     def weight(self, token_id: int) -> int:
@@ -105,10 +114,3 @@ def _weight(data: bytes) -> int:
     except UnicodeDecodeError:
         return 1
     return 0
-
-
-def _is_tried(data: bytes) -> bool:
-    """Tell whether an id is one of those that end, or go on with, a text in few bytes."""
-    if len(data) == 1:
-        return True
-    return len(data) <= _TRIED and (bool(_STRUCTURE & set(data)) or set(data) <= _NUMERIC)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from enforcer.budget.least import furthest, least, widest
 from enforcer.budget.shortest import Arrays, Objects, Pair, Place, Shortest
 from enforcer.budget.spelled import Partial, endings, spell
-from enforcer.regex import NOTHING, both, either, inverse, literal
+from enforcer.regex import ANY, NOTHING, both, either, inverse, literal
 from enforcer.regex.derivative import derivative
 
 if TYPE_CHECKING:
@@ -119,14 +119,9 @@ class Thread:
 
 
 class Reading:
-    """All readings of a text so far.
+    """All readings of a text so far."""
 
-    Attributes:
-        cost: ids that the shortest end takes; infinite if none is known.
-
-    """
-
-    __slots__ = ("_return", "_shortest", "_threads", "cost")
+    __slots__ = ("_cost", "_return", "_shortest", "_threads")
 
     def __init__(
         self, shortest: Shortest, threads: tuple[Thread, ...], *, after_return: bool = False
@@ -134,12 +129,28 @@ class Reading:
         self._shortest = shortest
         self._threads = threads
         self._return = after_return
-        self.cost = min(map(self._cost, threads), default=inf) + after_return
+        self._cost: float | None = None  # found out when it is first asked for
 
     @classmethod
     def begin(cls, shortest: Shortest) -> Reading:
         """Start an empty text."""
         return cls(shortest, (Thread(Begin(shortest.grammar.root), None),))
+
+    @property
+    def cost(self) -> float:
+        """Count the ids that the shortest end takes; infinite if none is known."""
+        if self._cost is None:
+            self._cost = min(map(self._of, self._threads), default=inf) + self._return
+        return self._cost
+
+    @property
+    def in_string(self) -> bool:
+        """Whether every reading stands within a string."""
+        return all(
+            isinstance(thread.frame, InName)
+            or (isinstance(thread.frame, Text) and thread.frame.partial.quoted)
+            for thread in self._threads
+        )
 
     def read(self, data: bytes) -> Reading:
         """Go on with some bytes."""
@@ -163,11 +174,12 @@ class Reading:
         if len(self._threads) != 1:
             return False
         frame = self._threads[0].frame
-        return (
-            isinstance(frame, Text)
-            and frame.partial == _STRING
-            and derivative(frame.regex, "a") == frame.regex
-        )
+        return isinstance(frame, Text) and frame.partial == _STRING and _is_any(frame.regex)
+
+    @property
+    def growth(self) -> int:
+        """Bound what one more beginning can commit the text to."""
+        return self._shortest.growth
 
     def leeway(self) -> float:
         """Bound what an id that begins nothing can add to the cost."""
@@ -179,17 +191,27 @@ class Reading:
         if isinstance(frame, Text):
             known = least(frame.regex) or ""
             return max(frame.furthest - len(known), 0)
+        if isinstance(frame, InName) and not frame.partial.pending:
+            return self._leeway_of_name(frame)
         if isinstance(frame, InObject):
             return self._shortest.growth if frame.phase is Phase.COLON else 0
         if isinstance(frame, InArray):
             return 0 if frame.phase is Phase.MEMBER else self._shortest.growth
         return 0 if frame is None else self._shortest.growth
 
+    def _leeway_of_name(self, frame: InName) -> float:
+        """Where any name will do, another is as near to its end as this one."""
+        for rest, (_, value) in zip(frame.rests, frame.before.plan.classes, strict=True):
+            if _is_any(rest):
+                named = replace(frame.before, phase=Phase.NAMED, pair=Pair(None, frame.text, value))
+                return max(_ANOTHER_NAME + self._behind(named) - self._left(frame), 0)
+        return self._shortest.growth
+
     def next(self) -> bytes | None:
         """Give the piece that the shortest end begins with; None if there is nothing to write."""
         if self._return:
             return b"\n"
-        best = min(self._threads, key=self._cost, default=None)
+        best = min(self._threads, key=self._of, default=None)
         while best is not None:
             piece = self._next(best)
             if piece:
@@ -199,10 +221,10 @@ class Reading:
 
     # What is left to write.
 
-    def _cost(self, thread: Thread) -> float:
+    def _of(self, thread: Thread) -> float:
         if thread.cost is None:
             inner = 0 if thread.frame is None else self._left(thread.frame)
-            thread.cost = inner + (0 if thread.outer is None else self._cost(thread.outer))
+            thread.cost = inner + (0 if thread.outer is None else self._of(thread.outer))
         return thread.cost
 
     def _left(self, frame: Frame) -> float:
@@ -264,25 +286,28 @@ class Reading:
     def _names(self, frame: InName) -> Iterator[tuple[float, bytes]]:
         """Give the ways to complete a name: all that is left then, and the piece."""
         before = frame.before
-        for i, (name, _) in enumerate(before.plan.names):
+        for i, (name, value) in enumerate(before.plan.names):
             if before.seen >> i & 1 or not name.startswith(frame.text):
                 continue
             rest = _rest_of(frame.partial, name[len(frame.text) :])
             if rest is not None:
-                yield from self._named(before, name, rest)
+                named = replace(before, phase=Phase.NAMED, pair=Pair(i, name, value))
+                yield self._named(named, rest)
         taken = before.plan.declared | before.extras
         tails = frozenset(n[len(frame.text) :] for n in taken if n.startswith(frame.text))
-        for regex in frame.rests:
+        for regex, (_, value) in zip(frame.rests, before.plan.classes, strict=True):
+            if regex == NOTHING:
+                continue
             for rest in _fresh_ends(frame.partial, regex, tails):
                 whole = _name_of(frame, rest)
-                if whole is not None:
-                    yield from self._named(before, whole, rest)
+                for hits in _hits(before.plan, whole):
+                    pair = Pair(None, whole, value)
+                    named = replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits)
+                    yield self._named(named, rest)
 
-    def _named(self, before: InObject, name: str, rest: bytes) -> Iterator[tuple[float, bytes]]:
+    def _named(self, named: InObject, rest: bytes) -> tuple[float, bytes]:
         piece = rest + b":"
-        count = self._shortest.pieces.count(piece)
-        for named in _properties(before, name):
-            yield count + self._behind(named), piece
+        return self._shortest.pieces.count(piece) + self._behind(named), piece
 
     # One byte more.
 
@@ -340,7 +365,7 @@ class Reading:
 
     def _name(self, thread: Thread, frame: InName, byte: int) -> Iterable[Thread]:
         if byte == _QUOTE and not frame.partial.pending:
-            return [thread.within(named) for named in _properties(frame.before, frame.text)]
+            return [thread.within(named) for named in _properties(frame)]
         read = frame.partial.read(byte)
         if read is None:
             return ()
@@ -348,7 +373,7 @@ class Reading:
         text, rests = frame.text, frame.rests
         if char is not None:
             text += char
-            rests = tuple(derivative(rest, char) for rest in rests)
+            rests = tuple(rest if rest is ANY else derivative(rest, char) for rest in rests)
         found = InName(frame.before, text, partial, rests)
         names = frame.before.plan.names
         if any(rest != NOTHING for rest in rests) or any(n.startswith(text) for n, _ in names):
@@ -387,8 +412,13 @@ class Reading:
                 yield from self._begin(Thread(None, outer), value, byte)
 
 
+_ANOTHER_NAME = 4  # ids that end a name, of which no other may be declared
 _STRING = Partial(quoted=True)
 _BARE = Partial(quoted=False)
+
+
+def _is_any(regex: Regex) -> bool:
+    return regex == ANY
 
 
 def _done(thread: Thread) -> Thread:
@@ -409,8 +439,9 @@ def _with_pair(frame: InObject) -> InObject:
     return InObject(frame.plan, Phase.MEMBER, seen, extras, frame.hits | frame.pair_hits)
 
 
-def _properties(before: InObject, name: str) -> Iterator[InObject]:
+def _properties(frame: InName) -> Iterator[InObject]:
     """Give the readings of a complete name: what value it calls for."""
+    before, name = frame.before, frame.text
     plan = before.plan
     index = plan.index.get(name)
     if index is not None:
@@ -418,14 +449,20 @@ def _properties(before: InObject, name: str) -> Iterator[InObject]:
         return
     if name in plan.declared:
         return
+    for rest, (_, value) in zip(frame.rests, plan.classes, strict=True):
+        if rest.nullable:
+            for hits in _hits(plan, name):
+                pair = Pair(None, name, value)
+                yield replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits)
+
+
+def _hits(plan: Objects, name: str) -> Iterator[int]:
+    """Give what an undeclared property counts for; all that has a mark's name fits its value."""
+    hits = 0
     for mark in plan.shape.marks:
         if _fits(mark.names, name):
-            hits = sum(1 << hit for hit in mark.hits)
-            pair = Pair(None, name, mark.value)
-            yield replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits)
-    for regex, value in plan.classes:
-        if _fits(regex, name):
-            yield replace(before, phase=Phase.NAMED, pair=Pair(None, name, value))
+            hits |= sum(1 << hit for hit in mark.hits)
+    yield hits
 
 
 def _fits(regex: Regex, text: str) -> bool:
@@ -457,13 +494,13 @@ def _clashes(partial: Partial, end: bytes, tails: frozenset[str]) -> bool:
     return any(_rest_of(partial, tail) == end for tail in tails)
 
 
-def _name_of(frame: InName, rest: bytes) -> str | None:
+def _name_of(frame: InName, rest: bytes) -> str:
     """Read the whole name back from what completes it."""
     text, partial = frame.text, frame.partial
     for byte in rest[:-1]:
         read = partial.read(byte)
         if read is None:
-            return None
+            break  # no end of a name is like that
         partial = read[0]
         text += read[1] or ""
     return text

@@ -52,7 +52,12 @@ class Pair:
     @property
     def text(self) -> bytes:
         """The name and the colon."""
-        return b'"' + spell(self.name, quoted=True) + b'":'
+        return _named(self.name)
+
+
+@lru_cache(maxsize=8_192)
+def _named(name: str) -> bytes:
+    return b'"' + spell(name, quoted=True) + b'":'
 
 
 # The cost without a first comma, the next element if any, and the place after it.
@@ -79,6 +84,7 @@ class Objects:
         self._required = self._bits(shape.required)
         self._clauses = tuple(sorted(self._bits(clause) for clause in shape.some))
         self._known: dict[object, tuple[Pair, ...] | None] = {}
+        self._rests: dict[object, float] = {}
 
     def _bits(self, names: Iterable[str]) -> int:
         return sum(1 << self.index[name] for name in names if name in self.index)
@@ -100,14 +106,17 @@ class Objects:
         """
         if not self._plan.final:
             return self._missing(seen, extras, hits, more=more)
-        if not (self.shape.minimum or more or self.shape.marks):
-            extras = frozenset()  # what they are makes no difference
+        extras = self._told_apart(extras, more=more)
         key = (seen, extras, hits, more)
         if key not in self._known:
             if len(self._known) > _KEPT:
                 self._known.clear()
             self._known[key] = self._missing(seen, extras, hits, more=more)
         return self._known[key]
+
+    def _told_apart(self, extras: frozenset[str], *, more: bool) -> frozenset[str]:
+        """Forget the undeclared names where they make no difference."""
+        return extras if self.shape.minimum or more or self.shape.marks else frozenset()
 
     def _missing(
         self, seen: int, extras: frozenset[str], hits: int, *, more: bool
@@ -182,7 +191,17 @@ class Objects:
             more: whether one must follow in any case.
 
         """
-        pairs = self.missing(seen, extras, hits, more=more)
+        key = (seen, self._told_apart(extras, more=more), hits, comma, more)
+        known = self._rests.get(key) if self._plan.final else None
+        if known is None:
+            known = self._sum(self.missing(seen, extras, hits, more=more), comma=comma)
+            if self._plan.final:
+                if len(self._rests) > _KEPT:
+                    self._rests.clear()
+                self._rests[key] = known
+        return known
+
+    def _sum(self, pairs: tuple[Pair, ...] | None, *, comma: bool) -> float:
         if pairs is None:
             return inf
         total: float = 1
@@ -317,7 +336,8 @@ class Arrays:
         return self._plan.cost(value) + after[0] + (after[1] is not None)
 
 
-_KEPT = 10_000
+_KEPT = 10_000  # answers kept for each shape
+_EACH = 4_000  # bytes a value, answers included
 
 
 def _number(at: Place) -> int:
@@ -386,6 +406,7 @@ class Shortest:
         self.final = True
         if self.cost(grammar.root) == inf:
             raise NoShortestEnd("no shortest instance of the schema could be found")
+        _ = self.growth  # found out now, so that what cannot be told is refused at once
 
     def lives(self, value: int) -> bool:
         """Tell whether anything fits a value."""
@@ -394,6 +415,16 @@ class Shortest:
     def cost(self, value: int) -> float:
         """Count the ids of the shortest instance."""
         return self._costs.get(value, inf)
+
+    @property
+    def weight(self) -> int:
+        """Bytes that it takes, roughly."""
+        return _EACH * len(self.grammar.definitions) + _EACH
+
+    @property
+    def cost_of_root(self) -> float:
+        """Count the ids of the shortest text."""
+        return self.cost(self.grammar.root)
 
     def pair(self, pair: Pair, *, comma: bool = False) -> float:
         """Count the ids of a property."""

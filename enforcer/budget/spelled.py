@@ -87,7 +87,7 @@ class Partial:
 
 def spell(text: str, *, quoted: bool) -> bytes:
     """Write characters in the usual way, without quotes around them."""
-    return "".join(_plain(char, quoted).decode() for char in text).encode()
+    return json.dumps(text, ensure_ascii=False)[1:-1].encode() if quoted else text.encode()
 
 
 def endings(partial: Partial, regex: Regex) -> Iterator[bytes]:
