@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
 
 _MOST_STATES = 20_000
+_LONGEST = 100_000
 _MOST_EXPLORED = 2_000
 _WIDEST = 6  # `\\u0000`
 _SPANS = tuple(
@@ -66,6 +67,8 @@ def least(regex: Regex) -> str | None:
         return readable(regex.chars)
     if isinstance(regex, Repeat):
         part = least(regex.part) if regex.minimum else ""
+        if part and len(part) * regex.minimum > _LONGEST:
+            raise Unbounded(f"a text must have more than {_LONGEST} characters")
         return None if part is None else part * regex.minimum
     if isinstance(regex, Concat):
         parts = [least(part) for part in regex.parts]

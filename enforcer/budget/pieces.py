@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 _KEY = 3  # bytes by which lengths are looked up
 _COUNTED = 65_536  # pieces whose number of ids is kept
-_TRIED = 4  # bytes of the ids that are tried one by one near the end
+_TRIED = 3  # bytes of the ids that are tried one by one near the end
 _HEAVIEST = 40
 # Each of these may begin a value, a name, or promise one more.
 _BEGINNING = frozenset(b'{[,":')
 _STRUCTURE = frozenset(b'{}[],":')
-_NUMERIC = frozenset(b"0123456789.eE+-")
+_AROUND = _STRUCTURE | frozenset(b" \n")
+_SCALAR = frozenset(b"0123456789.eE+-tfn")
 
 
 class Pieces:
@@ -52,9 +53,9 @@ class Pieces:
         tried: list[list[int]] = [[], []]
         for key, token_id in zip(keys, ids, strict=True):
             weights[token_id] = _weight(key)
-            if len(key) <= _TRIED and (_STRUCTURE & set(key) or key.isspace()):
+            if len(key) <= _TRIED and set(key) <= _AROUND:
                 tried[0].append(token_id)
-            elif len(key) <= _TRIED and set(key) <= _NUMERIC | set(key[:1] * (len(key) == 1)):
+            elif len(key) == 1 and key[0] in _SCALAR:
                 tried[1].append(token_id)
         self._weights = weights
         self.tried = frozenset(tried[0])
