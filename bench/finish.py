@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jsonschema
 import numpy as np
@@ -85,7 +85,7 @@ def _object(random: Random, depth: int) -> dict[str, Any]:
     wide = [f"name{i}" for i in range(60)] if random.random() < 0.02 else []
     found: dict[str, Any] = {
         "properties": {name: _value(random, depth - 1) for name in names}
-        | dict.fromkeys(wide, {"type": "boolean"}),
+        | {name: {"type": "boolean"} for name in wide},
         "required": [name for name in names if random.random() < 0.5] + wide,
     }
     if random.random() < 0.5:
@@ -130,6 +130,14 @@ def _value(random: Random, depth: int) -> dict[str, Any]:
         return {"$ref": "#/$defs/node"}
     options = [_value(random, depth - 1) for _ in range(random.randint(2, 3))]
     return {"anyOf": options}
+
+
+class _Request(NamedTuple):
+    prompt: list[int]
+    tools: list[dict[str, Any]]
+    choice: str
+    response_format: dict[str, Any] | None
+    budget: int
 
 
 class Run:
@@ -182,7 +190,7 @@ class Run:
             budget = least + random.randint(0, _AMPLE)
         matcher = start(budget)
         ids = self._draw(matcher, budget)
-        self._judge(matcher, ids, prompt, tools, choice, response_format, budget)
+        self._judge(matcher, ids, _Request(prompt, tools, choice, response_format, budget))
 
     def _draw(self, matcher: Matcher, budget: int) -> list[int]:
         random = self._random
@@ -218,16 +226,8 @@ class Run:
     def _length(self, token_id: int) -> int:
         return len(self._served.vocabulary.token_bytes(token_id))
 
-    def _judge(
-        self,
-        matcher: Matcher,
-        ids: list[int],
-        prompt: list[int],
-        tools: list[dict[str, Any]],
-        choice: str,
-        response_format: dict[str, Any] | None,
-        budget: int,
-    ) -> None:
+    def _judge(self, matcher: Matcher, ids: list[int], request: _Request) -> None:
+        prompt, tools, choice, response_format, budget = request
         turn = self._served.parse(ids, prompt)
         where = f"budget {budget}, {json.dumps(tools)[:2000]}, {turn}"
         if len(ids) > budget or turn.stray is not None:
@@ -275,7 +275,7 @@ def main() -> int:
     print(f"{len(cases)} sets of tools", file=sys.stderr)
     for number in range(arguments.turns):
         run.turn(random.choice(cases))
-        if number % 500 == 499:
+        if number % 100 == 99:
             print(number + 1, dict(run.kinds), file=sys.stderr)
     fills = sorted(run.fills)
     print(

@@ -183,8 +183,10 @@ class Reading:
 
     def leeway(self) -> float:
         """Bound what an id that begins nothing can add to the cost."""
-        # One for a carriage return, which a line feed has to follow.
-        return max(map(self._leeway, self._threads), default=inf) + 1
+        # The reading that is shortest now may be one that does not go on. One more for a
+        # carriage return, which a line feed has to follow.
+        most = max((self._of(x) + self._leeway(x) for x in self._threads), default=inf)
+        return most - self.cost + 1 if most < inf else inf
 
     def _leeway(self, thread: Thread) -> float:
         frame = thread.frame
