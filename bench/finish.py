@@ -40,6 +40,7 @@ _SHARED = Path(__file__).resolve().parents[2] / "shared" / "cases"
 _HEADER = ("<|im_user|>", "user", "<|im_middle|>", "Hi", "<|im_end|>")
 _OPENED = ("<|im_assistant|>", "assistant", "<|im_middle|>")
 _AMPLE = 400
+_MORE_THAN_ENOUGH = 10**6
 _TINY_SHARE = 0.4
 _BACK_SHARE = 0.05
 
@@ -180,6 +181,7 @@ class Run:
             )
 
         try:
+            start(_MORE_THAN_ENOUGH)
             least = _least(start) if choice == "required" or response_format else 1
         except (EnforcerError, RecursionError) as error:
             self.kinds[f"refused: {type(error).__name__}"] += 1
