@@ -21,7 +21,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enforcer.vllm.plugin import ATTRIBUTES, SIGNATURES
+from enforcer.vllm.fit import ATTRIBUTES, SIGNATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

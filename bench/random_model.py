@@ -147,6 +147,18 @@ def write(
         _write_weights(folder, seed)
 
 
+def given_or_written(given: Path | None, folder: Path) -> Path:
+    """Give the model that a measurement serves: the one given, or one written into a folder.
+
+    That one has random weights, and Kimi's vocabulary if it is at hand.
+    """
+    if given is not None:
+        return given.resolve()
+    model = folder / "model"
+    write(model, tokenizer(Vocabulary.AUTO, folder / "cache"))
+    return model
+
+
 def _write_json(file: Path, value: Mapping[str, object]) -> None:
     file.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
 

@@ -79,6 +79,8 @@ class Enforcer:
         cache: where compiled grammars are kept; several enforcers may share one. By default
             one of 256 MiB.
         on_compile: told how many nanoseconds each compilation took.
+        write: writes a schema for the engine as `ArgumentEngine.write` does, in another
+            process, say; small and plain ones are written here all the same.
 
     Raises:
         UnknownDialect: no dialect of that name.
@@ -96,7 +98,9 @@ class Enforcer:
         *,
         cache: Cache | None = None,
         on_compile: Callable[[int], None] | None = None,
+        write: Callable[[str, Options, Root], str] | None = None,
     ) -> None:
+        self._write = write or self._write_here
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
@@ -336,11 +340,20 @@ class Enforcer:
 
     def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
         try:
-            return self.engine.compile(self._grammar(schema, options))
+            return self._compile(schema, options, Root.OBJECT)
         except SchemaError:
             if options.on_unsupported is not OnUnsupported.ISOLATE:
                 raise
-            return self.engine.compile(self._grammar("{}", options))
+            return self._compile("{}", options, Root.OBJECT)
+
+    def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
+        if root is Root.OBJECT and self._is_quick(schema, options):
+            written = self.engine.write(self._grammar(schema, options, root))
+            return self.engine.read(written, quick=True)
+        return self.engine.read(self._write(schema, options, root))
+
+    def _write_here(self, schema: str, options: Options, root: Root) -> str:
+        return self.engine.write(self._grammar(schema, options, root))
 
     def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         return self._kept(
@@ -382,8 +395,7 @@ class Enforcer:
         if wanted.kind is not formats.Kind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
-            grammar = self._grammar(wanted.source, options, Root.ANY)
-            return self.engine.compile(grammar)
+            return self._compile(wanted.source, options, Root.ANY)
         except SchemaError as error:
             raise error.under("$.response_format.json_schema.schema") from error
 

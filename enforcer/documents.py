@@ -34,6 +34,21 @@ class Document:
     where: str
 
 
+def files(path: str | Path) -> list[str | Path]:
+    """List the JSON and JSON Lines files of a folder and of those in it; any other path is itself.
+
+    Raises:
+        ConfigurationError: the folder has none.
+
+    """
+    if str(path) == STANDARD_INPUT or not Path(path).is_dir():
+        return [path]
+    found = sorted(p for p in Path(path).rglob("*.json*") if p.suffix in (".json", ".jsonl"))
+    if not found:
+        raise ConfigurationError(f"{path} has no .json or .jsonl file")
+    return list(found)
+
+
 def read(path: str | Path) -> list[Document]:
     """Read a JSON or JSON Lines file; `-` is the standard input.
 

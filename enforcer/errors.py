@@ -55,6 +55,10 @@ class Busy(EnforcerError):  # noqa: N818
     """Nobody's fault: there is no room to check a request now; it may be sent again."""
 
 
+class EngineFailure(EnforcerError):  # noqa: N818
+    """The engine gave up in the middle of a text; the text must not go on."""
+
+
 class RequestError(EnforcerError):
     """The client's fault; `path` leads to the offending part of the request.
 
@@ -79,6 +83,10 @@ class RequestError(EnforcerError):
 
 class InvalidTools(RequestError):  # noqa: N818
     """The tools, the tool choice or the messages are not what a chat request carries."""
+
+
+class UnknownTag(RequestError):  # noqa: N818
+    """A structural tag makes tool calls in a shape that cannot be read as a spec."""
 
 
 class IllegalPrefix(RequestError):  # noqa: N818

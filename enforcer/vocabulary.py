@@ -215,6 +215,17 @@ class Vocabulary:
         ids = {name: len(tokens) + n for n, name in enumerate(names)}
         return cls([*tokens, *(name.encode() for name in names)], ids)
 
+    def to_json(self) -> bytes:
+        """Write it for another process: what ids stand for, not how text is split into them."""
+        tokens = [token.decode("latin-1") for token in self._tokens]
+        return json.dumps([tokens, self._controls]).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> Vocabulary:
+        """Read what `to_json` has written."""
+        tokens, controls = json.loads(data)
+        return cls([token.encode("latin-1") for token in tokens], controls)
+
     @classmethod
     def from_tiktoken(cls, ranks: str | PathLike[str], config: str | PathLike[str]) -> Vocabulary:
         """Read Kimi's tokenizer from its two files.

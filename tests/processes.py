@@ -10,11 +10,12 @@ from pathlib import Path
 
 def descendants(pid: int) -> list[int]:
     """Return the ids of a process's children, and of theirs; none if it has gone."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    except FileNotFoundError:
-        return []
-    found = [int(child) for child in children.split()]
+    found = []
+    for listed in Path("/proc").glob(f"{pid}/task/*/children"):  # each thread has its own
+        try:
+            found += [int(child) for child in listed.read_text().split()]
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # the thread has ended
     return found + [below for child in found for below in descendants(child)]
 
 

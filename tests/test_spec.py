@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from enforcer import spec as specs
 from enforcer.errors import InvalidTools
+from enforcer.options import Options
+from enforcer.schema import OnUnsupported
 from enforcer.spec import KEY, Route
 from enforcer.tools import Choice
 
@@ -100,6 +103,7 @@ def test_what_is_no_json_is_refused(value):
         specs.write(value, None, None, 0)
 
 
+SETTLED = {"dialect": "kimi_k2", "engine": "llguidance", "options": Options().to_json()}
 GOOD = json.loads(specs.write([TOOL], "auto", True, 0))
 
 
@@ -116,6 +120,10 @@ GOOD = json.loads(specs.write([TOOL], "auto", True, 0))
         json.dumps({**GOOD, "tool_choice": "never"}),
         json.dumps({**GOOD, "parallel_tool_calls": "x"}),
         json.dumps({**GOOD, "response_format": []}),
+        *(json.dumps({**GOOD, "finish_within_budget": word}) for word in ("on", 1, [])),
+        *(json.dumps({**GOOD, "settled": word}) for word in (True, [], {}, {"dialect": "x"})),
+        json.dumps({**GOOD, "settled": {**SETTLED, "options": {}}}),
+        json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
         *(json.dumps({**GOOD, "on_unsupported": word}) for word in ("ignore", True, [], 1)),
         json.dumps({**GOOD, "tools": [{"function": {"name": "a", "parameters": {"a": 1e999}}}]}),
     ],
@@ -123,6 +131,30 @@ GOOD = json.loads(specs.write([TOOL], "auto", True, 0))
 def test_a_forged_spec_is_refused(text):
     with pytest.raises(InvalidTools):
         specs.read(text)
+
+
+def test_what_a_server_settles_travels():
+    settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3, preamble_ids=0))
+    text = specs.write([TOOL], "auto", True, 2, on_unsupported="relax", finish_within_budget=True)
+    before, after = specs.read(text), specs.read(specs.settle(text, settled))
+    assert after == replace(before, settled=settled)
+    assert after.resolve(Options()) == settled.options
+    wishes = Options(OnUnsupported.RELAX, finish_within_budget=True, max_calls=9)
+    assert before.resolve(Options(max_calls=9)) == wishes
+
+
+@pytest.mark.parametrize(
+    ("extra", "found"),
+    [
+        (None, None),
+        ({}, None),
+        ({KEY: "off"}, None),
+        ({KEY: ["off"]}, None),
+        ({KEY: ' {"version": 2}'}, ' {"version": 2}'),
+    ],
+)
+def test_a_word_in_the_extra_arguments_is_no_spec(extra, found):
+    assert specs.from_extra(extra) == found
 
 
 @pytest.mark.parametrize(

@@ -30,3 +30,17 @@ def reader(model: Path) -> enforcer.Enforcer:
 
     tokenizer = AutoTokenizer.from_pretrained(model)
     return enforcer.Enforcer(enforcer.Vocabulary.from_transformers(tokenizer))
+
+
+def sample(url: str, name: str, **labels: str) -> float:
+    """Read one of a server's metrics, summed over what has these labels."""
+    import httpx
+    from prometheus_client.parser import text_string_to_metric_families
+
+    text = httpx.get(f"{url}/metrics/", timeout=60).text
+    return sum(
+        found.value
+        for family in text_string_to_metric_families(text)
+        for found in family.samples
+        if found.name == name and labels.items() <= found.labels.items()
+    )

@@ -80,7 +80,7 @@ def _serve_all(
                     client.send_all(
                         client.Endpoint.at(server.url, concurrency=IN_FLIGHT),
                         bodies,
-                        lambda _: progress.advance(task),  # noqa: B023
+                        lambda _at, _reply: progress.advance(task),  # noqa: B023
                     )
                 )
                 server.check_alive()

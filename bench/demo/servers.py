@@ -56,16 +56,32 @@ class ServerFailedError(Exception):
 
 
 class Server:
-    """A vLLM server; leaving the `with` block ends it and every process that it started."""
+    """A vLLM server; leaving the `with` block ends it and every process that it started.
 
-    def __init__(self, model: Path, setting: Setting, log: Path) -> None:
-        self._log = log
+    Args:
+        model: a model folder.
+        setting: how it is served.
+        log: where its output goes.
+        command: the module that is run and what comes before vLLM's flags, if it is not the
+            OpenAI server.
+
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        setting: Setting,
+        log: Path,
+        command: tuple[str, ...] | None = None,
+    ) -> None:
+        module = "vllm.entrypoints.openai.api_server"
+        self.log = log
         self._plugins = setting.plugins
-        self._port = _free_port()
+        self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self._command = [
-            *(sys.executable, "-m", "vllm.entrypoints.openai.api_server"),
-            *("--model", str(model), "--served-model-name", MODEL_NAME),
+            *(sys.executable, "-m", *(command or (module, "--model", str(model)))),
+            *("--served-model-name", MODEL_NAME),
             *("--host", "127.0.0.1", "--port", str(self._port)),
             *("--dtype", "float32", "--max-model-len", "4096", "--max-num-seqs", "16"),
             *("--enforce-eager", "--disable-uvicorn-access-log"),
@@ -75,7 +91,7 @@ class Server:
     def __enter__(self) -> Self:
         # A group of its own, so that Ctrl-C reaches the demo alone, which then ends the
         # server in order, and so that the engine processes can be ended with it.
-        with self._log.open("w") as log:
+        with self.log.open("w") as log:
             self._process = subprocess.Popen(
                 self._command,
                 stdout=log,
@@ -119,6 +135,11 @@ class Server:
                 time.sleep(0.25)
         raise ServerFailedError(self._complaint("the server did not answer in time"))
 
+    @property
+    def pid(self) -> int:
+        """The id of the first of its processes."""
+        return self._process.pid
+
     def check_alive(self) -> None:
         """Raise `ServerFailedError` if the process has ended."""
         status = self._process.poll()
@@ -126,8 +147,8 @@ class Server:
             raise ServerFailedError(self._complaint(f"the server ended with status {status}"))
 
     def _complaint(self, what: str) -> str:
-        lines = self._log.read_text(errors="replace").splitlines()
-        return "\n".join([f"{what}; its log is {self._log}, which ends in:", *lines[-25:]])
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join([f"{what}; its log is {self.log}, which ends in:", *lines[-25:]])
 
 
 def _environment() -> Mapping[str, str]:
@@ -140,7 +161,7 @@ def _environment() -> Mapping[str, str]:
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -41,12 +41,20 @@ class Client:
         url: the server's, without `/v1`.
         model: the name it serves.
         reader: reads what `/v1/completions` returns; needs the model's tokenizer.
+        via: how the server enforces what comes by `/v1/completions`.
 
     """
 
-    def __init__(self, url: str, model: str, reader: enforcer.Enforcer) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        reader: enforcer.Enforcer,
+        via: enforcer.Route = enforcer.Route.PLUGIN,
+    ) -> None:
         self._model = model
         self._reader = reader
+        self._via = via
         options: Any = {"api_key": "-", "max_retries": 0, "timeout": 600}
         self._openai = openai.AsyncOpenAI(base_url=f"{url}/v1", **options)
         self._anthropic = anthropic.AsyncAnthropic(base_url=url, **options)
@@ -56,6 +64,11 @@ class Client:
             Route.MESSAGES: self._messages,
             Route.COMPLETIONS: self._completions,
         }
+
+    async def close(self) -> None:
+        """Close the connections, in the loop that opened them."""
+        await self._openai.close()
+        await self._anthropic.close()
 
     async def send(self, route: Route, body: dict[str, Any]) -> Reply:
         """Send a chat request by a route; an error of the server becomes part of the reply."""
@@ -218,6 +231,7 @@ class Client:
             choice,
             parallel_tool_calls=body.get("parallel_tool_calls", True),
             messages=body["messages"],
+            via=self._via,
         )
         prompt = self._prompt(thinking=body.get("chat_template_kwargs", {}).get("thinking"))
         extra = {**spec, "skip_special_tokens": False, "return_token_ids": True}

@@ -4,17 +4,21 @@ Owns: the queue, that a check which several wait for is done once, that slow che
 for others, and what a worker's end means. Must not know: what is checked, what verdicts are
 used for.
 
-Nobody can tell beforehand which check is slow. So each begins at once on a free worker, and
-after a first look (a quarter of a second of processor time) it counts as slow: only one slow
-check at a time goes on, the others are paused. The last worker is never left to a slow check:
-it is stopped there, and whoever waits is told to come again.
+Nobody can tell beforehand which check is slow. So each gets a first look, one after the other;
+one that has not come to an end after a tenth of a second of processor time counts as slow. Slow
+checks too go on one at a time, behind every other process; the others are paused. So all checks
+together take two processors at most. The last worker is never left to a slow check: it is
+stopped there, and whoever waits is told to come again. One that nobody waits for any more is
+stopped as well.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
+import time
 from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
@@ -29,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.checking.work import Check
+    from enforcer.vocabulary import Vocabulary
 
-_LOOK = 0.25  # seconds of processor time until a check counts as slow
-_CLOCK = 20.0  # seconds after which a slow check is given up, however little time it got
+_LOOK = 0.1  # seconds of processor time until a check counts as slow
+_CLOCK = 20.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 30.0  # seconds that anybody waits, in the queue and after
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
@@ -49,6 +54,7 @@ class _Job:
     data: bytes
     waiting: int = 0
     begun: bool = False
+    slow_pid: int = 0  # of its worker, while it is slow
     future: Future[Verdict] = field(default_factory=Future)
 
 
@@ -59,13 +65,17 @@ class Pool:
 
     Args:
         engine: the name of the argument engine.
+        vocabulary: what it is to be checked for: what is too much for an engine depends on it.
         workers: how many processes there may be; at least two.
         queue: how many checks may wait for one.
 
     """
 
-    def __init__(self, engine: str, *, workers: int = 6, queue: int = 64) -> None:
+    def __init__(
+        self, engine: str, vocabulary: Vocabulary, *, workers: int = 6, queue: int = 64
+    ) -> None:
         self._engine = engine
+        self._vocabulary = vocabulary
         self._workers = workers
         self._most = queue
         self._changed = threading.Condition()
@@ -73,6 +83,7 @@ class Pool:
         self._jobs: dict[Hashable, _Job] = {}
         self._threads = 0
         self._idle = 0
+        self._looking: _Job | None = None
         self._slow = 0
         self._forking = threading.Lock()
         self._forker: Forker | None = None
@@ -108,9 +119,10 @@ class Pool:
         """
         job = self._join(check)
         try:
+            own = asyncio.wrap_future(job.future)
+            own.add_done_callback(_heard)
             # Shielded: others may wait for the same.
-            shared = asyncio.shield(asyncio.wrap_future(job.future))
-            return await asyncio.wait_for(shared, _PATIENCE)
+            return await asyncio.wait_for(asyncio.shield(own), _PATIENCE)
         except TimeoutError:
             raise Busy(_BUSY) from None
         finally:
@@ -125,80 +137,94 @@ class Pool:
                     raise Busy(_BUSY)
                 job = self._jobs[key] = _Job(key, check.to_json())
                 self._queue.append(job)
-                if len(self._queue) > self._idle and self._threads < self._workers:
-                    self._start_thread()
-                self._changed.notify()
+                self._call_a_thread()
             job.waiting += 1
             return job
 
     def _leave(self, job: _Job) -> None:
         with self._changed:
             job.waiting -= 1
-            if not job.waiting and not job.begun:
+            if job.waiting:
+                return
+            if not job.begun:
                 self._queue.remove(job)
-                del self._jobs[job.key]
+            elif not job.slow_pid:
+                return  # it will soon be done
+            else:
+                with suppress(ProcessLookupError):
+                    os.kill(job.slow_pid, signal.SIGKILL)
+            if self._jobs.get(job.key) is job:
+                del self._jobs[job.key]  # whoever asks the same from now on must not share it
+
+    def _call_a_thread(self) -> None:
+        """See that somebody takes the next of the queue, where somebody may."""
+        if self._queue and self._looking is None:
+            if not self._idle and self._threads < self._workers:
+                self._start_thread()
+            self._changed.notify_all()
 
     def _start_thread(self) -> None:
-        keeps = self._threads < _SPARE
         self._threads += 1
-        thread = threading.Thread(
-            target=self._serve, args=(keeps,), name="enforcer-check", daemon=True
-        )
-        thread.start()
+        threading.Thread(target=self._serve, name="enforcer-check", daemon=True).start()
 
-    def _serve(self, keeps: bool) -> None:  # noqa: FBT001 - a thread's argument
-        """Serve with one worker at a time; a thread of its own, which may be one that stays."""
+    def _serve(self) -> None:
+        """Serve with one worker at a time; a thread of its own."""
         process: Process | None = None
-        if keeps:
-            with suppress(ConfigurationError):  # the next who asks hears of it
-                process = self._fork(starts=True)
-        while (job := self._next(keeps)) is not None:
+        with suppress(ConfigurationError):  # the next who asks hears of it
+            process = self._fork()
+        while (job := self._next()) is not None:
             try:
-                process = process or self._fork(starts=keeps)
+                process = process or self._fork()
                 verdict = self._done(job, process)
             except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
                 self._finish(job, error)
                 fit = False
             else:
                 self._finish(job, verdict)
-                fit = not process.ended and process.memory() < _FAT
+                fit = process.is_fit and process.memory() < _FAT
             if process is not None and not fit:
-                _end(process)
+                process.end()
                 process = None
         if process is not None:
-            _end(process)
+            process.end()
 
-    def _fork(self, *, starts: bool) -> Process:
-        """Start a worker; what forks it is started by a thread that stays, as it must be."""
+    def _fork(self) -> Process:
+        """Start a worker, and first what forks it, if that has not been or has ended."""
         with self._forking:
             if self._forker is not None:
-                try:
+                with suppress(ConfigurationError):
                     return self._forker.start()
-                except ConfigurationError:
-                    self._forker = None
-            if not starts:
-                raise Busy(_BUSY)
-            self._forker = Forker(self._engine)
+            self._forker = None
+            self._forker = Forker(self._engine, self._vocabulary)
             return self._forker.start()
 
-    def _next(self, keeps: bool) -> _Job | None:  # noqa: FBT001
+    def _next(self) -> _Job | None:
         """Wait for a job; None where this thread is not needed any more."""
         with self._changed:
             self._idle += 1
             try:
-                while not self._queue:
-                    if not self._changed.wait(_IDLE) and not keeps and not self._queue:
+                while self._looking is not None or not self._queue:
+                    waited = self._changed.wait(_IDLE)
+                    if not waited and not self._queue and self._threads > _SPARE:
                         self._threads -= 1
                         return None
-                job = self._queue.popleft()
+                job = self._looking = self._queue.popleft()
                 job.begun = True
                 return job
             finally:
                 self._idle -= 1
 
+    def _looked(self, job: _Job) -> None:
+        """End a job's look; the next one's may begin. Called with the lock held."""
+        if self._looking is job:
+            self._looking = None
+            self._call_a_thread()
+
     def _finish(self, job: _Job, result: Verdict | BaseException) -> None:
         with self._changed:
-            del self._jobs[job.key]
+            self._looked(job)
+            if self._jobs.get(job.key) is job:
+                del self._jobs[job.key]
         if isinstance(result, Verdict):
             job.future.set_result(result)
         else:
@@ -206,23 +232,27 @@ class Pool:
 
     def _done(self, job: _Job, process: Process) -> Verdict:
         try:
-            before = process.seconds()
+            before, until = process.seconds(), time.monotonic() + _CLOCK
             process.send(job.data)
             reply = process.receive(_LOOK)
-            while reply is None and process.seconds() < before + _LOOK:
-                reply = process.receive(_LOOK)  # it has had to wait for a processor
+            # It may have had to wait for a processor.
+            while reply is None and process.seconds() < before + _LOOK and time.monotonic() < until:
+                reply = process.receive(_LOOK)
             if reply is None:
-                reply = self._slowly(process)
+                reply = self._slowly(job, process)
         except Ended as ended:
             return _explained(ended)
         return Verdict.from_json(reply)
 
-    def _slowly(self, process: Process) -> bytes:
-        """Wait for a check that is slow."""
+    def _slowly(self, job: _Job, process: Process) -> bytes:
+        """Wait for a check that is slow; its worker is of no use to others afterwards."""
+        process.yield_to_others()
         with self._changed:
-            if self._slow >= self._workers - 1:
+            if self._slow >= self._workers - 1 or not job.waiting:
                 raise Busy(_BUSY)
             self._slow += 1
+            job.slow_pid = process.pid
+            self._looked(job)
         try:
             if not self._turn.acquire(blocking=False):
                 process.pause()
@@ -235,19 +265,22 @@ class Pool:
         finally:
             with self._changed:
                 self._slow -= 1
+                job.slow_pid = 0
         if reply is None:
             raise Busy(_BUSY)
         return reply
 
 
-def _end(process: Process) -> None:
-    if not process.ended:
-        with suppress(ConfigurationError):  # then it has ended with what forked it
-            process.end()
+def _heard(future: asyncio.Future[Verdict]) -> None:
+    """Look at what came of a check, lest asyncio complain that nobody has."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _explained(ended: Ended) -> Verdict:
     """Say what a worker's end means for the schema that it was checking."""
     if ended.status == -signal.SIGPROF:
         return Verdict(SchemaLimit((Problem("$", "", _TOO_SLOW),)), seconds=SECONDS)
+    if ended.status == -signal.SIGKILL:  # by us, whom nobody waits for, or by the kernel
+        raise Busy(_BUSY)
     return Verdict(SchemaLimit((Problem("$", "", f"{TOO_MUCH_MEMORY} ({ended})"),)))

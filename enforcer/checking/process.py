@@ -12,15 +12,22 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from enforcer.checking.work import LENGTH, NUMBER, READY, Order
 from enforcer.errors import ConfigurationError, EnforcerError
 
+if TYPE_CHECKING:
+    from enforcer.vocabulary import Vocabulary
+
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
 _CHUNK = 1 << 16
+_LEAST_URGENT = 19
 # One processor each is the point; and a process with threads cannot be forked.
 _SINGLE_THREADED = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"
@@ -36,31 +43,33 @@ class Ended(EnforcerError):  # noqa: N818 - named for what happened
 
 
 class Forker:
-    """Starts workers for one engine; safe to use from several threads.
-
-    It ends with the thread that has made it, as the kernel has it.
+    """Starts workers for one engine and vocabulary; safe to use from several threads.
 
     Raises:
         ConfigurationError: its process cannot be started.
 
     """
 
-    def __init__(self, engine: str) -> None:
+    def __init__(self, engine: str, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary.to_json()
         self._lock = threading.Lock()
         self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._answers: SimpleQueue[subprocess.Popen[bytes] | OSError] = SimpleQueue()
         # What this process finds, the worker must find: the path, not the current folder.
         path = os.pathsep.join(entry for entry in sys.path if entry)
         command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
-        try:
-            with theirs:
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
-                    [*command, engine, str(os.getpid())],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
-                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
-                )
-        except OSError as error:
-            raise ConfigurationError(f"no checking process can be started: {error}") from error
+        keeper = threading.Thread(
+            target=self._keep,
+            args=([*command, engine, str(os.getpid())], theirs, path),
+            name="enforcer-forker",
+            daemon=True,
+        )
+        keeper.start()
+        with theirs:
+            started = self._answers.get()
+        if isinstance(started, OSError):
+            raise ConfigurationError(f"no checking process can be started: {started}")
+        self._process = started
         self._orders.settimeout(_START_SECONDS)
         try:
             ready = self._orders.recv(len(READY))
@@ -72,6 +81,26 @@ class Forker:
                 f"the checking process ended with status {self._process.wait()} before it was "
                 "ready; the lines before this one say why"
             )
+
+    def _keep(self, command: list[str], theirs: socket.socket, path: str) -> None:
+        """Start the process, and live as long: it ends with the thread that has started it."""
+        try:
+            with tempfile.TemporaryFile() as file:
+                file.write(self._vocabulary)
+                file.seek(0)
+                process = subprocess.Popen(  # noqa: S603 - this interpreter, our module
+                    [*command, str(file.fileno())],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,  # errors go to where this process's go
+                    pass_fds=[file.fileno()],
+                    env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
+                )
+            self._vocabulary = b""
+        except OSError as error:
+            self._answers.put(error)
+            return
+        self._answers.put(process)
+        process.wait()
 
     def start(self) -> Process:
         """Fork a worker.
@@ -114,6 +143,8 @@ class Process:
     def __init__(self, forker: Forker, pid: int, pipe: socket.socket) -> None:
         self._forker = forker
         self._pipe = pipe
+        self._yields = False
+        self._status: int | None = None
         self.pid = pid
 
     def send(self, data: bytes) -> None:
@@ -154,6 +185,12 @@ class Process:
             data += chunk
         return bytes(data)
 
+    def yield_to_others(self) -> None:
+        """Have the kernel prefer every other process from now on; this cannot be undone."""
+        self._yields = True
+        with suppress(ProcessLookupError):  # it has just ended, which whoever reads next learns
+            os.setpriority(os.PRIO_PROCESS, self.pid, _LEAST_URGENT)
+
     def pause(self) -> None:
         """Stop it where it is."""
         self._signal(signal.SIGSTOP)
@@ -183,11 +220,22 @@ class Process:
             return ["0"] * 52
 
     @property
+    def is_fit(self) -> bool:
+        """Whether it may serve another check."""
+        return not self.ended and not self._yields
+
+    @property
     def ended(self) -> bool:
         """Whether it was found to have ended, or was ended here."""
-        return self._pipe.fileno() < 0
+        return self._status is not None
 
     def end(self) -> int:
         """End it, whatever it does; gives its exit status, or minus the signal's."""
+        if self._status is not None:
+            return self._status
         self._pipe.close()
-        return self._forker.reap(self.pid)
+        try:
+            self._status = self._forker.reap(self.pid)
+        except ConfigurationError:
+            self._status = -signal.SIGKILL  # with what had forked it
+        return self._status

@@ -7,6 +7,7 @@ Must not know: processes, pipes.
 from __future__ import annotations
 
 import json
+import sys
 import traceback
 from dataclasses import asdict, dataclass, fields
 from enum import Enum
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from enforcer.engines import ArgumentEngine
+    from enforcer.schema import ArgumentGrammar
 
 _ERRORS = {
     kind.__name__: kind
@@ -59,6 +61,8 @@ class Check:
         root: what a value must be, besides fitting the schema.
         on_unsupported: what to do with what cannot be enforced exactly.
         limits: bounds on schemas.
+        writes: whether the schema, which has been checked before, is to be written for the
+            engine; see `ArgumentEngine.write`.
 
     """
 
@@ -67,11 +71,12 @@ class Check:
     root: Root
     on_unsupported: OnUnsupported
     limits: Limits
+    writes: bool = False
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
-        return (digest, self.kind, self.root, self.on_unsupported, self.limits)
+        return (digest, self.kind, self.root, self.on_unsupported, self.limits, self.writes)
 
     def to_json(self) -> bytes:
         """Write it for a worker."""
@@ -85,6 +90,7 @@ class Check:
                 for field in fields(Limits)
                 if getattr(self.limits, field.name) != field.default
             },
+            "writes": self.writes,
         }
         return json.dumps(written).encode()
 
@@ -98,6 +104,7 @@ class Check:
             Root(written["root"]),
             OnUnsupported(written["on_unsupported"]),
             Limits(**written["limits"]),
+            written["writes"],
         )
 
 
@@ -109,12 +116,14 @@ class Verdict:
         error: why the schema is refused, its path from the schema's root; None if it is not.
         relaxed: what will not be enforced, where that was asked for.
         seconds: processor time that the check took.
+        written: what was written for the engine, where that was asked for.
 
     """
 
     error: SchemaError | None = None
     relaxed: tuple[Problem, ...] = ()
     seconds: float = 0.0
+    written: str = ""
 
     @property
     def weight(self) -> int:
@@ -130,6 +139,7 @@ class Verdict:
             "problems": [] if error is None else [asdict(p) for p in error.problems],
             "relaxed": [asdict(p) for p in self.relaxed],
             "seconds": self.seconds,
+            "written": self.written,
         }
         return json.dumps(written).encode()
 
@@ -143,12 +153,15 @@ class Verdict:
             None if name is None else _ERRORS[name](problems),
             tuple(Problem(**p) for p in written["relaxed"]),
             written["seconds"],
+            written["written"],
         )
 
 
 def perform(check: Check, engine: ArgumentEngine) -> Verdict:
     """Do a check in this process, without a bound; never raises for what it is given."""
     try:
+        if check.writes:
+            return Verdict(written=engine.write(_grammar(check)))
         return Verdict(relaxed=_check(check, engine)[:_MOST_PROBLEMS])
     except SchemaError as error:
         return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
@@ -167,18 +180,24 @@ def _check(check: Check, engine: ArgumentEngine) -> tuple[Problem, ...]:
     if check.kind is not Kind.JSON_SCHEMA:
         engine.compile_text(ResponseFormat(check.kind, check.source))
         return ()
-    grammar = compile_schema(
+    grammar = _grammar(check)
+    engine.check(grammar)
+    return grammar.relaxed
+
+
+def _grammar(check: Check) -> ArgumentGrammar:
+    return compile_schema(
         json.loads(check.source),
         limits=check.limits,
         on_unsupported=check.on_unsupported,
         root=check.root,
     )
-    engine.check(grammar)
-    return grammar.relaxed
 
 
 def _failed(error: BaseException) -> UnsupportedSchema:
-    traceback.print_exception(error)  # into the server's log: this is ours to mend
+    # Into the server's log, since this is ours to mend; not the message: a client may have
+    # written it.
+    sys.stderr.writelines([*traceback.format_tb(error.__traceback__), type(error).__name__, "\n"])
     what = f"{type(error).__name__}: {brief(str(error))}"
     reason = (
         f"the compiler failed on this schema ({what}); please report it, and write it otherwise"

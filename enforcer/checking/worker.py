@@ -1,4 +1,4 @@
-"""The process that workers are forked from: `python -m enforcer.checking.worker ENGINE PARENT`.
+"""The process that workers are forked from; `enforcer.checking.process` starts it.
 
 Owns: forking a worker on request (milliseconds, where starting a process takes a third of a
 second), and in the worker its own bounds: processor time for each check, memory, life no longer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
-_LESS_URGENT = 5  # than the server, on a machine that has too few processors for both
+_LESS_URGENT = 10  # than the server, on a machine that has too few processors for both
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
@@ -43,7 +43,9 @@ def main() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     orders = socket.socket(fileno=sys.stdin.fileno())
-    engine = engines.load(sys.argv[1], Vocabulary.of_bytes(["<|end|>"]))
+    with open(int(sys.argv[3]), "rb") as file:  # noqa: PTH123 - a handle, not a path
+        vocabulary = Vocabulary.from_json(file.read())
+    engine = engines.load(sys.argv[1], vocabulary)
     gc.freeze()  # what is here stays shared with the workers
     orders.send(READY)
     while True:

@@ -7,11 +7,14 @@ what a command does.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from enforcer.cli.check import add_parser as add_check
 from enforcer.cli.doctor import add_parser as add_doctor
+from enforcer.cli.verify import INTERRUPTED
 from enforcer.cli.verify import add_parser as add_verify
 from enforcer.errors import EnforcerError
 
@@ -19,7 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 2  # as argparse exits on wrong usage
-INTERRUPTED = 130
+PIPE_CLOSED = 141  # as shells have it, 128 and the signal's number
+
+
+def _version() -> str:
+    try:
+        return metadata.version("kimi-enforcer")
+    except metadata.PackageNotFoundError:
+        return "(imported from a folder, not installed)"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,15 +43,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Constrains the tool calls of Kimi models: nothing undeclared, "
         "nothing off schema.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for add in (add_check, add_verify, add_doctor):
         add(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.run(options)
+        sys.stdout.flush()
     except EnforcerError as error:
         print(f"enforcer: {error}", file=sys.stderr)
         return USAGE
+    except BrokenPipeError:
+        # Whoever read the output (`head`, say) has had enough. Python would flush at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
     return status

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Tells for every schema whether it is enforced exactly, and if not, why and what to write
-instead. FILE is JSON or JSON Lines (- is the standard input): a JSON Schema, a tool or
-list of tools (OpenAI Chat Completions or Responses, Anthropic), a chat request, or an
-MCP server's answer to tools/list.
+instead. FILE is JSON or JSON Lines (- is the standard input), or a folder of such files:
+a JSON Schema, a tool or list of tools (OpenAI Chat Completions or Responses, Anthropic), a
+chat request, or an MCP server's answer to tools/list. A tool that comes again with the
+same schema, as in recorded requests, is told once.
 
 Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, 2 if a
 file cannot be read or is none of these."""
@@ -88,7 +89,12 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="JSON or JSON Lines; - is stdin")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="JSON or JSON Lines, or a folder of such files; - is stdin",
+    )
     parser.add_argument(
         "--relax", action="store_true",
         help="enforce the nearest superset of what cannot be exact, as on_unsupported='relax' does",
@@ -111,6 +117,8 @@ def run(options: argparse.Namespace) -> int:
     on_unsupported = OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE
     checked: list[Checked] = []
     unreadable: list[str] = []
+    told: set[object] = set()
+    repeated = 0
     for file in options.files:
         for document in _documents(file, unreadable):
             try:
@@ -118,30 +126,60 @@ def run(options: argparse.Namespace) -> int:
             except ConfigurationError as error:
                 unreadable.append(str(error))
                 continue
-            checked += check(found, engine, on_unsupported)
-    (_print_json if options.json else _print_text)(checked, unreadable)
+            # Recorded requests declare the same tools over and over.
+            new = check(found, engine, on_unsupported, told)
+            repeated += len(found) - len(new)
+            checked += new
+    if options.json:
+        _print_json(checked, unreadable, repeated)
+    else:
+        _print_text(checked, unreadable, repeated)
     if unreadable:
         return 2
     return int(any(one.status is Status.REFUSED for one in checked))
 
 
 def _documents(file: str, unreadable: list[str]) -> list[documents.Document]:
+    found: list[documents.Document] = []
     try:
-        return documents.read(file)
+        for each in documents.files(file):
+            try:
+                found += documents.read(each)
+            except ConfigurationError as error:
+                unreadable.append(str(error))
     except ConfigurationError as error:
         unreadable.append(str(error))
-        return []
+    return found
 
 
 def check(
-    declared: Sequence[Declaration], engine: ArgumentEngine, on_unsupported: OnUnsupported
+    declared: Sequence[Declaration],
+    engine: ArgumentEngine,
+    on_unsupported: OnUnsupported,
+    told: set[object],
 ) -> list[Checked]:
-    """Check what one document declares."""
+    """Check what one document declares, apart from tools that have been checked before.
+
+    Args:
+        declared: what it declares.
+        engine: what would enforce it.
+        on_unsupported: what to do with what cannot be enforced exactly.
+        told: tools of earlier documents, with their schemas; those of this one are added.
+
+    """
     seen: set[object] = set()
     checked = []
+    before = frozenset(told)
     for declaration in declared:
+        key = (repr(declaration.name), json.dumps(declaration.schema, sort_keys=True))
+        is_tool = declaration.root is Root.OBJECT
+        name = declaration.name
+        if is_tool and key in before and isinstance(name, str) and name not in seen:
+            seen.add(name)
+            continue
+        told.add(key)
         one = _check(declaration, engine, on_unsupported)
-        if declaration.root is Root.OBJECT:
+        if is_tool:
             if isinstance(declaration.name, str) and declaration.name in seen:
                 problem = Problem(declaration.name_path, "", "the name is declared twice")
                 one = _refused_too(one, problem)
@@ -215,7 +253,7 @@ def _relaxable(declaration: Declaration, error: SchemaError) -> bool:
     return True
 
 
-def _print_text(checked: Sequence[Checked], unreadable: Sequence[str]) -> None:
+def _print_text(checked: Sequence[Checked], unreadable: Sequence[str], repeated: int) -> None:
     titles = [_title(one) for one in checked]
     width = max(map(len, titles), default=0)
     for one, title in zip(checked, titles, strict=True):
@@ -230,7 +268,8 @@ def _print_text(checked: Sequence[Checked], unreadable: Sequence[str]) -> None:
         print(f"enforcer: {message}", file=sys.stderr)
     counts = Counter(one.status for one in checked)
     said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
-    print(f"{len(checked)} checked" + (f": {said}" if said else ""))
+    again = f"; {repeated} more were the same tools again" if repeated else ""
+    print(f"{len(checked)} checked" + (f": {said}" if said else "") + again)
 
 
 def _title(one: Checked) -> str:
@@ -241,11 +280,12 @@ def _title(one: Checked) -> str:
     return declaration.where + inside
 
 
-def _print_json(checked: Sequence[Checked], unreadable: Sequence[str]) -> None:
+def _print_json(checked: Sequence[Checked], unreadable: Sequence[str], repeated: int) -> None:
     counts = Counter(one.status for one in checked)
     value = {
         "checked": [_values(one) for one in checked],
         "counts": {status.value: counts[status] for status in Status},
+        "repeated": repeated,
         "unreadable": list(unreadable),
     }
     print(json.dumps(value, indent=1, ensure_ascii=False))

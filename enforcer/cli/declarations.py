@@ -7,7 +7,7 @@ and MCP servers' tool lists. Must not know: what a schema means.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
@@ -30,6 +30,18 @@ patternProperties prefixItems properties propertyNames readOnly required then ti
 unevaluatedItems unevaluatedProperties uniqueItems writeOnly
 """
 _KEYWORDS = frozenset(_WORDS.split())
+
+
+# What may stand around a request: JSON-RPC around an MCP result, recorders, batches.
+_AROUND = ("result", "request", "body")
+# Tools of the Responses API that a server runs itself or makes a schema for.
+_WITHOUT_SCHEMA = frozenset(
+    {
+        *("web_search", "web_search_preview", "file_search", "code_interpreter", "computer_use"),
+        *("computer_use_preview", "image_generation", "local_shell", "shell", "apply_patch"),
+        *("mcp", "custom", "tool_search"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +80,9 @@ def _find(value: Any, path: str, where: str) -> list[Declaration]:
     if isinstance(value, list):
         return [d for at, item in enumerate(value) for d in _find(item, f"{path}[{at}]", where)]
     if isinstance(value, Mapping):
-        if isinstance(value.get("result"), Mapping):  # JSON-RPC around an MCP result
-            return _find(value["result"], f"{path}.result", where)
+        for key in _AROUND:
+            if isinstance(value.get(key), Mapping) and not isinstance(value.get("tools"), list):
+                return _find(value[key], f"{path}.{key}", where)
         if _is_request(value):
             return _of_request(value, path, where)
         if (tool := _tool(value, path, where)) is not None:
@@ -103,11 +116,25 @@ def _listed(tools: list[Any], path: str, where: str) -> list[Declaration]:
     found = []
     for at, value in enumerate(tools):
         here = f"{path}[{at}]"
+        kind = value.get("type") if isinstance(value, Mapping) else None
+        if kind == "namespace" and isinstance(value.get("tools"), list):
+            found += _namespaced(value, here, where)
+            continue
+        if kind in _WITHOUT_SCHEMA:
+            continue
         tool = _tool(value, here, where) if isinstance(value, Mapping) else None
         if tool is None:
             raise ConfigurationError(f"{where}: at `{here}` stands no function with a schema")
         found.append(tool)
     return found
+
+
+def _namespaced(value: Mapping[str, Any], path: str, where: str) -> list[Declaration]:
+    """List a namespace's functions under the names that vLLM shows the model."""
+    return [
+        replace(one, name=f"{value.get('name')}__{one.name}")
+        for one in _listed(value["tools"], f"{path}.tools", where)
+    ]
 
 
 def _tool(value: Mapping[str, Any], path: str, where: str) -> Declaration | None:

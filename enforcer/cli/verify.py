@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -35,12 +35,13 @@ undeclared calls, arguments that fail their schema, ids, finish reasons, markers
 text. A suite of schemas, each of which must be called with (--schemas), recorded
 requests (--requests), or both.
 
-Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be measured.
+Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be measured,
+130 after Ctrl-C, which shows what was measured until then.
 A reply that max_tokens cut off is counted as such; it is no violation unless it
 reports a call."""
 _KEY_VARIABLE = "OPENAI_API_KEY"
 _SHOWN = 5  # findings of one kind
-_WIDTH = 200
+INTERRUPTED = 130  # as shells have it, 128 and the signal's number
 
 
 class Stream(Enum):
@@ -159,9 +160,27 @@ def run(options: argparse.Namespace) -> int:
     )
     runs = _runs(options)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
-    with _progress(sum(len(one.cases) for one in runs), quiet=options.quiet) as advance:
-        results = {one.name: _measure(endpoint, model, one, options, advance) for one in runs}
+    results: dict[str, list[Result]] = {}
+    total = sum(len(one.cases) for one in runs)
+    with _progress(total, quiet=options.quiet) as advance:
+        for one in runs:
+            results[one.name] = _measure(endpoint, model, one, options, advance)
+            if len(results[one.name]) < len(one.cases):
+                return _tell_part(
+                    {name: run for name, run in results.items() if run}, total, options
+                )
     return _tell(results, options)
+
+
+def _tell_part(
+    results: Mapping[str, Sequence[Result]], total: int, options: argparse.Namespace
+) -> int:
+    """Tell what was measured before Ctrl-C."""
+    if results:
+        _show(results, options)
+    measured = sum(map(len, results.values()))
+    print(f"\ninterrupted: {measured} of {total} requests were measured", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _only_model(served: list[str], endpoint: Endpoint) -> str:
@@ -202,10 +221,18 @@ def _measure(
     from enforcer.verify import client
 
     bodies = [_body(case, model, one.stream, options) for case in one.cases]
-    replies = asyncio.run(client.send_all(endpoint, bodies, advance))
+    replies: dict[int, Reply] = {}
+
+    def arrived(at: int, reply: Reply) -> None:
+        replies[at] = reply
+        advance(reply)
+
+    with suppress(KeyboardInterrupt):  # fewer results than cases say so
+        asyncio.run(client.send_all(endpoint, bodies, arrived))
     return [
-        Result(case, bool(body.get("stream")), reply, measure.judge(body, reply, options.ids))
-        for case, body, reply in zip(one.cases, bodies, replies, strict=True)
+        Result(case, at, bool(body.get("stream")), reply, measure.judge(body, reply, options.ids))
+        for at, (case, body) in enumerate(zip(one.cases, bodies, strict=True))
+        if (reply := replies.get(at)) is not None
     ]
 
 
@@ -223,8 +250,22 @@ def _body(case: Case, model: str, stream: Stream, options: argparse.Namespace) -
 
 def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) -> int:
     every = [result for run in results.values() for result in run]
-    if not any(result.reply.answered or result.reply.status for result in every):
-        raise ConfigurationError(f"no request was answered: {every[0].reply.error}")
+    if not any(one.reply.answered or measure.is_refusal(one.reply) for one in every):
+        reply = every[0].reply
+        status = f"HTTP {reply.status}: " if reply.status else ""
+        raise ConfigurationError(f"no request was answered: {status}{reply.error}")
+    _show(results, options)
+    if not any(result.verdict.complete for result in every):
+        cut_off = any(result.reply.answered for result in every)
+        mend = "raise --max-tokens" if cut_off else "every request was refused"
+        print(f"no reply was complete, so nothing was shown: {mend}", file=sys.stderr)
+        return 1 if _violations(every, options) else 2
+    return 1 if _violations(every, options) else 0
+
+
+def _show(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) -> None:
+    """Print the table and the findings, and write the report."""
+    every = [result for run in results.values() for result in run]
     rows = {name: measure.count([r.verdict for r in run]) for name, run in results.items()}
     if len(rows) > 1:
         rows["all"] = measure.count([result.verdict for result in every])
@@ -233,10 +274,6 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
     _print_findings(every)
     if options.report:
         _write(options.report, report.as_json(rows, every, similarity))
-    if not any(result.verdict.complete for result in every):
-        print("no reply was complete, so nothing was shown: raise --max-tokens", file=sys.stderr)
-        return 1 if _violations(every, options) else 2
-    return 1 if _violations(every, options) else 0
 
 
 def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.Similarity:
@@ -244,8 +281,8 @@ def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.
     pairs: list[tuple[str | None, str | None]] = []
     for name, run in results.items():
         if name.startswith("requests"):
-            theirs = suites.reference(path, len(run))
-            pairs += zip((r.reply.finish_reason for r in run), theirs, strict=True)
+            theirs = suites.reference(path, 1 + max(result.at for result in run))
+            pairs += [(result.reply.finish_reason, theirs[result.at]) for result in run]
     return measure.similarity(pairs)
 
 
@@ -266,7 +303,7 @@ def _print_findings(results: Sequence[Result]) -> None:
         if told:
             print(f"\n{fault.value}:")
         for line in told[:_SHOWN]:
-            print(f"  {line}" if len(line) <= _WIDTH else f"  {line[:_WIDTH]}…")
+            print(f"  {line}")
         if len(told) > _SHOWN:
             print(f"  {len(told) - _SHOWN} more, which --report has")
 

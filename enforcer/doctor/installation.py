@@ -143,7 +143,7 @@ def plugin_filter(environment: Mapping[str, str]) -> Check:
         return ok("VLLM_PLUGINS", "not set: every plugin is loaded")
     if _PLUGIN in wanted.split(","):
         return ok("VLLM_PLUGINS", wanted)
-    mend = f"unset it, or add {_PLUGIN!r}: without it nothing is enforced"
+    mend = f"unset it, or add {_PLUGIN!r}: without it only the logits processor enforces"
     return bad("VLLM_PLUGINS", f"{wanted!r} leaves the plugin out", mend)
 
 
@@ -153,19 +153,21 @@ def vllm_version() -> Check:
         import vllm
     except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
         return bad("vLLM", f"it cannot be imported: {error!r}", "reinstall vLLM and torch")
-    from enforcer.vllm.plugin import check_version
+    from enforcer.vllm.fit import check_version
 
+    mend = f"install vLLM {' or '.join(TESTED_VERSIONS)}, or a newer {_DISTRIBUTION}"
     try:
-        check_version(vllm.__version__)
+        exactly = check_version(vllm.__version__)
     except EnforcerError:
-        mend = f"install vLLM {' or '.join(TESTED_VERSIONS)}, or a newer {_DISTRIBUTION}"
-        return bad("vLLM", f"{vllm.__version__} is untested: the server refuses to start", mend)
+        return bad("vLLM", f"{vllm.__version__} is untested: nothing is enforced on it", mend)
+    if not exactly:
+        return note("vLLM", f"{vllm.__version__}: tried at start, not tested", mend)
     return ok("vLLM", vllm.__version__)
 
 
 def vllm_signatures() -> Check:
     """Check that everything in vLLM that the plugin replaces is what it was."""
-    from enforcer.vllm.plugin import SIGNATURES, check_signatures
+    from enforcer.vllm.fit import SIGNATURES, check_signatures
 
     title = "patched names of vLLM"
     try:

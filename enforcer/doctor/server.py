@@ -13,17 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.doctor import Check, Status, bad, note, ok
 from enforcer.errors import ConfigurationError, UnsatisfiableSchema
+from enforcer.spec import Route, extra_body
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
+from enforcer.verify.measure import Fault
 from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from enforcer.verify.measure import Finding, Verdict
     from enforcer.verify.replies import Reply
 
 _START = f"start it with --enable-auto-tool-choice --tool-call-parser {PARSER_NAME}"
 _TIMEOUT = 120.0
+_NOT_FOUND = 404
 _WANTED = "violet"
 _PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
 _ENGINES = re.compile(r'^vllm:num_requests_running\{[^}]*\bengine="(\d+)"', re.MULTILINE)
@@ -42,8 +46,14 @@ def checks(url: str, *, key: str | None = None, model: str | None = None) -> Ite
 
     """
     endpoint = Endpoint.at(url, key=key, timeout=_TIMEOUT)
+    served: list[str] = []
     try:
         served = asyncio.run(client.models(endpoint))
+    except client.NoModelList as error:
+        if model is None:
+            mend = "mend the path in --url, or name the model of a gateway with --served-model"
+            yield bad("server", str(error), mend)
+            return
     except ConfigurationError as error:
         yield bad("server", str(error), "start it, or mend --url or --key")
         return
@@ -56,16 +66,58 @@ def checks(url: str, *, key: str | None = None, model: str | None = None) -> Ite
         yield bad("server", f"{endpoint.url} does not serve {model!r}", mend)
         return
     yield ok("server", f"{endpoint.url} serves {model}")
-    refusal = refuses(_ask(endpoint, impossible(model)))
+    metrics = asyncio.run(client.metrics(endpoint))
+    refusal, route = _find_route(endpoint, model, metrics)
     yield refusal
     if refusal.status is Status.BAD:
         return  # an unenforced server may well answer the others rightly by chance
     for streamed in (False, True):
         body = {**required(model), "stream": streamed}
-        yield calls(body, _ask(endpoint, body))
+        yield calls(body, _ask(endpoint, asking(body, route)), route)
     body = without_tools(model)
-    yield keeps_quiet(body, _ask(endpoint, body))
-    yield processes(asyncio.run(client.metrics(endpoint)))
+    yield keeps_quiet(body, _ask(endpoint, asking(body, route)), route)
+    if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
+        yield processes(metrics)
+
+
+def _find_route(endpoint: Endpoint, model: str, metrics: str | None) -> tuple[Check, Route | None]:
+    """Find out whether the server enforces every request, or those that ask for it, and how.
+
+    Without the plugin, an engine logs a failure for a request that asks for it: a server whose
+    metrics say that there is none is not asked.
+
+    Returns:
+        The check, and how a request has to ask; None if it need not.
+
+    """
+    body = impossible(model)
+    plain = _ask(endpoint, body)
+    if not plain.answered:
+        return refuses(plain), None
+    without = metrics is not None and "vllm:" in metrics and not _PROCESSES.search(metrics)
+    for route in Route:
+        if route is Route.PLUGIN and without:
+            continue
+        asked = _ask(endpoint, asking(body, route))
+        if refuses(asked).status is Status.OK:
+            return by_request(route), route
+    return refuses(plain), None
+
+
+def asking(body: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
+    """Make a request ask to be enforced, where the server does not do so by itself."""
+    if route is None:
+        return dict(body)
+    extra = extra_body(
+        body.get("tools"),
+        body.get("tool_choice", "auto"),
+        parallel_tool_calls=body.get("parallel_tool_calls", True),
+        messages=body["messages"],
+        via=route,
+    )
+    # A demand is the spec's to make: vLLM's own parser would constrain the reply as well.
+    freed = {"tool_choice": "auto"} if body.get("tool_choice") == "required" else {}
+    return {**body, **freed, **extra}
 
 
 def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> Reply:
@@ -129,18 +181,33 @@ def refuses(reply: Reply) -> Check:
     if reply.answered:
         return bad(title, "a tool that nothing can call was accepted: calls are not enforced",
                    f"{_START}, and run `enforcer doctor` in its environment")  # fmt: skip
-    found = f"HTTP {reply.status}: {reply.error[:300]}"
+    found = f"HTTP {reply.status}: {reply.error}"
     if measure.is_refusal(reply):
         return bad(title, f"another refusal than ours: {found}", _START)
+    if reply.status == _NOT_FOUND:
+        return bad(title, f"no refusal: {found}", "mend the path in --url, or --served-model")
     return bad(title, f"no refusal: {found}", "read the server's log")
 
 
-def calls(body: Mapping[str, Any], reply: Reply) -> Check:
+def by_request(route: Route) -> Check:
+    """Tell that a server enforces, but not by itself."""
+    how = {
+        Route.PLUGIN: "enforcer.extra_body(…)",
+        Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)",
+    }
+    return note(
+        "refuses what cannot be enforced",
+        f"only in requests that ask for it, by {how[route]}; others are not enforced",
+        f"to enforce every request, {_START[0].lower()}{_START[1:]}",
+    )
+
+
+def calls(body: Mapping[str, Any], reply: Reply, route: Route | None = None) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"makes a demanded call, {'streamed' if body.get('stream') else 'whole'}"
     verdict = measure.judge(body, reply)
-    if verdict.findings:
-        found = "; ".join(finding.message for finding in verdict.findings)
+    if findings := _findings(verdict, route):
+        found = "; ".join(finding.message for finding in findings)
         mend = "the engine process may run without the plugin: read its log for `enforcer`"
         return bad(title, found, mend)
     if not verdict.complete:
@@ -150,10 +217,22 @@ def calls(body: Mapping[str, Any], reply: Reply) -> Check:
     return ok(title, f"{call.name} {json.dumps(json.loads(call.arguments))}")
 
 
-def keeps_quiet(body: Mapping[str, Any], reply: Reply) -> Check:
+def _findings(verdict: Verdict, route: Route | None) -> list[Finding]:
+    """List what is wrong, apart from thinks in the text where vLLM's own parser reads replies.
+
+    There it takes --reasoning-parser to split them off, which is no matter of enforcement.
+    """
+    return [
+        finding
+        for finding in verdict.findings
+        if route is None or finding.fault is not Fault.LEAK or "think>" not in finding.message
+    ]
+
+
+def keeps_quiet(body: Mapping[str, Any], reply: Reply, route: Route | None = None) -> Check:
     """Judge the answer to `without_tools`."""
     title = "calls nothing where no tool is declared"
-    findings = measure.judge(body, reply).findings
+    findings = _findings(measure.judge(body, reply), route)
     if findings:
         return bad(title, "; ".join(finding.message for finding in findings), _START)
     return ok(title, "text alone, after a history of calls")

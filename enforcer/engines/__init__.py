@@ -57,7 +57,11 @@ class ArgumentMatcher(Protocol):
 
 
 class CompiledGrammar(Protocol):
-    """A grammar compiled for one vocabulary; immutable, shared across requests and threads."""
+    """A grammar compiled for one vocabulary, shared across requests and threads.
+
+    Any thread may start texts, and texts of one grammar may be followed by several threads at
+    once; one text by one thread at a time.
+    """
 
     @property
     def weight(self) -> int:
@@ -83,11 +87,36 @@ class ArgumentEngine(Protocol):
         ...
 
     def check(self, grammar: ArgumentGrammar) -> None:
-        """Raise `UnsupportedSchema` if `compile` would; as cheap as the engine allows."""
+        """Raise `UnsupportedSchema` if `write` or `read` would; may take as long as both."""
+        ...
+
+    def write(self, grammar: ArgumentGrammar) -> str:
+        """Write a grammar as the text that `read` compiles, in any process.
+
+        This is the part of compiling that is done in Python, and so keeps every other thread
+        of the process waiting; `read` does not. It does not depend on the vocabulary's ids.
+
+        Raises:
+            UnsupportedSchema: this engine cannot do it exactly.
+
+        """
+        ...
+
+    def read(self, written: str, *, quick: bool = False) -> CompiledGrammar:
+        """Compile what `write` has given.
+
+        Args:
+            written: what `write` has given.
+            quick: leave out what only makes the first texts fast.
+
+        Raises:
+            UnsupportedSchema: this engine cannot do it exactly for this vocabulary.
+
+        """
         ...
 
     def compile(self, grammar: ArgumentGrammar) -> CompiledGrammar:
-        """Compile; raises `UnsupportedSchema` for what this engine cannot do exactly."""
+        """Write and read a grammar; raises what these do."""
         ...
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:

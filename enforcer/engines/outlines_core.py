@@ -61,17 +61,25 @@ class OutlinesCoreEngine:
         self._states = min(_STATES, _WORK // vocabulary.size)
 
     def check(self, grammar: ArgumentGrammar) -> None:
-        """Build the automaton over single bytes only; raises what `compile` would."""
-        self._pattern(_rules(grammar))
+        """Build the automaton over single bytes only; raises what `write` would."""
+        self.write(grammar)
 
-    def compile(self, grammar: ArgumentGrammar) -> OutlinesCoreGrammar:
-        """Compile a grammar.
+    def write(self, grammar: ArgumentGrammar) -> str:
+        """Write a grammar as one regular expression, whose automaton is small enough.
 
         Raises:
             UnsupportedSchema: what is not regular, or has too many states.
 
         """
-        return self._compile(_rules(grammar))
+        return self._pattern(_rules(grammar))
+
+    def read(self, written: str, *, quick: bool = False) -> OutlinesCoreGrammar:  # noqa: ARG002
+        """Compile what `write` has given."""
+        return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
+
+    def compile(self, grammar: ArgumentGrammar) -> OutlinesCoreGrammar:
+        """Write and read a grammar; raises what these do."""
+        return self.read(self.write(grammar))
 
     def compile_text(self, wanted: ResponseFormat) -> OutlinesCoreGrammar:
         """Compile a regular expression or a choice.
@@ -80,11 +88,7 @@ class OutlinesCoreEngine:
             UnsupportedSchema: a grammar, or too many states.
 
         """
-        return self._compile(rules_of_text(wanted))
-
-    def _compile(self, rules: Rules) -> OutlinesCoreGrammar:
-        index = outlines_core.Index(self._pattern(rules), self._tokens)
-        return OutlinesCoreGrammar(index, self._vocabulary)
+        return self.read(self._pattern(rules_of_text(wanted)))
 
     def _pattern(self, rules: Rules) -> str:
         """Write the regular expression, if its automaton is small enough."""

@@ -60,17 +60,25 @@ class XGrammarEngine:
         self._compiling = threading.Lock()
 
     def check(self, grammar: ArgumentGrammar) -> None:
-        """Write the grammar without compiling it; raises what `compile` would."""
-        _written(rules_of(grammar, _BOUNDS))
+        """Write the grammar without compiling it; raises what `write` would."""
+        self.write(grammar)
 
-    def compile(self, grammar: ArgumentGrammar) -> XGrammarGrammar:
-        """Compile a grammar.
+    def write(self, grammar: ArgumentGrammar) -> str:
+        """Write a grammar in xgrammar's notation.
 
         Raises:
             UnsupportedSchema: what xgrammar cannot express.
 
         """
-        return self._compile(_written(rules_of(grammar, _BOUNDS)))
+        return _written(rules_of(grammar, _BOUNDS))
+
+    def read(self, written: str, *, quick: bool = False) -> XGrammarGrammar:  # noqa: ARG002
+        """Compile what `write` has given."""
+        return self._compile(written)
+
+    def compile(self, grammar: ArgumentGrammar) -> XGrammarGrammar:
+        """Write and read a grammar; raises what these do."""
+        return self.read(self.write(grammar))
 
     def compile_text(self, wanted: ResponseFormat) -> XGrammarGrammar:
         """Compile a regular expression or a choice.

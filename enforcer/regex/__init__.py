@@ -21,6 +21,7 @@ from enforcer.regex.build import ANY, NOTHING, either, inverse, length, literal
 from enforcer.regex.derivative import (
     BUDGET,
     RegexBudget,
+    demanding,
     example,
     finite_members,
     fullmatch,
@@ -86,6 +87,7 @@ __all__ = [
     "RegexBudget",
     "RegexError",
     "both",
+    "demanding",
     "either",
     "entangled",
     "example",

@@ -26,7 +26,7 @@ from enforcer.regex.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 BUDGET = 10_000
 _SIZE_PER_STATE = 500
@@ -162,8 +162,15 @@ def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
             yield members, following
 
 
-def is_empty(regex: Regex, *, budget: int = BUDGET) -> bool:
+def is_empty(
+    regex: Regex, *, budget: int = BUDGET, pay: Callable[[int], None] | None = None
+) -> bool:
     """Tell whether the language has no member.
+
+    Args:
+        regex: the language.
+        budget: states to explore at most.
+        pay: told, state by state, the sizes of what follows, which is what takes time.
 
     Raises:
         RegexBudget: more than `budget` states would have to be explored.
@@ -182,10 +189,14 @@ def is_empty(regex: Regex, *, budget: int = BUDGET) -> bool:
         spent += _effort(state)
         if spent > budget:
             raise RegexBudget(budget)
+        size = 0
         for _, after in successors(state):
+            size += after.size
             if after not in seen:
                 seen.add(after)
                 heappush(frontier, (after.shortest, len(seen), after))
+        if pay is not None:
+            pay(size)
     return True
 
 
@@ -248,6 +259,32 @@ def growth(regex: Regex, *, budget: int) -> int:
                 largest = after
         regex = largest
     return spent
+
+
+def demanding(regex: Regex, length: int, texts: int, *, budget: int) -> list[str]:
+    """Build beginnings of members after which the most may still follow.
+
+    Args:
+        regex: the language.
+        length: characters of each at most.
+        texts: how many at most, each with another first character.
+        budget: sizes of what may follow, summed, after which one ends.
+
+    """
+    first = sorted(successors(regex), key=lambda move: -move[1].size)[:texts]
+    return [_readable(members) + _demanding(after, length - 1, budget) for members, after in first]
+
+
+def _demanding(regex: Regex, length: int, budget: int) -> str:
+    text: list[str] = []
+    while len(text) < length and budget > 0:
+        moves = list(successors(regex))
+        budget -= sum(after.size for _, after in moves)
+        if not moves:
+            break
+        members, regex = max(moves, key=lambda move: move[1].size)
+        text.append(_readable(members))
+    return "".join(text)
 
 
 def _counts_inside_counts(regex: Regex) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from enforcer.schema.limits import Limits
 
 _STEPS_OF_EMPTINESS = 4
+_SIZE_PER_STEP = 6  # of what may follow, when it is explored: some 7 microseconds
 _SHARE_ASIDE = 3  # of the steps, this part
 
 
@@ -59,10 +60,13 @@ class Languages:
         if regex == NOTHING:
             return True
         try:
-            return regex_is_empty(regex, budget=self._limits.regex_states)
+            return regex_is_empty(regex, budget=self._limits.regex_states, pay=self._explored)
         except RegexBudget:
             # Undecided is treated as inhabited: that keeps every string that fits.
             return False
+
+    def _explored(self, size: int) -> None:
+        self.spend(size // _SIZE_PER_STEP)
 
     def _checked(self, regex: Regex) -> Regex:
         if regex_size(regex) > self._limits.regex_size:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex import ANY, literal, to_json_literal
+from enforcer.regex import ANY, either, literal, to_json_literal
 from enforcer.regex.syntax import Complement, Intersection
 from enforcer.schema.division_text import divided
 from enforcer.schema.lark_arrays import Arrays
@@ -130,10 +130,13 @@ class Writer:
         """Return the terminal of one string."""
         return self.terminal(_name(name))
 
+    def any_name(self, names: Sequence[str]) -> str:
+        """Return the terminal of one of some strings."""
+        return self.string(either(*map(literal, names)))
+
     def string_but(self, regex: Regex, names: Sequence[str]) -> str:
         """Return the terminal of a string language without some names."""
-        known = "|".join(map(self.name, names))
-        return self.terminal(f"{self.string(regex)}&~({known})")
+        return self.terminal(f"{self.string(regex)}&~{self.any_name(names)}")
 
     def _scalar(self, value: Value) -> str | None:
         """Return the symbol of all that is one terminal long."""

@@ -50,12 +50,12 @@ class Limits:
     depth: int = 128
     nodes: int = 200_000
     size: int = 2_000_000
-    properties: int = 5_000
-    enum: int = 20_000
+    properties: int = 2_000
+    enum: int = 5_000
     branches: int = 2_000
     definitions: int = 20_000
     regex_size: int = 200_000
-    regex_growth: int = 400_000
+    regex_growth: int = 20_000
     regex_states: int = 2_000
     steps: int = 300_000
     name_bits: int = 60

@@ -203,6 +203,11 @@ def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
     return found
 
 
+def _no_identifier(path: str, error: Exception) -> InvalidSchema:
+    reason = f"`$id`, `$anchor` and the like must be texts that name a place ({error!s:.200})"
+    return InvalidSchema((Problem(path, "$id", reason),))
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A subschema and how it was reached.
@@ -242,8 +247,12 @@ class Place:
         draft = draft_of(schema, self.draft)
         resource = _SPECIFICATIONS[draft].create_resource(schema)
         resolver = self.resolver
-        if resource.id() is not None:
-            resolver = resolver.in_subresource(resource)
+        try:
+            if resource.id() is not None:
+                resolver = resolver.in_subresource(resource)
+        except (AttributeError, TypeError, ValueError) as error:
+            # `referencing` takes an identifier for a text, whatever the author wrote.
+            raise _no_identifier(path, error) from error
         return Place(schema, path, draft, resolver)
 
 
@@ -272,10 +281,7 @@ class Document:
             return registry.crawl().resolver(base)
         except Exception as error:
             # Identifiers are the author's text; `referencing` raises what it meets there.
-            reason = (
-                f"`$id`, `$anchor` and the like must be texts that name a place ({error!s:.200})"
-            )
-            raise InvalidSchema((Problem("$", "$id", reason),)) from error
+            raise _no_identifier("$", error) from error
 
     def follow(self, place: Place, keyword: str) -> Place:
         """Return the subschema that a reference keyword leads to.
@@ -297,7 +303,12 @@ class Document:
                 found = dialects.lookup_recursive_ref(resolver)
             else:
                 found = resolver.lookup(ref)
-        except (referencing.exceptions.Unresolvable, ValueError, TypeError) as error:
+        except (
+            referencing.exceptions.Unresolvable,
+            ValueError,
+            TypeError,
+            AttributeError,  # for an identifier that is no text
+        ) as error:
             raise self._nowhere(place, ref, keyword) from error
         draft = draft_of(found.contents, place.draft)
         return Place(found.contents, self._path_to(place, ref), draft, found.resolver)

@@ -22,7 +22,8 @@ from enforcer.verify.replies import Reply
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_QUOTED = 2000  # characters of a server's error that are kept
+_ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
+_QUOTED = 10_000  # characters of a server's error that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Endpoint:
 
     @classmethod
     def at(cls, url: str, **more: Any) -> Endpoint:
-        """Read a base URL as people type it: without `/v1`, with a slash at the end.
+        """Read a base URL as people type it: without `/v1`, with a slash or a route at the end.
 
         Raises:
             ConfigurationError: not an http or https URL.
@@ -57,6 +58,8 @@ class Endpoint:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError(f"{url!r} is not an http or https URL")
         base = url.rstrip("/")
+        for route in _ROUTES:
+            base = base.removesuffix(route)
         return cls(base if parts.path.strip("/") else f"{base}/v1", **more)
 
     def client(self) -> httpx.AsyncClient:
@@ -68,11 +71,15 @@ class Endpoint:
         )
 
 
+class NoModelList(ConfigurationError):  # noqa: N818 - named for what is wrong
+    """A server answers, but not at the URL's `/models`."""
+
+
 async def models(endpoint: Endpoint) -> list[str]:
-    """Ask which models are served; empty where the server has no such list.
+    """Ask which models are served; empty where the server does not say.
 
     Raises:
-        ConfigurationError: no server answers there, or it refuses the key.
+        ConfigurationError: no server answers there, it refuses the key, or has no such route.
 
     """
     async with endpoint.client() as client:
@@ -86,6 +93,12 @@ async def models(endpoint: Endpoint) -> list[str]:
     if response.status_code in (401, 403):
         raise ConfigurationError(
             f"{endpoint.url} refuses the key (HTTP {response.status_code}); give another one"
+        )
+    if response.status_code in (404, 405):
+        raise NoModelList(
+            f"{endpoint.url} has no list of models (HTTP {response.status_code} at "
+            f"{endpoint.url}/models): the URL must be the base of the OpenAI-compatible routes, "
+            f"which mostly ends in /v1"
         )
     listed = data.get("data") if isinstance(data, dict) else None
     return [str(m["id"]) for m in listed or () if isinstance(m, dict) and "id" in m]
@@ -104,14 +117,14 @@ async def metrics(endpoint: Endpoint) -> str | None:
 async def send_all(
     endpoint: Endpoint,
     bodies: Sequence[Mapping[str, Any]],
-    done: Callable[[Reply], None] = lambda _: None,
+    done: Callable[[int, Reply], None] = lambda _at, _reply: None,
 ) -> list[Reply]:
     """Send every body to `/chat/completions`.
 
     Args:
         endpoint: where to.
         bodies: chat completion requests; one with `"stream": true` is read as a stream.
-        done: called after each reply, in the order of arrival.
+        done: called with each reply and its body's place, in the order of arrival.
 
     Returns:
         Replies in the order of the bodies. An error is a reply too.
@@ -120,13 +133,24 @@ async def send_all(
     gate = asyncio.Semaphore(endpoint.concurrency)
     async with endpoint.client() as client:
 
-        async def send(body: Mapping[str, Any]) -> Reply:
+        async def send(at: int, body: Mapping[str, Any]) -> Reply:
             async with gate:
                 reply = await _send(client, body)
-            done(reply)
+            done(at, reply)
             return reply
 
-        return await asyncio.gather(*map(send, bodies))
+        return await asyncio.gather(*(send(at, body) for at, body in enumerate(bodies)))
+
+
+def _message(text: str) -> str:
+    """Find the message in the JSON that a server sends with an error; empty if it is another."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return ""
+    error = value.get("error", value) if isinstance(value, dict) else None
+    said = error.get("message") if isinstance(error, dict) else None
+    return said if isinstance(said, str) else ""
 
 
 async def _send(client: httpx.AsyncClient, body: Mapping[str, Any]) -> Reply:
@@ -134,7 +158,8 @@ async def _send(client: httpx.AsyncClient, body: Mapping[str, Any]) -> Reply:
         async with client.stream("POST", "/chat/completions", json=body) as response:
             if not response.is_success:
                 text = (await response.aread()).decode(errors="replace")
-                return Reply(response.status_code, text[:_QUOTED] or response.reason_phrase)
+                said = _message(text) or text or response.reason_phrase
+                return Reply(response.status_code, said[:_QUOTED])
             if not body.get("stream"):
                 return replies.whole(json.loads(await response.aread()))
             deltas = replies.Deltas()

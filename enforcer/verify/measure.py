@@ -109,7 +109,7 @@ def judge(body: Mapping[str, Any], reply: Reply, ids: IdRule = IdRule.KIMI) -> V
     if not reply.answered:
         fault = Fault.REFUSED if is_refusal(reply) else Fault.FAILED
         status = f"HTTP {reply.status}: " if reply.status not in (0, 200) else ""
-        finding = Finding(fault, (status + reply.error)[:_QUOTED])
+        finding = Finding(fault, status + reply.error)
         return Verdict("others", complete=False, has_calls=False, findings=(finding,))
     finish = reply.finish_reason if reply.finish_reason in ("stop", "tool_calls") else "others"
     complete = reply.finish_reason != _CUT_OFF
@@ -142,7 +142,7 @@ def _findings(body: Mapping[str, Any], reply: Reply, ids: IdRule) -> Iterable[Fi
         if call.name not in schemas:
             yield Finding(Fault.UNDECLARED, f"{call.name!r} is not declared or not allowed")
         elif problem := _mismatch(call.arguments, schemas[call.name]):
-            yield Finding(Fault.SCHEMA, f"{call.name}: {problem}"[:_QUOTED])
+            yield Finding(Fault.SCHEMA, f"{call.name}: {problem}")
     yield from _wrong_ids(body, calls, ids)
 
 
@@ -215,13 +215,14 @@ def _mismatch(arguments: str, schema: Any) -> str:
     try:
         value = json.loads(arguments)
     except (ValueError, RecursionError) as error:
-        return f"the arguments are not JSON: {error}"
+        return f"the arguments are not JSON: {error}"[:_QUOTED]
     validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         worst = best_match(validator(schema).iter_errors(value))
     except (Unresolvable, re.error, TypeError, ValueError, RecursionError) as problem:
-        return f"the schema cannot be evaluated: {problem!r}"
-    return "" if worst is None else f"{worst.message} (at `{worst.json_path}`)"
+        return f"the schema cannot be evaluated: {problem!r}"[:_QUOTED]
+    # The message quotes the value, which may be long; the path is what one looks for.
+    return "" if worst is None else f"{worst.message[:_QUOTED]} (at `{worst.json_path}`)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,10 @@ _FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One request of a run: what was asked, what came, what is wrong with it."""
+    """One request of a run: what was asked and as which, what came, what is wrong with it."""
 
     case: Case
+    at: int
     streamed: bool
     reply: Reply
     verdict: Verdict

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOOL_NAME = "submit"
 _PROMPT = "Call the tool `submit` once, with any arguments that its schema allows."
@@ -52,11 +50,9 @@ def schema_cases(path: Path) -> list[Case]:
         ConfigurationError: a file cannot be read, or there is no schema.
 
     """
+    files = documents.files(path)
     if path.is_dir():
-        found = sorted(p for p in path.rglob("*.json*") if p.suffix in (".json", ".jsonl"))
-        files = [p for p in found if not p.name.startswith("invalid")]
-    else:
-        files = [path]
+        files = [file for file in files if not Path(file).name.startswith("invalid")]
     cases = [
         Case(document.where, _schema_body(schema))
         for file in files

@@ -12,7 +12,7 @@ import copy
 import logging
 import threading
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from vllm.v1.structured_output.backend_types import (
@@ -20,11 +20,13 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
+from enforcer import dialect as dialects
 from enforcer import spec as specs
 from enforcer.errors import ConfigurationError, EnforcerError
-from enforcer.vllm import metrics, runtime
+from enforcer.vllm import frontend, metrics, runtime, settings, stock
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.metrics import Failure
+from enforcer.vllm.readable import ReadableMatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -51,7 +53,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     the engine, where an exception ends them all.
     """
 
-    def __init__(self, matcher: Matcher, request_id: str) -> None:
+    def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
         self._request_id = request_id
         self._masked = metrics.recorder().observer(metrics.MASK)
@@ -139,18 +141,30 @@ class _Host:
         # What a draft adds, and the id that the model adds to it.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
 
-    def begin(self, text: str, request: Any) -> Future[EnforcedGrammar]:
+    def begin(self, source: _Source, request: Any) -> Future[EnforcedGrammar]:
         """Make a request's turn ready."""
-        return self.lanes.begin(self._steps(text, request), lambda: not request.is_finished())
+        return self.lanes.begin(self._steps(source, request), lambda: not request.is_finished())
 
-    def _steps(self, text: str, request: Any) -> Generator[None, None, EnforcedGrammar]:
+    def _steps(self, source: _Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
+        prompt_ids = request.prompt_token_ids
         try:
-            spec = runtime.read(text)
-            enforcer = self._for(request, spec)
+            if request.resumable:
+                _refuse_session()
+            reader = None
+            if source.is_ours:
+                spec = runtime.read(source.text)
+                enforcer = self.enforcer(spec)
+            else:
+                enforcer = self.enforcer()
+                found = stock.recognise(source.text, enforcer.table, prompt_ids)
+                spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
+                # No front end of ours has seen it.
+                frontend.refuse_sampling(request.sampling_params, spec)
+                metrics.enforced(spec.toolset.choice)
             prepared = yield from enforcer.prepare(spec)
             matcher = enforcer.start(
                 spec,
-                request.prompt_token_ids,
+                prompt_ids,
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
@@ -162,24 +176,17 @@ class _Host:
             raise
         finally:
             metrics.cached(runtime.kept())
-        return EnforcedGrammar(matcher, request.request_id)
+        readable = matcher if reader is None else ReadableMatcher(matcher, reader)
+        return EnforcedGrammar(readable, request.request_id)
 
-    def _for(self, request: Any, spec: Spec) -> Enforcer:
-        if request.resumable:
-            raise ConfigurationError(
-                "a session of streamed input changes its prompt while it is generated for, and "
-                "cannot be enforced: send whole requests"
-            )
-        return self.enforcer(self._manager.tokenizer, spec)
-
-    def enforcer(self, tokenizer: Any, spec: Spec | None = None) -> Enforcer:
+    def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Give the engine's enforcer, for what a spec was settled for.
 
         Raises:
             ConfigurationError: there can be none for this model.
 
         """
-        enforcer = runtime.enforcer_for(tokenizer, spec)
+        enforcer = runtime.enforcer_for(self._manager.tokenizer, spec)
         if self._ids < enforcer.vocabulary.size:
             raise ConfigurationError(
                 f"the model has {self._ids} ids, its tokenizer {enforcer.vocabulary.size}"
@@ -206,11 +213,45 @@ def _host(manager: Any) -> _Host:
         return found
 
 
-def _spec_of(request: Any) -> str | None:
-    request_type, source = request.structured_output_request.structured_output_key
-    if request_type != StructuredOutputOptions.STRUCTURAL_TAG:
+def detach(manager: Any) -> None:
+    """Have nothing stand beside a manager any more."""
+    with _attaching:
+        found = manager.__dict__.pop("_enforcer", None)
+    if found is not None:
+        found.lanes.close()
+
+
+def _refuse_session() -> NoReturn:
+    raise ConfigurationError(
+        "a session of streamed input changes its prompt while it is generated for, and cannot be "
+        "enforced: send whole requests"
+    )
+
+
+class _Source(NamedTuple):
+    """What a turn is made of.
+
+    Attributes:
+        text: a spec, or a structural tag.
+        is_ours: whether it is a spec.
+
+    """
+
+    text: str
+    is_ours: bool
+
+
+def _source_of(request: Any) -> _Source | None:
+    """Find what enforces a request; None for one that is vLLM's own affair."""
+    kind, text = request.structured_output_request.structured_output_key
+    if kind != StructuredOutputOptions.STRUCTURAL_TAG:
         return None
-    return specs.from_structural_tag(source)
+    spec = specs.from_structural_tag(text)
+    if spec is not None:
+        return _Source(spec, is_ours=True)
+    if stock.concerns(text, dialects.load(settings.current().dialect)):
+        return _Source(text, is_ours=False)
+    return None
 
 
 def initialised(original: Callable[..., None]) -> Callable[..., None]:
@@ -223,11 +264,11 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
         original(self, *args, **kwargs)
         host = _host(self)
-        tokenizer = getattr(self, "tokenizer", None)
-        if tokenizer is None:
+        if getattr(self, "tokenizer", None) is None:
             return
         try:
-            host.enforcer(tokenizer)
+            host.enforcer()
+            runtime.pool().warm()
         except EnforcerError as error:
             logger.info("enforcer: this engine enforces nothing: %s", error)
 
@@ -245,8 +286,8 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
         if wanted is None:
             return
         host = _host(self)
-        text = _spec_of(request)
-        if text is None:
+        source = _source_of(request)
+        if source is None:
             name = request.sampling_params.structured_outputs._backend  # noqa: SLF001
             self.backend = host.backends.get(name)
             self.backend_name = None if self.backend is None else name  # asked by vLLM 0.33
@@ -255,7 +296,7 @@ def grammar_init(original: Callable[..., None]) -> Callable[..., None]:
             return
         # Our envelope has the think in it. vLLM's own gate would leave it unmasked.
         wanted.reasoning_ended = True
-        grammar = host.begin(text, request)
+        grammar = host.begin(source, request)
         if not self._use_async_grammar_compilation:  # every rank must see it at the same step
             grammar.exception()
         wanted.grammar = grammar

@@ -21,9 +21,9 @@ from vllm.exceptions import GracefulHTTPError
 from enforcer import spec as specs
 from enforcer.errors import Busy, IllegalPrefix, RequestError
 from enforcer.turns import look_at_prompt
-from enforcer.vllm import checks, metrics, runtime, settings
+from enforcer.vllm import bans, checks, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed
-from enforcer.vllm.names import PROCESSOR_NAME
+from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import option_refusal, placed, refusal
 
 if TYPE_CHECKING:
@@ -112,7 +112,14 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
         refuse_unread_spec(getattr(params, "extra_args", None), self.model_config)
+        banned = _needs_a_ban_alone(params, self.vllm_config)
+        if banned is not None:
+            params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
+        if banned is not None:
+            refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
+            bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))
+            metrics.enforced(banned.toolset.choice)
         for text in _texts(made.sampling_params):
             if made.resumable:
                 raise option_refusal(
@@ -124,6 +131,19 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return _process_inputs
+
+
+def _needs_a_ban_alone(params: Any, vllm_config: Any) -> Spec | None:
+    """Give the spec of a request that may call nothing, where banning ids is the cheaper way."""
+    own = getattr(params, "structured_outputs", None)
+    text = specs.from_structural_tag(own.structural_tag) if own else None
+    if text is None:
+        return None
+    _, spec = admit(text)
+    if not bans.suffices(spec, vllm_config):
+        return None
+    refuse_sampling(params, spec)
+    return spec
 
 
 @contextmanager
@@ -250,9 +270,7 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
     """
     if specs.from_extra(extra) is None:
         return
-    loaded = getattr(model_config, "logits_processors", None) or ()
-    names = (each if isinstance(each, str) else each.__name__ for each in loaded)
-    if not any(name.rpartition(":")[2] == PROCESSOR_NAME for name in names):
+    if not reads_extra(getattr(model_config, "logits_processors", None)):
         raise option_refusal(
             "vllm_xargs",
             f"a spec in `vllm_xargs.{specs.KEY}` is for servers with the logits processor, and "
@@ -282,6 +300,7 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
         VLLMValidationError: the request has such an option.
 
     """
+    calls_nothing = not spec.toolset.allowed and spec.response_format is None
     if getattr(params, "thinking_token_budget", None) is not None:
         raise option_refusal(
             "thinking_token_budget",
@@ -289,7 +308,8 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
             "into a call that began inside the think: leave it out",
         )
     for name in ("allowed_token_ids", "bad_words"):
-        if getattr(params, name, None):
+        harmless = name == "bad_words" and calls_nothing
+        if getattr(params, name, None) and not harmless:
             raise option_refusal(
                 name, f"`{name}` could forbid what an enforced reply must have: leave it out"
             )
@@ -301,9 +321,7 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
             "an infinite `logit_bias` could forbid what an enforced reply must have: use a "
             "finite one",
         )
-    if getattr(params, "min_tokens", 0) and (
-        spec.toolset.allowed or spec.response_format is not None
-    ):
+    if getattr(params, "min_tokens", 0) and not calls_nothing:
         raise option_refusal(
             "min_tokens",
             "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "

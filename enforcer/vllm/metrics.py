@@ -19,6 +19,7 @@ import os
 import shutil
 import tempfile
 import threading
+from contextlib import contextmanager
 from enum import Enum
 from functools import wraps
 from pathlib import Path
@@ -86,6 +87,7 @@ class Failure(Enum):
     START = "start"  # no matcher could be made; vLLM answers with an error
     GATE_CLOSED = "gate_closed"  # the matcher could not go on; vLLM answers with an error
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
+    UNENFORCED = "unenforced"  # the engine took in nothing to enforce, against ENFORCER_REQUIRE
 
 
 class Checked(Enum):
@@ -191,6 +193,18 @@ class _Process:
         self._making = threading.Lock()
         self._recorder = None
 
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Count and log nothing until the block ends, in this process."""
+        recorder, level = self._recorder, logger.level
+        self._recorder = stats.Recorder(LAYOUT, None)
+        logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            self._recorder = recorder
+            logger.setLevel(level)
+
     def recorder(self) -> stats.Recorder:
         """Give it; without a folder, or where none can be written, numbers stay unseen."""
         if self._recorder is not None:
@@ -221,6 +235,7 @@ def _part() -> Part:
 
 _process = _Process()
 recorder = _process.recorder
+muted = _process.muted
 
 
 def folder() -> Path | None:

@@ -1,184 +1,88 @@
-"""What `register` does to vLLM: the patches, and the proof that they still fit.
+"""What `register` does to vLLM: the patches.
 
-Owns: every name of vLLM that is replaced or relied upon, with its signature. Must
-not know: what the replacements do.
+Owns: which function of vLLM is replaced by what. Must not know: what the replacements do, what
+else of vLLM they rely upon (that is `fit`).
 
-Idempotent. On an untested version, or where a name or signature is not as it was,
-it raises, so that the server does not start rather than run unenforced.
+Idempotent. Where the installed vLLM does not fit nothing is replaced, so that other models of
+the same environment are served as ever; whatever asks for the enforcer then fails: its parser
+has no name, and the tag that a spec rides in is one that no backend of vLLM's can compile.
 """
 
 from __future__ import annotations
 
 import inspect
-from importlib import import_module
+import logging
 from typing import TYPE_CHECKING, Any
 
 from enforcer import dialect as dialects
 from enforcer.errors import UnsupportedHost
-from enforcer.vllm import settings
-from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
+from enforcer.vllm import fit, settings
+from enforcer.vllm.names import PARSER_NAME, PATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MARK = PATCHED
+    from enforcer.vllm.settings import Settings
 
-# Dotted name to parameters, as in every version in TESTED_VERSIONS, and in what serves
-# their metrics.
-SIGNATURES: dict[str, tuple[str, ...]] = {
-    "vllm.v1.structured_output.StructuredOutputManager._create_grammar": ("self", "request"),
-    "vllm.v1.structured_output.StructuredOutputManager.__init__": ("self", "vllm_config"),
-    "vllm.v1.structured_output.StructuredOutputManager.grammar_init": ("self", "request"),
-    "vllm.sampling_params.SamplingParams._validate_structured_outputs": (
-        "self",
-        "model_config",
-        "structured_outputs_config",
-        "tokenizer",
-    ),
-    "vllm.v1.engine.detokenizer.IncrementalDetokenizer.from_new_request": ("tokenizer", "request"),
-    "vllm.v1.engine.detokenizer.BaseIncrementalDetokenizer.update": (
-        "self",
-        "new_token_ids",
-        "stop_terminated",
-    ),
-    "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
-        *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),
-        *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),
-        *("prompt_text", "reasoning_ended", "reasoning_parser_kwargs", "kv_hints"),
-    ),
-    "vllm.v1.engine.input_processor.InputProcessor.process_inputs": (
-        *("self", "request_id", "prompt", "params", "supported_tasks", "arrival_time"),
-        *("lora_request", "tokenization_kwargs", "trace_headers", "priority"),
-        *("data_parallel_rank", "resumable", "session_id", "kv_hints"),
-    ),
-    "vllm.parser.abstract_parser.DelegatingParser._apply_structural_tag": ("self", "request"),
-    "vllm.parser.parser_manager.ParserManager._compose_parser": (
-        "tool_parser_name",
-        "reasoning_parser_name",
-        "enable_auto_tools",
-        "model_name",
-        "is_harmony",
-        "tool_strict_level",
-        "tokenizer",
-    ),
-    "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest"
-    ".to_beam_search_params": ("self", "max_tokens", "default_sampling_params"),
-    "vllm.entrypoints.openai.completion.protocol.CompletionRequest.to_beam_search_params": (
-        "self",
-        "max_tokens",
-        "default_sampling_params",
-    ),
-    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_completion": (
-        "self",
-        "request",
-        "prompt_input",
-        "prompt_embeds",
-        "skip_mm_cache",
-    ),
-    "vllm.renderers.online_renderer.OnlineRenderer.preprocess_chat": (
-        "self",
-        "request",
-        "messages",
-        "default_template",
-        "default_template_content_format",
-        "default_template_kwargs",
-        "tool_dicts",
-        "parser",
-        "skip_mm_cache",
-    ),
-    "vllm.entrypoints.anthropic.serving.AnthropicServingMessages.to_chat_completion_request": (
-        "anthropic_request",
-        "merge_inline_system",
-        "disabled_thinking_effort",
-    ),
-    "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
-    "vllm.parser.abstract_parser.Parser.parse": (
-        "self",
-        "model_output",
-        "request",
-        "enable_auto_tools",
-        "model_output_token_ids",
-    ),
-    "vllm.parser.abstract_parser.Parser.parse_delta": (
-        "self",
-        "delta_text",
-        "delta_token_ids",
-        "request",
-        "prompt_token_ids",
-        "finished",
-    ),
-    "vllm.parser.abstract_parser.Parser.adjust_request": ("self", "request"),
-    "vllm.parser.abstract_parser.Parser.set_prompt_token_ids": ("self", "prompt_token_ids"),
-}
+logger = logging.getLogger("vllm.enforcer")
 
-# What is read or set on vLLM's objects, by class. Checked against sources by `bench.compat`.
-_REQUEST = (
-    *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
-    *("structured_outputs", "skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
-    *(
-        "stop_token_ids",
-        "use_beam_search",
-        "extract_structured_outputs",
-        "max_tokens",
-        "max_completion_tokens",
-    ),
+_BEHIND_RUST = (
+    "vLLM's Rust front end loads no plugins. The engine enforces the tool calls that it asks for: "
+    "`tool_choice` required or named; auto with --tool-strict-level function or parameter, or with "
+    "a strict tool. Arguments fit the tool's schema only at level parameter or for a strict tool; "
+    "else they are any object. Not enforced: replies that the front end reads no calls from (no "
+    "tools, `tool_choice` none), and auto below level function. Start with --tool-call-parser "
+    "kimi_k2 --tool-strict-level parameter"
 )
-_RESPONSES = (
-    *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
-    *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
-    *("extract_structured_outputs", "max_output_tokens"),
-)
-ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "vllm.v1.structured_output.StructuredOutputManager": (
-        *("backend", "vllm_config", "tokenizer", "_grammar_bitmask"),
-        "_use_async_grammar_compilation",
-    ),
-    "vllm.v1.request.Request": (
-        *("request_id", "prompt_token_ids", "structured_output_request", "sampling_params"),
-        *("is_finished", "resumable"),
-    ),
-    "vllm.v1.engine.EngineCoreRequest": ("sampling_params", "prompt_token_ids", "resumable"),
-    "vllm.v1.structured_output.request.StructuredOutputRequest": (
-        "reasoning_ended",
-        "structured_output_key",
-    ),
-    "vllm.v1.structured_output.backend_types.StructuredOutputOptions": ("STRUCTURAL_TAG",),
-    "vllm.sampling_params.SamplingParams": (
-        *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
-        *("min_tokens", "thinking_token_budget"),
-    ),
-    "vllm.sampling_params.StructuredOutputsParams": (
-        *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),
-    ),
-    "vllm.config.structured_outputs.StructuredOutputsConfig": ("backend",),
-    "vllm.config.speculative.SpeculativeConfig": ("rejection_sample_method",),
-    "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest": _REQUEST,
-    "vllm.entrypoints.openai.responses.protocol.ResponsesRequest": _RESPONSES,
-    "vllm.v1.sample.logits_processor.interface.BatchUpdate": ("added", "removed", "moved"),
-    "vllm.v1.worker.gpu.sample.logits_processor.interface.LogitsProcRequestState": (
-        *("all_token_ids", "prompt_len", "prefill_len"),
-    ),
-    "vllm.v1.worker.gpu.sample.logits_processor.interface.LogitsContext": (
-        *("expanded_idx_mapping", "idx_mapping_np", "input_ids", "pos"),
-    ),
-}
 
 
 def install() -> None:
-    """Patch vLLM in this process.
+    """Patch vLLM in this process, if it fits.
 
     Raises:
-        UnsupportedHost: this vLLM is not one that the plugin was tested on, or is to run a
-            front end that loads no plugins.
-        ConfigurationError: a setting of the operator is wrong, its dialect unknown.
+        ConfigurationError: a setting of the operator is wrong, its dialect unknown, or asks for
+            an engine that refuses what is not enforced where nothing can be.
 
     """
     import vllm
     import vllm.envs
 
-    check_version(vllm.__version__)
-    check_front_end(vllm.envs)
-    dialects.load(settings.current().dialect)
+    chosen = settings.current()
+    dialects.load(chosen.dialect)
+    try:
+        exactly = fit.check_version(vllm.__version__)
+        fit.check_signatures()
+    except UnsupportedHost as error:
+        _unfit(error, chosen)
+        return
+    _patch()
+    if vllm.envs.VLLM_USE_RUST_FRONTEND:
+        logger.warning("enforcer: %s", _BEHIND_RUST)
+    if exactly:
+        return
+    from enforcer.vllm.tryout import try_out
+
+    try:
+        try_out()
+    except UnsupportedHost as error:
+        _take_back()
+        _unfit(error, chosen)
+    else:
+        logger.info("enforcer: vLLM %s is new to it; a turn that was tried fits", vllm.__version__)
+
+
+def _unfit(error: UnsupportedHost, chosen: Settings) -> None:
+    """Say why nothing is enforced; raise where the operator wants nothing else."""
+    if chosen.requires():
+        raise error
+    logger.error(
+        "enforcer: nothing is enforced, and --tool-call-parser %s is not known: %s",
+        PARSER_NAME,
+        error,
+    )
+
+
+def _patch() -> None:
     from prometheus_client import multiprocess
     from vllm import sampling_params
     from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
@@ -190,11 +94,20 @@ def install() -> None:
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
     from vllm.v1.engine.async_llm import AsyncLLM
+    from vllm.v1.engine.core import EngineCore
     from vllm.v1.engine.detokenizer import IncrementalDetokenizer
     from vllm.v1.engine.input_processor import InputProcessor
 
-    check_signatures()
-    from enforcer.vllm import backend, frontend, metrics, places, requests, stops, tool_parser
+    from enforcer.vllm import (
+        backend,
+        frontend,
+        metrics,
+        places,
+        requests,
+        required,
+        stops,
+        tool_parser,
+    )
 
     manager = structured_output.StructuredOutputManager
     _wrap(manager, "__init__", backend.initialised)
@@ -205,6 +118,7 @@ def install() -> None:
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    _wrap(EngineCore, "preprocess_add_request", required.preprocess_add_request)
     _wrap(AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
@@ -226,68 +140,8 @@ def install() -> None:
     )
 
 
-def check_version(version: str) -> None:
-    """Refuse a version that the plugin was not tested on.
-
-    Args:
-        version: as in `vllm.__version__`; a local part such as `+cpu` does not count.
-
-    Raises:
-        UnsupportedHost: it was not.
-
-    """
-    if version.partition("+")[0] not in TESTED_VERSIONS:
-        raise UnsupportedHost(
-            f"vLLM {version} is untested with this version of kimi-enforcer; tested are "
-            f"{', '.join(TESTED_VERSIONS)}. Install one of them or a newer kimi-enforcer, or "
-            "set VLLM_PLUGINS to a list without `enforcer` to serve without enforcement"
-        )
-
-
-def check_front_end(environment: Any) -> None:
-    """Refuse a front end that is not written in Python, where no plugin can check requests.
-
-    Args:
-        environment: vLLM's `envs`.
-
-    Raises:
-        UnsupportedHost: the server is to have one.
-
-    """
-    if getattr(environment, "VLLM_USE_RUST_FRONTEND", False):
-        raise UnsupportedHost(
-            "vLLM's Rust front end loads no plugins, so that no request would be checked: unset "
-            "VLLM_USE_RUST_FRONTEND, or set VLLM_PLUGINS to a list without `enforcer` to serve "
-            "without enforcement"
-        )
-
-
-def check_signatures() -> None:
-    """Refuse a vLLM whose patched functions are not what they were.
-
-    Raises:
-        UnsupportedHost: a name is missing, or a signature differs.
-
-    """
-    for dotted, expected in SIGNATURES.items():
-        target = _find(dotted)
-        if target is None:
-            raise UnsupportedHost(f"this vLLM has no {dotted}")
-        target = getattr(target, _MARK, target)
-        found = tuple(inspect.signature(target).parameters)
-        if found != expected:
-            raise UnsupportedHost(f"this vLLM's {dotted} takes {found}, expected {expected}")
-
-
-def _find(dotted: str) -> Any:
-    """Import what a dotted name stands for; None if there is no such thing."""
-    module, _, name = dotted.rpartition(".")
-    owner: Any
-    try:
-        owner = import_module(module)
-    except ModuleNotFoundError:
-        owner = _find(module) if "." in module else None
-    return getattr(owner, name, None)
+# What has been replaced: owner, name, what was there.
+_replaced: list[tuple[Any, str, Any]] = []
 
 
 def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -295,9 +149,19 @@ def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[.
     found = inspect.getattr_static(owner, name)
     is_class_method = isinstance(found, classmethod)
     original = found.__func__ if is_class_method else found
-    if hasattr(original, _MARK):
+    if hasattr(original, PATCHED):
         return
     wrapped = make(original)
     # A bound class method shows its signature without `cls`, so keep it bound.
-    setattr(wrapped, _MARK, getattr(owner, name) if is_class_method else original)
+    setattr(wrapped, PATCHED, getattr(owner, name) if is_class_method else original)
     setattr(owner, name, classmethod(wrapped) if is_class_method else wrapped)
+    _replaced.append((owner, name, found))
+
+
+def _take_back() -> None:
+    """Put back all that was there."""
+    from vllm.tool_parsers import ToolParserManager
+
+    while _replaced:
+        setattr(*_replaced.pop())
+    ToolParserManager.tool_parsers.pop(PARSER_NAME, None)

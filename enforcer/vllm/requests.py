@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.errors import Problem
+    from enforcer.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +148,7 @@ def write_spec(request: Any) -> str | None:
     if "off" in switched:
         metrics.switched_off()
         return None
+    brought = _brought(request)
     shown = places.shown(request, _dialog.get().tools)
     choice = _plain(request.tool_choice)
     wanted = _response_format(request)
@@ -155,18 +157,55 @@ def write_spec(request: Any) -> str | None:
         choice = _nested_choice(choice)
     if not shown and choice == "auto":
         choice = None
+    on_unsupported: str | None = next(
+        (word for word in ("isolate", "relax") if word in switched), None
+    )
+    finish: bool | None = "finish" in switched or None
+    if brought is not None:
+        own = brought.on_unsupported
+        on_unsupported = on_unsupported or (None if own is None else own.value)
+        finish = finish if finish is not None else brought.finish_within_budget
     try:
-        return specs.write(
+        text = specs.write(
             [one.tool for one in shown],
             choice,
             request.parallel_tool_calls,
             _dialog.get().calls,
             wanted,
-            on_unsupported=next((word for word in ("isolate", "relax") if word in switched), None),
-            finish_within_budget="finish" in switched or None,
+            on_unsupported=on_unsupported,
+            finish_within_budget=finish,
         )
+        if brought is not None:
+            _refuse_another(brought, specs.read(text))
     except RequestError as error:
         raise refusal(error) from error
+    return text
+
+
+def _brought(request: Any) -> Spec | None:
+    """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
+    own = request.structured_outputs
+    text = specs.from_structural_tag(own.structural_tag) if own is not None else None
+    if text is None:
+        return None
+    try:
+        brought = specs.read(text)
+    except RequestError as error:
+        raise refusal(error) from error
+    request.structured_outputs = None
+    return brought
+
+
+def _refuse_another(brought: Spec, mine: Spec) -> None:
+    """Refuse a spec that allows something else than the request that brings it says."""
+    same = (brought.toolset, brought.response_format) == (mine.toolset, mine.response_format)
+    if not same:
+        raise option_refusal(
+            "structured_outputs",
+            "the spec of `enforcer.extra_body` allows something else than this request's own "
+            "`tools`, `tool_choice`, `parallel_tool_calls` and `response_format`, which this "
+            "server enforces by itself: make them the same, or leave the spec out",
+        )
 
 
 def _switched(request: Any) -> frozenset[str]:

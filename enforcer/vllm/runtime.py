@@ -18,7 +18,9 @@ from enforcer import spec as specs
 from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
+from enforcer.checking.work import Check
 from enforcer.envelope import Table
+from enforcer.response_format import Kind
 from enforcer.vllm import metrics, settings
 from enforcer.vocabulary import Vocabulary
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.matcher import Matcher
+    from enforcer.options import Options
+    from enforcer.schema import Root
     from enforcer.spec import Spec
 
 
@@ -58,6 +62,18 @@ def _know(tokenizer: Any) -> _Known:
     return known
 
 
+def know(tokenizer: Any, vocabulary: Vocabulary) -> None:
+    """Take a tokenizer for one of this vocabulary, without reading it."""
+    with _building:
+        _known[id(tokenizer)] = _Known(tokenizer, vocabulary)
+
+
+def forget(tokenizer: Any) -> None:
+    """Keep nothing of a tokenizer any more."""
+    with _building:
+        _known.pop(id(tokenizer), None)
+
+
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
     """Give the table of a dialect, by default the server's, for a tokenizer of transformers.
 
@@ -87,6 +103,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 chosen.options(),
                 cache=kept(),
                 on_compile=metrics.compiled,
+                write=write,
             )
         return enforcer
 
@@ -99,21 +116,48 @@ def kept() -> Cache:
 
 @cache
 def pool() -> Pool:
-    """Give the processes that check schemas; there is none before the first check."""
-    return Pool(settings.current().engine)
+    """Give the processes that check schemas; there is none before the first check.
+
+    They check for the vocabulary that this process has met first, and for single bytes where
+    it has met none.
+    """
+    with _building:
+        met = next((known.vocabulary for known in _known.values()), None)
+    return Pool(settings.current().engine, met or _bytes())
+
+
+def _bytes() -> Vocabulary:
+    return Vocabulary.of_bytes(["<|end|>"])
+
+
+def write(schema: str, options: Options, root: Root) -> str:
+    """Write a schema for the engine, in a process that is apart from this one.
+
+    Raises:
+        SchemaError: it cannot be enforced, or takes too long.
+        Busy: there was no process for it.
+
+    """
+    asked = Check(
+        Kind.JSON_SCHEMA, schema, root, options.on_unsupported, options.limits, writes=True
+    )
+    verdict = pool().check(asked)
+    if verdict.error is not None:
+        raise verdict.error
+    return verdict.written
 
 
 @cache
 def trusts_plain() -> bool:
     """Tell whether the server's engine compiles whatever is plain, within the default limits."""
-    return engines.load(settings.current().engine, Vocabulary.of_bytes(["<|end|>"])).holds_plain
+    return engines.load(settings.current().engine, _bytes()).holds_plain
 
 
 def warm(tokenizer: Any) -> None:
     """Build what an API server needs for its requests and their replies, before the first."""
+    table_for(tokenizer)
     pool().warm()
     trusts_plain()
-    table_for(tokenizer)
 
 
 def _forget() -> None:

@@ -24,7 +24,7 @@ PREFIX = "ENFORCER_"
 # `metrics`), and where this repository's own tests find their cases.
 OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED"})
 _CLIENT_WORDS = ("off", "relax", "isolate", "finish")
-_REQUEST_KINDS = ("completions", "plain")
+_REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
 _DIGITS = 18
 
@@ -57,7 +57,7 @@ class Settings:
     )
     require: str = _setting("off", "let the engine refuse requests that nothing enforces: on")
     require_except: str = _setting(
-        "", "which of them it serves all the same: completions, plain, or both with a comma"
+        "", "which of them it serves all the same: completions, structured, or both with a comma"
     )
     cache_mib: str = _setting("256", "what a process keeps between requests, in MiB")
     limits: str = _setting(
@@ -167,8 +167,11 @@ def read(environment: Mapping[str, str]) -> Settings:
     known = {PREFIX + field.name.upper(): field.name for field in fields(Settings)}
     for name in environment:
         if name.startswith(PREFIX) and name not in known and name not in OTHERS:
-            near = difflib.get_close_matches(name, known, n=1) or sorted(known)
-            raise ConfigurationError(f"{name} is no setting; do you mean {' or '.join(near)}?")
+            # Compared without the prefix, which alone makes any two of them alike.
+            names = {key.removeprefix(PREFIX): key for key in known}
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1)
+            meant = [names[word] for word in near] or sorted(known)
+            raise ConfigurationError(f"{name} is no setting; do you mean {' or '.join(meant)}?")
     settings = Settings(
         **{name: environment[key] for key, name in known.items() if key in environment}
     )

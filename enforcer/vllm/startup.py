@@ -1,7 +1,7 @@
-"""What a starting server says of its model's chat template.
+"""What a starting server says: what it enforces, and what is wrong with its chat template.
 
-Owns: when the template is looked at, and how loudly. Must not know: what is wrong with a
-template (that is `enforcer.doctor.template`).
+Owns: the one line, when the template is looked at, and how loudly. Must not know: what is wrong
+with a template (that is `enforcer.doctor.template`), how anything is enforced.
 
 A template that does not open the assistant's turn, or that renders strings as lists, makes
 any model look broken. It is no reason to refuse to start: `--chat-template` may replace it,
@@ -11,16 +11,56 @@ and a request may bring its own.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from enforcer import dialect as dialects
 from enforcer.doctor import Status
 from enforcer.doctor.model import template_checks
 from enforcer.vllm import settings
+from enforcer.vllm.names import PARSER_NAME
+
+if TYPE_CHECKING:
+    from enforcer.vllm.settings import Settings
 
 logger = logging.getLogger("vllm.enforcer")
 
+_BY_ITSELF = "/v1/chat/completions, /v1/responses and /v1/messages"
+_OTHERS = "/v1/completions, routes that take token ids, gRPC"
 _seen: set[int] = set()
+
+
+@cache
+def say(parser: str | None) -> None:
+    """Log what this server enforces; once in a process.
+
+    Args:
+        parser: the name that the server was started with as `--tool-call-parser`.
+
+    """
+    logger.info("enforcer: %s", said(parser, settings.current()))
+
+
+def said(parser: str | None, chosen: Settings) -> str:
+    """Say in one line what a server enforces, how, and what it does not."""
+    if parser == PARSER_NAME:
+        what = f"every request by {_BY_ITSELF} is enforced"
+        rest = _OTHERS
+    else:
+        given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
+        what = f"no request is enforced by itself ({given}; {PARSER_NAME} would enforce all)"
+        rest = "on any route"
+    if chosen.requires():
+        excepted = ", ".join(sorted(chosen.excepted()))
+        others = "requests without a spec are refused" + (f" except {excepted}" if excepted else "")
+    else:
+        others = f"{rest}: only requests with a spec of `enforcer.extra_body`"
+    switches = ", ".join(sorted(chosen.allowed())) or "nothing"
+    return (
+        f"{what}; {others}; beam search is refused. dialect={chosen.dialect} "
+        f"engine={chosen.engine} on_unsupported={chosen.on_unsupported}; "
+        f"clients may switch: {switches}"
+    )
 
 
 def look_at(tokenizer: Any) -> None:

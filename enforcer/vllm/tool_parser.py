@@ -203,6 +203,7 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
+        startup.say(tool_parser_name)
         if tool_parser_name == PARSER_NAME:
             tokenizer = kwargs.get("tokenizer")
             startup.look_at(tokenizer)

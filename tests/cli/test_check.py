@@ -132,7 +132,7 @@ def test_a_schema_that_is_none_is_refused(check):
 
 
 @pytest.mark.parametrize(
-    "value", [7, "x", None, {"tools": [7]}, {"tools": [{"type": "web_search"}]}, {"city": "Oslo"}]
+    "value", [7, "x", None, {"tools": [7]}, {"tools": [{"type": "retrieval"}]}, {"city": "Oslo"}]
 )
 def test_what_declares_nothing_is_told(check, value):
     status, found = check(value)
@@ -149,6 +149,48 @@ def test_a_file_that_cannot_be_read_spoils_no_other(check):
 def test_a_line_that_declares_nothing_spoils_no_other(check):
     status, found = check(EXACT, {"city": "Oslo"}, EXACT)
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 2, 1)
+
+
+def test_a_folder_is_all_its_files(tmp_path, capsys):
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "a.json").write_text(json.dumps(chat("f")))
+    (tmp_path / "in" / "deep" / "b.jsonl").write_text(json.dumps(UNIQUE) + "\n[]")
+    (tmp_path / "in" / "notes.txt").write_text("{")
+    assert cli.main(["check", "--json", str(tmp_path / "in")]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [one["status"] for one in found["checked"]] == ["exact", "refused"]
+    (tmp_path / "empty").mkdir()
+    assert cli.main(["check", str(tmp_path / "empty")]) == 2
+    assert "has no .json or .jsonl file" in capsys.readouterr().err
+
+
+def test_recorded_requests_tell_each_tool_once(check):
+    bodies = [{"messages": [], "tools": [chat("f"), chat("g", UNIQUE)]}] * 3
+    bodies.append({"messages": [], "tools": [chat("f", {"type": "object"})]})
+    status, found = check(bodies[0], {"request": bodies[1]}, {"body": bodies[2]}, bodies[3])
+    assert status == 1
+    assert [one["name"] for one in found["checked"]] == ["f", "g", "f"]
+    assert found["repeated"] == 4
+
+
+def test_a_repetition_within_one_request_is_still_one(check):
+    twice = {"messages": [], "tools": [chat("f"), chat("f")]}
+    status, found = check({"tools": [chat("f")]}, twice)
+    assert status == 1
+    assert found["checked"][-1]["problems"][0]["reason"] == "the name is declared twice"
+
+
+def test_tools_of_the_responses_api(check):
+    function = {"type": "function", "name": "read", "parameters": UNIQUE}
+    tools = [
+        {"type": "web_search"},
+        {"type": "custom", "name": "patch"},
+        {"type": "namespace", "name": "files", "tools": [function]},
+    ]
+    status, found = check({"input": "hi", "tools": tools})
+    [one] = found["checked"]
+    assert (status, one["name"]) == (1, "files__read")
+    assert one["path"] == "$.tools[2].tools[0].parameters"
 
 
 def test_lines_are_told_apart(check):

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
+import threading
 
 import pytest
 from fake_server import call, reply, serving
@@ -192,6 +195,76 @@ def test_no_server_is_told(verify, schemas):
     status, _, out, _ = verify(enforced, "--schemas", schemas, url="http://127.0.0.1:9")
     assert status == 2
     assert "no server answers" in out
+
+
+def test_a_model_that_is_not_served_is_told(verify, schemas):
+    def missing(_):
+        return 404, {"error": {"message": "The model `wrong` does not exist.", "code": 404}}
+
+    status, report, out, _ = verify(missing, "--schemas", schemas, "--model", "wrong")
+    assert (status, report) == (2, None)
+    assert "no request was answered: HTTP 404: The model `wrong` does not exist." in out
+    assert "--max-tokens" not in out
+
+
+def test_a_wrong_path_in_the_url_is_told(verify, schemas):
+    status, _, out, server = verify(enforced, "--schemas", schemas, listing=(404, {}))
+    assert status == 2
+    assert f"HTTP 404 at {server.url}/v1/models" in out
+
+
+def test_a_pasted_route_is_no_base(schemas):
+    with serving(enforced) as server:
+        url = f"{server.url}/v1/chat/completions"
+        assert cli.main(["verify", "--url", url, "--schemas", schemas, "--quiet"]) == 0
+
+
+def test_refusals_are_told_whole(verify, schemas):
+    path = "$.tools[0].function.parameters" + ".properties.a" * 40
+    message = f"UnsupportedSchema: {'because ' * 100}(at `{path}`, keyword `multipleOf`)"
+
+    def refusing(_):
+        return 400, {"error": {"message": message, "type": "BadRequestError"}}
+
+    status, report, out, _ = verify(refusing, "--schemas", schemas)
+    assert status == 1
+    assert message in out
+    assert "every request was refused" in out
+    assert report["results"][0]["findings"][0]["message"].endswith(f"HTTP 400: {message}")
+
+
+def test_a_long_value_does_not_hide_the_path(verify, schemas):
+    def long(body):
+        arguments = json.dumps({"value": "x" * 5000})
+        return reply(body, "tool_calls", calls=[call("submit", arguments)])
+
+    assert "(at `$.value`)" in verify(long, "--schemas", schemas)[2]
+
+
+def test_an_interruption_shows_what_was_measured(schemas, tmp_path):
+    answered = threading.Event()
+    hanging = threading.Event()
+
+    def slow(body):
+        if "enum" in body["tools"][0]["function"]["parameters"]["properties"]["value"]:
+            answered.set()
+            hanging.wait(60)
+        return enforced(body)
+
+    report = tmp_path / "report.json"
+    with serving(slow) as server:
+        options = ["--url", server.url, "--schemas", schemas, "--report", str(report), "--quiet"]
+        command = [sys.executable, "-m", "enforcer", "verify", *options, "--concurrency", "1"]
+        running = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
+        assert answered.wait(60)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+        hanging.set()
+    assert running.returncode == 130
+    assert "successful calls" in out
+    assert "interrupted: 1 of 4 requests were measured" in err
+    assert "Traceback" not in err
+    assert len(json.loads(report.read_text())["results"]) == 1
 
 
 def test_one_of_several_models_must_be_named(verify, schemas):

@@ -117,11 +117,11 @@ def test_an_untested_vllm(monkeypatch):
 
 def test_a_vllm_that_was_changed(monkeypatch):
     pytest.importorskip("vllm")
-    from enforcer.vllm import plugin
+    from enforcer.vllm import fit
 
     def changed():
         raise UnsupportedHost("this vLLM has no f")
 
-    monkeypatch.setattr(plugin, "check_signatures", changed)
+    monkeypatch.setattr(fit, "check_signatures", changed)
     check = installation.vllm_signatures()
     assert (check.status, check.found) == (Status.BAD, "this vLLM has no f")

@@ -93,6 +93,53 @@ def test_a_server_without_models():
     assert statuses(answers(), listing=(200, {"data": []})) == [BAD]
 
 
+def test_a_wrong_path_in_the_url_is_told():
+    with serving(answers(), listing=(404, {"detail": "Not Found"})) as fake:
+        [check] = server.checks(f"{fake.url}/v2")
+    assert check.status is BAD
+    assert f"{fake.url}/v2/models" in check.found
+    assert "--url" in check.mend
+
+
+def test_a_gateway_without_a_list_is_checked_all_the_same():
+    with serving(answers(), listing=(404, {})) as fake:
+        checks = list(server.checks(fake.url, model="toy"))
+    assert [check.status for check in checks] == [OK] * 5 + [NOTE]
+
+
+def by_request(field):
+    """Answer as a server that enforces only what carries a spec in this field."""
+
+    def answer(body):
+        if "tools" in body and field in body:
+            assert body["tool_choice"] == "auto"  # the spec demands
+            return answers()(body)
+        return reply(body, content="Hello")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("field", "said", "number"),
+    [("structured_outputs", "extra_body(…)", 6), ("vllm_xargs", "LOGITS_PROCESSOR", 5)],
+)
+def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(field, said, number):
+    with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url))
+        carried = [field in body for body in fake.bodies[-3:]]
+    assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
+    assert said in checks[1].found
+    assert carried == [True] * 3
+
+
+def test_a_server_without_the_plugin_is_not_asked_for_it():
+    with serving(by_request("no_such_field"), metrics=shown()) as fake:
+        checks = list(server.checks(fake.url))
+        asked = ["structured_outputs" in body for body in fake.bodies]
+    assert [check.status for check in checks] == [OK, BAD]
+    assert asked == [False, False]
+
+
 def test_a_model_that_is_not_served():
     with serving(answers()) as fake:
         [check] = server.checks(fake.url, model="other")
@@ -103,3 +150,15 @@ def test_a_model_that_is_not_served():
 def test_what_is_no_url_is_refused():
     with pytest.raises(ConfigurationError):
         next(server.checks("localhost:8000"))
+
+
+@pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
+def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(field, status):
+    def answer(body):
+        if "tools" not in body:
+            return reply(body, content="<think>Hm.</think>Here.")
+        return by_request(field)(body) if field else answers()(body)
+
+    with serving(answer, metrics=shown(front=1, engine=1)) as fake:
+        checks = {check.name: check.status for check in server.checks(fake.url)}
+    assert checks["calls nothing where no tool is declared"] is status

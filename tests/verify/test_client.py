@@ -27,8 +27,8 @@ def answer(body):
 def ask(url, *bodies, **more):
     endpoint = Endpoint.at(url, **more)
     done = []
-    replies = asyncio.run(client.send_all(endpoint, bodies, done.append))
-    assert sorted(map(repr, done)) == sorted(map(repr, replies))
+    replies = asyncio.run(client.send_all(endpoint, bodies, lambda *one: done.append(one)))
+    assert sorted(done, key=lambda one: one[0]) == list(enumerate(replies))
     return replies
 
 
@@ -101,9 +101,14 @@ def test_models_are_listed():
     assert models((200, {"data": [{"id": "a"}, {"id": "b"}]})) == ["a", "b"]
 
 
-@pytest.mark.parametrize("listing", [(404, {}), (200, []), (200, {"data": None})])
+@pytest.mark.parametrize("listing", [(500, {}), (200, []), (200, {"data": None})])
 def test_a_server_need_not_list_its_models(listing):
     assert models(listing) == []
+
+
+def test_a_url_that_leads_nowhere_is_told():
+    with pytest.raises(client.NoModelList, match="must be the base"):
+        models((404, {}))
 
 
 def test_a_refused_key_is_told():

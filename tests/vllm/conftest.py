@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from vllm_servers import TINY, serving
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, FREE
+from bench.demo.servers import ENFORCED, FREE, Setting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,4 +48,14 @@ def tiny_server(tmp_path_factory):
 def free_server(tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "free.log"
     with serving(TINY, FREE, log) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def processor_server(tmp_path_factory):
+    """A server that cannot have the plugin, with the logits processor in its place."""
+    log = tmp_path_factory.mktemp("log") / "processor.log"
+    processor = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
+    setting = Setting("logits processor", (*FREE.flags, "--logits-processors", processor))
+    with serving(TINY, setting, log) as server:
         yield server

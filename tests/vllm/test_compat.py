@@ -8,7 +8,7 @@ import pytest
 import vllm
 
 from bench import compat
-from enforcer.vllm import plugin
+from enforcer.vllm import fit
 from enforcer.vllm.names import TESTED_VERSIONS
 
 INSTALLED = Path(vllm.__file__).parents[1]
@@ -21,7 +21,7 @@ def wrong(root):
 
 
 def test_the_installed_vllm_fits_by_its_sources_as_it_does_by_import():
-    plugin.check_signatures()
+    fit.check_signatures()
     assert wrong(INSTALLED) == {}
 
 
@@ -52,6 +52,7 @@ def copied(tmp_path_factory):
         "sampling_params.py",
         "exceptions.py",
         "v1/request.py",
+        "envs.py",
         "v1/__init__.py",
     ):
         shutil.copy(INSTALLED / "vllm" / file, root / "vllm" / file)
@@ -137,6 +138,6 @@ def test_a_change_is_found(copied, change, what, trouble):
 def test_the_command_says_what_does_not_hold(copied, capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["compat", "0.0", "--sources", str(copied)])
     assert compat.main() == 0
-    monkeypatch.setitem(plugin.ATTRIBUTES, "vllm.v1.request.Request", ("soul",))
+    monkeypatch.setitem(fit.ATTRIBUTES, "vllm.v1.request.Request", ("soul",))
     assert compat.main() == 1
     assert "vllm.v1.request.Request.soul  there is no such thing" in capsys.readouterr().out

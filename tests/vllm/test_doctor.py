@@ -19,3 +19,10 @@ def test_a_server_that_enforces_nothing_is_told(free_server):
     checks = list(server.checks(free_server.url))
     assert checks[-1].status is Status.BAD
     assert "--tool-call-parser kimi_k2_enforced" in checks[-1].mend
+
+
+def test_a_server_with_the_logits_processor_is_well(processor_server):
+    checks = list(server.checks(processor_server.url))
+    assert not [check for check in checks if check.status is Status.BAD]
+    assert "LOGITS_PROCESSOR" in checks[1].found
+    assert len(checks) == 5

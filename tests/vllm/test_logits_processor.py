@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1.sample.logits_processor.interface import (
     BatchUpdate,
     MoveDirectionality,
@@ -26,8 +27,10 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 )
 
 import enforcer
+from enforcer import spec as specs
 from enforcer.errors import ConfigurationError
-from enforcer.vllm import logits_processor, rows, runtime
+from enforcer.vllm import logits_processor, names, rows, runtime
+from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
 
 VOCABULARY = vocabularies.small()
@@ -404,6 +407,39 @@ BAD = {"type": "function", "function": {"name": "f", "parameters": {"type": "tex
 def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(sampling, says):
     with pytest.raises(VLLMValidationError, match=says):
         EnforcerLogitsProcessor.validate_params(sampling)
+
+
+def test_the_engine_is_told_what_the_server_has_settled():
+    extra = {"other": 1, **params(TOOLS).extra_args}
+    sampling = SamplingParams(extra_args=extra)
+    EnforcerLogitsProcessor.validate_params(sampling)
+    assert sampling.extra_args["other"] == 1
+    spec = specs.read(sampling.extra_args[specs.KEY])
+    assert spec.settled.options == settings_.current().options()
+    assert 'settled":null' in extra[specs.KEY]  # the caller's own is left as it was
+    again = dict(sampling.extra_args)
+    EnforcerLogitsProcessor.validate_params(sampling)
+    assert sampling.extra_args == again
+
+
+def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(monkeypatch):
+    own = StructuredOutputsParams(**enforcer.extra_body(TOOLS)["structured_outputs"])
+    sampling = SamplingParams(structured_outputs=own)
+    method = "_validate_structured_outputs"
+    bare = getattr(SamplingParams, method)
+    monkeypatch.setattr(SamplingParams, method, getattr(bare, names.PATCHED, bare))
+    with pytest.raises(VLLMValidationError, match=r"via=enforcer\.Route"):
+        EnforcerLogitsProcessor.validate_params(sampling)
+
+    def patched(*_):
+        """Stand in for the plugin's."""
+
+    setattr(patched, names.PATCHED, bare)
+    monkeypatch.setattr(SamplingParams, method, patched)
+    EnforcerLogitsProcessor.validate_params(sampling)
+    stock = StructuredOutputsParams(structural_tag='{"type": "structural_tag"}')
+    monkeypatch.setattr(SamplingParams, method, bare)
+    EnforcerLogitsProcessor.validate_params(SamplingParams(structured_outputs=stock))
 
 
 def test_a_request_without_a_spec_is_not_looked_at():

@@ -11,7 +11,9 @@ from prometheus_client import multiprocess
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
-from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402 - see above
+from vllm_servers import sample  # noqa: E402 - see above
+
+from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.tools import Choice  # noqa: E402
 from enforcer.vllm import metrics  # noqa: E402
 
@@ -149,19 +151,6 @@ def test_processes_share_a_folder_that_goes_with_the_first(tmp_path):
     total, folder, files = done.stdout.split()
     assert (total, files) == ("3", "3")
     assert not Path(folder).exists()
-
-
-def sample(url, name, **labels):
-    import httpx
-    from prometheus_client.parser import text_string_to_metric_families
-
-    text = httpx.get(f"{url}/metrics/", timeout=60).text
-    return sum(
-        found.value
-        for family in text_string_to_metric_families(text)
-        for found in family.samples
-        if found.name == name and labels.items() <= found.labels.items()
-    )
 
 
 @pytest.mark.vllm

@@ -40,6 +40,14 @@ CODEX = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _a_context_of_its_own():
+    """Leave no paths to other tests; a server's requests have a task each, and so a context."""
+    token = requests._places.set(places.Places())
+    yield
+    requests._places.reset(token)
+
+
 def _chat(**body):
     return ChatCompletionRequest(messages=body.pop("messages", ASK), **body)
 

@@ -20,8 +20,8 @@ import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from enforcer import spec as specs
 from enforcer.errors import UnsupportedHost
-from enforcer.vllm import metrics, plugin
-from enforcer.vllm.names import TESTED_VERSIONS
+from enforcer.vllm import fit, metrics, plugin
+from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 
@@ -34,8 +34,8 @@ def _installed():
 
 
 def patched():
-    names = [name for name in plugin.SIGNATURES if hasattr(plugin._find(name), plugin._MARK)]
-    return {name: plugin._find(name) for name in names}
+    names = [name for name in fit.SIGNATURES if hasattr(fit.find(name), PATCHED)]
+    return {name: fit.find(name) for name in names}
 
 
 def test_installing_again_changes_nothing():
@@ -45,26 +45,34 @@ def test_installing_again_changes_nothing():
     os.environ.pop(metrics.FOLDER_VARIABLE)
     assert before == {name: getattr(found, "__func__", found) for name, found in patched().items()}
     for found in before.values():
-        assert not hasattr(getattr(found, plugin._MARK), plugin._MARK)
+        assert not hasattr(getattr(found, PATCHED), PATCHED)
 
 
-@pytest.mark.parametrize("version", ["0.31.9", "0.34.0", "0.32.1", "1.0.dev3+g1234", ""])
+@pytest.mark.parametrize("version", ["0.31.9", "0.34.0", "0.32.1rc1", "1.0.dev3+g1234", "0.33", ""])
 def test_an_untested_version_is_refused_with_those_that_were(version):
     with pytest.raises(UnsupportedHost) as refused:
-        plugin.check_version(version)
+        fit.check_version(version)
     for tested in TESTED_VERSIONS:
         assert tested in str(refused.value)
 
 
-def test_a_front_end_without_plugins_is_refused(monkeypatch):
+def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(monkeypatch, caplog):
+    caplog.set_level("WARNING", logger="vllm.enforcer")
+    monkeypatch.setattr(plugin.logger, "propagate", True)
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
-    with pytest.raises(UnsupportedHost, match="VLLM_USE_RUST_FRONTEND"):
-        plugin.install()
+    plugin.install()
+    assert "--tool-strict-level parameter" in caplog.text
+    assert "Not enforced" in caplog.text
 
 
 @pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])
 def test_a_tested_version_is_accepted(version):
-    plugin.check_version(version)
+    assert fit.check_version(version)
+
+
+@pytest.mark.parametrize("version", ["0.32.1", "0.33.17+cu130"])
+def test_another_patch_release_is_to_be_tried(version):
+    assert not fit.check_version(version)
 
 
 def test_a_changed_signature_is_refused(monkeypatch):
@@ -76,41 +84,72 @@ def test_a_changed_signature_is_refused(monkeypatch):
     manager = structured_output.StructuredOutputManager
     monkeypatch.setattr(manager, "_create_grammar", changed)
     with pytest.raises(UnsupportedHost, match=re.escape(name)):
-        plugin.check_signatures()
+        fit.check_signatures()
     monkeypatch.delattr(manager, "_create_grammar")
     with pytest.raises(UnsupportedHost, match="has no"):
-        plugin.check_signatures()
+        fit.check_signatures()
 
 
 def test_every_wrapped_function_is_among_the_checked_ones():
-    source = inspect.getsource(plugin.install)
+    source = inspect.getsource(plugin._patch)
     wrapped = set(re.findall(r'_wrap\(\s*[\w.]+,\s*"(\w+)"', source))
     assert wrapped
-    assert wrapped <= {name.rpartition(".")[2] for name in plugin.SIGNATURES}
+    assert wrapped <= {name.rpartition(".")[2] for name in fit.SIGNATURES}
 
 
-# An old vLLM: the process that would serve must not come up.
-OLD = """
+# Another vLLM, or one in which a turn does not go as it must.
+OTHER = """
+import logging, sys
+logging.basicConfig(level=logging.INFO)
 import vllm
-vllm.__version__ = "0.11.0"
+vllm.__version__ = sys.argv[1]
+from vllm.v1.structured_output import StructuredOutputManager
+if len(sys.argv) > 2:
+    StructuredOutputManager.validate_tokens = lambda self, request, tokens: tokens
+before = StructuredOutputManager.grammar_init
 from vllm.plugins import load_general_plugins
 load_general_plugins()
-print("serving")
+from vllm.tool_parsers import ToolParserManager
+print("patched", StructuredOutputManager.grammar_init is not before)
+print("named", "kimi_k2_enforced" in ToolParserManager.tool_parsers)
 """
 
 
-def test_an_old_vllm_does_not_start():
-    done = subprocess.run(
-        [sys.executable, "-c", OLD],
-        env={**os.environ, "VLLM_PLUGINS": "enforcer"},
+def other(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", OTHER, *arguments],
+        env={**os.environ, "VLLM_PLUGINS": "enforcer", **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    assert "serving" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(("0.11.0",), "0.11.0 is untested"), (("0.32.9", "changed"), "an illegal draft")],
+)
+def test_on_a_vllm_that_does_not_fit_other_models_are_served(arguments, why):
+    done = other(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["patched", "False", "named", "False"]
+    assert why in done.stderr
+    assert f"nothing is enforced, and --tool-call-parser {PARSER_NAME} is not known" in done.stderr
+
+
+def test_on_a_vllm_that_does_not_fit_an_operator_who_requires_enforcement_has_no_server():
+    done = other("0.11.0", ENFORCER_REQUIRE="on")
+    assert done.returncode
     assert "0.11.0 is untested" in done.stderr
-    assert "0.32.0" in done.stderr
+    assert "patched" not in done.stdout
+
+
+def test_a_patch_release_is_tried_and_served_without_a_trace_of_the_trial():
+    done = other("0.33.9")
+    assert done.stdout.split() == ["patched", "True", "named", "True"], done.stderr
+    assert "a turn that was tried fits" in done.stderr
+    assert "refused" not in done.stderr
+    assert "turn failed" not in done.stderr
 
 
 def validate(tag, server_backend="auto", **options):

@@ -5,7 +5,7 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.schema import Limits, OnUnsupported
-from enforcer.vllm import plugin, settings
+from enforcer.vllm import metrics, plugin, settings
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
 
@@ -15,6 +15,10 @@ def test_defaults():
     assert chosen.options().on_unsupported is OnUnsupported.REFUSE
     assert chosen.options().max_calls == 128
     assert chosen.allowed() == frozenset()
+    assert not chosen.options().finish_within_budget
+    assert not chosen.options().allow_empty_turns
+    assert not chosen.requires()
+    assert chosen.excepted() == frozenset()
 
 
 def test_values_are_read():
@@ -25,8 +29,18 @@ def test_values_are_read():
             "ENFORCER_PREAMBLE_IDS": "0",
             "ENFORCER_MAX_CALLS": "3",
             "ENFORCER_LIMITS": "depth=64, branches=500",
+            "ENFORCER_FINISH_WITHIN_BUDGET": "on",
+            "ENFORCER_EMPTY_TURNS": "allow",
+            "ENFORCER_REQUIRE": "on",
+            "ENFORCER_REQUIRE_EXCEPT": "structured, completions",
+            "ENFORCER_CACHE_MIB": "3",
         }
     )
+    assert chosen.options().finish_within_budget
+    assert chosen.options().allow_empty_turns
+    assert chosen.requires()
+    assert chosen.excepted() == {"structured", "completions"}
+    assert chosen.cache_bytes() == 3 << 20
     assert chosen.options().on_unsupported is OnUnsupported.RELAX
     assert chosen.options().preamble_ids == 0
     assert chosen.options().max_calls == 3
@@ -42,7 +56,12 @@ def test_values_are_read():
         ("ENFORCER_MAX_CALLS", "0"),
         ("ENFORCER_MAX_CALLS", "many"),
         ("ENFORCER_MAX_CALLS", "٣"),
-        ("ENFORCER_CACHED_GRAMMARS", "-1"),
+        ("ENFORCER_CACHE_MIB", "-1"),
+        ("ENFORCER_CACHE_MIB", "0"),
+        ("ENFORCER_FINISH_WITHIN_BUDGET", "yes"),
+        ("ENFORCER_EMPTY_TURNS", "on"),
+        ("ENFORCER_REQUIRE", "all"),
+        ("ENFORCER_REQUIRE_EXCEPT", "chat"),
         ("ENFORCER_MAX_CALLS", "9" * 5000),
         ("ENFORCER_PREAMBLE_IDS", ""),
         ("ENFORCER_LIMITS", "depth"),
@@ -53,6 +72,25 @@ def test_values_are_read():
 def test_a_wrong_value_names_its_variable(name, value):
     with pytest.raises(ConfigurationError, match=name):
         settings.read({name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("ENFORCER_MAX_CALL", "ENFORCER_MAX_CALLS"),
+        ("ENFORCER_ALLOWCLIENT", "ENFORCER_ALLOW_CLIENT"),
+        ("ENFORCER_CACHED_GRAMMARS", "ENFORCER_CACHE_MIB"),
+        ("ENFORCER_XYZ123", "ENFORCER_DIALECT"),
+    ],
+)
+def test_a_misspelt_name_is_an_error_that_names_the_nearest(name, near):
+    with pytest.raises(ConfigurationError, match=f"{name} is no setting.*{near}"):
+        settings.read({name: "1"})
+
+
+def test_variables_that_are_no_settings_are_let_through():
+    assert metrics.FOLDER_VARIABLE in settings.OTHERS
+    settings.read({**dict.fromkeys(settings.OTHERS, "x"), "OTHER_VARIABLE": "y"})
 
 
 def test_the_docs_list_every_setting_as_it_is():

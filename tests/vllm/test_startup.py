@@ -1,9 +1,10 @@
 import logging
 
+import pytest
 from transformers import AutoTokenizer
 from vllm_servers import TINY
 
-from enforcer.vllm import startup
+from enforcer.vllm import settings, startup
 
 
 def _warnings(caplog, change):
@@ -30,3 +31,41 @@ def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(c
 def test_no_tokenizer_is_no_error(caplog):
     startup.look_at(None)
     assert not caplog.records
+
+
+def test_one_line_says_what_is_enforced_and_what_is_not(caplog):
+    startup.say.cache_clear()
+    with caplog.at_level(logging.INFO, logger="vllm.enforcer"):
+        startup.say("kimi_k2_enforced")
+        startup.say("kimi_k2_enforced")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == (
+        "enforcer: every request by /v1/chat/completions, /v1/responses and /v1/messages is "
+        "enforced; /v1/completions, routes that take token ids, gRPC: only requests with a spec "
+        "of `enforcer.extra_body`; beam search is refused. dialect=kimi_k2 engine=llguidance "
+        "on_unsupported=refuse; clients may switch: nothing"
+    )
+
+
+@pytest.mark.parametrize(
+    ("parser", "environment", "expected"),
+    [
+        ("kimi_k2", {}, "no request is enforced by itself (--tool-call-parser kimi_k2; "),
+        (None, {}, "(no --tool-call-parser; "),
+        (
+            "kimi_k2_enforced",
+            {"ENFORCER_REQUIRE": "on", "ENFORCER_REQUIRE_EXCEPT": "structured"},
+            "; requests without a spec are refused except plain; ",
+        ),
+        ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "relax,off"}, "switch: off, relax"),
+        ("kimi_k2_enforced", {"ENFORCER_ON_UNSUPPORTED": "isolate"}, "on_unsupported=isolate"),
+    ],
+)
+def test_the_line_tells_parser_and_settings(parser, environment, expected):
+    assert expected in startup.said(parser, settings.read(environment))
+
+
+@pytest.mark.vllm
+def test_a_server_logs_it_once(tiny_server):
+    log = tiny_server.log.read_text()
+    assert log.count("enforcer: every request by") == 1

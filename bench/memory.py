@@ -1,0 +1,108 @@
+"""`python -m bench.memory`: thousands of distinct large schemas, and what the processes keep.
+
+Every request has a schema of its own, demands a call and begins it, so that each is checked,
+compiled and put into a cache. Prints each process's memory along the way. Exits with 1 if one
+of them has grown by more than the budget (`ENFORCER_CACHE_MIB`) and what one request may need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import os
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+import enforcer
+from bench import processes, random_model
+from bench.demo.servers import ENFORCED, MODEL_NAME, Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOOKS = 10
+_WARM = 50  # requests before the first look
+_SLACK = 64  # MiB: what allocators keep, and requests under way
+_AT_ONCE = 8
+_OK = 200
+
+
+def main() -> int:
+    """Serve, send, print; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--schemas", type=int, default=10_000)
+    parser.add_argument("--properties", type=int, default=100)
+    parser.add_argument("--budget", type=int, default=256, help="MiB")
+    parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
+    arguments = parser.parse_args()
+    os.environ |= {"ENFORCER_CACHE_MIB": str(arguments.budget), "ENFORCER_PREAMBLE_IDS": "0"}
+    setting = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", str(_AT_ONCE)))
+    with tempfile.TemporaryDirectory() as folder:
+        model = random_model.given_or_written(arguments.model, Path(folder))
+        with Server(model, setting, Path(folder) / "server.log") as server:
+            server.wait_until_ready()
+            bodies = requests(arguments.properties)
+            statuses = asyncio.run(send(server, itertools.islice(bodies, _WARM)))
+            first = processes.memory(server.pid)
+            show(0, first)
+            for at in range(1, _LOOKS + 1):
+                part = itertools.islice(bodies, arguments.schemas // _LOOKS)
+                statuses += asyncio.run(send(server, part))
+                last = processes.memory(server.pid)
+                show(at * arguments.schemas // _LOOKS, last)
+    grown = {name: last[name] - first.get(name, 0.0) for name in last}
+    print(f"grown by {max(grown.values()):.0f} MiB, budget {arguments.budget}; {dict(statuses)}")
+    within = max(grown.values()) <= arguments.budget + _SLACK
+    return 0 if within and set(statuses) == {_OK} else 1
+
+
+def requests(count: int) -> Iterator[dict[str, Any]]:
+    """Give requests without end, each with another schema of so many properties."""
+    for number in itertools.count():
+        words = [f"p{number}x{at}" for at in range(count)]
+        properties = {word: {"enum": [f"{word}v{n}" for n in range(5)]} for word in words}
+        schema = {
+            "type": "object",
+            "properties": properties,
+            "required": words[:3],
+            "additionalProperties": False,
+        }
+        tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+        yield {
+            "model": MODEL_NAME,
+            "prompt": "Hi",
+            "max_tokens": 12,
+            **enforcer.extra_body([tool], "required"),
+        }
+
+
+async def send(server: Server, bodies: Iterator[dict[str, Any]]) -> Counter[int]:
+    """Send all, a few at a time; counts the statuses."""
+    statuses: Counter[int] = Counter()
+    async with httpx.AsyncClient(base_url=server.url, timeout=600) as client:
+
+        async def one() -> None:
+            for body in bodies:
+                answer = await client.post("/v1/completions", json=body)
+                statuses[answer.status_code] += 1
+
+        await asyncio.gather(*(one() for _ in range(_AT_ONCE)))
+    server.check_alive()
+    return statuses
+
+
+def show(count: int, sizes: dict[str, float]) -> None:
+    """Print a line."""
+    said = ", ".join(f"{name} {size:,.0f}" for name, size in sizes.items())
+    print(f"{count:>6} schemas, MiB: {said}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

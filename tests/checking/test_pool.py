@@ -1,0 +1,225 @@
+"""Real workers: their bounds, their ends, and who waits for whom."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from checking_cases import check, quick, slow
+from processes import descendants, is_running
+
+from enforcer.checking import pool as pools
+from enforcer.checking.pool import Pool
+from enforcer.checking.process import Ended, Forker
+from enforcer.errors import Busy, ConfigurationError, SchemaLimit
+from enforcer.vocabulary import Vocabulary
+
+TESTS = Path(__file__).resolve().parents[1]
+BYTES = Vocabulary.of_bytes(["<|end|>"])
+
+
+@pytest.fixture(scope="module")
+def pool():
+    made = Pool("llguidance", BYTES)
+    made.warm()
+    return made
+
+
+@pytest.fixture
+def worker():
+    forker = Forker("llguidance", BYTES)
+    yield forker.start()
+    forker.end()
+
+
+def test_a_verdict(pool):
+    assert pool.check(quick()).error is None
+    assert pool.check(check({"type": 3})).error is not None
+
+
+def test_workers_import_neither_vllm_nor_torch():
+    code = (
+        "import sys, enforcer.checking.worker\n"
+        "print([m for m in ('vllm', 'torch', 'transformers') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_an_unknown_engine_is_the_operators_error():
+    with pytest.raises(ConfigurationError, match="before it was ready"):
+        Pool("no-such-engine", BYTES).check(quick())
+
+
+def test_a_check_without_end_is_refused_and_others_pass_it_by(pool):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(pool.check(slow())))
+    thread.start()
+    while not pool._slow:
+        time.sleep(0.01)
+        assert thread.is_alive()
+    for number in range(1, 4):
+        assert pool.check(quick(number)).error is None
+        assert thread.is_alive()  # they have not waited for it
+    thread.join()
+    (verdict,) = found
+    assert isinstance(verdict.error, SchemaLimit)
+    assert "2 seconds" in str(verdict.error)
+    assert verdict.error.path == "$"
+
+
+def test_slow_checks_leave_the_last_worker_to_others(monkeypatch):
+    monkeypatch.setattr(pools, "_CLOCK", 1.0)  # none of them is to be waited for here
+    lone = Pool("llguidance", BYTES, workers=3)
+    raised = []
+
+    def ask(number):
+        try:
+            lone.check(slow(number))
+        except Busy as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    assert lone.check(quick(20)).error is None
+    for thread in threads:
+        thread.join()
+    assert raised  # a third could only have had the last
+    assert lone._slow == 0
+    assert not lone._jobs
+
+
+def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue():
+    lone = Pool("llguidance", BYTES, workers=2, queue=3)
+    lone._threads = lone._workers  # which take nothing: as if all were busy
+
+    async def scene():
+        first = asyncio.create_task(lone.check_async(quick(1)))
+        same = asyncio.create_task(lone.check_async(quick(1)))
+        other = asyncio.create_task(lone.check_async(quick(2)))
+        await asyncio.sleep(0)
+        assert len(lone._queue) == 2  # what two wait for is done once
+        first.cancel()
+        other.cancel()
+        await asyncio.gather(first, other, return_exceptions=True)
+        assert [job.waiting for job in lone._queue] == [1]
+        same.cancel()
+        await asyncio.gather(same, return_exceptions=True)
+        assert not lone._queue
+        assert not lone._jobs
+
+    asyncio.run(scene())
+
+
+def test_a_slow_check_that_nobody_waits_for_is_stopped(pool):
+    async def scene():
+        asked = asyncio.create_task(pool.check_async(slow(100)))
+        await _until(lambda: pool._slow)
+        (job,) = (job for job in pool._jobs.values() if job.slow_pid)
+        pid = job.slow_pid
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        await _until(lambda: not is_running(pid))
+        await _until(lambda: not pool._slow)
+
+    asyncio.run(scene())
+    assert pool.check(quick(30)).error is None
+
+
+async def _until(condition):
+    while not condition():  # noqa: ASYNC110 - of threads and processes, which set no event
+        await asyncio.sleep(0.01)
+
+
+def test_a_full_queue_is_said_at_once():
+    lone = Pool("llguidance", BYTES, workers=2, queue=2)
+    lone._threads = lone._workers
+    for number in (1, 2):
+        lone._join(quick(number))
+    with pytest.raises(Busy, match="send this one again"):
+        lone.check(quick(3))
+
+
+def test_what_forks_workers_is_replaced_when_it_has_ended(pool):
+    pool.check(quick(10))
+    before = pool._forker
+    before._process.kill()
+    before._process.wait()
+    # Its workers end with it; who is at one then may be told to come again.
+    for number in range(11, 19):
+        try:
+            verdict = pool.check(quick(number))
+        except Busy:
+            continue
+        if pool._forker is not before:
+            assert verdict.error is None
+            return
+    pytest.fail("the pool did not recover")
+
+
+def test_a_worker_that_the_kernel_ended_for_its_time_is_told_from_others(worker):
+    os.kill(worker.pid, signal.SIGPROF)  # what its timer sends
+    with pytest.raises(Ended) as ended:
+        worker.receive(60)
+    assert ended.value.status == -signal.SIGPROF
+    assert worker.ended
+    assert "2 seconds" in str(pools._explained(ended.value).error)
+    with pytest.raises(Busy):  # the kernel, out of memory, or whoever: not the schema's fault
+        pools._explained(Ended(-signal.SIGKILL))
+    crashed = pools._explained(Ended(-signal.SIGABRT)).error
+    assert isinstance(crashed, SchemaLimit)
+    assert "memory" in str(crashed)
+
+
+def test_memory_is_bounded(worker):
+    worker.send(quick().to_json())
+    assert worker.receive(60)
+    lines = Path(f"/proc/{worker.pid}/limits").read_text().splitlines()
+    (line,) = [each for each in lines if each.startswith("Max address space")]
+    assert 1 << 30 < int(line.split()[3]) < 3 << 30
+
+
+def test_a_paused_worker_goes_on(worker):
+    worker.pause()
+    worker.send(quick().to_json())
+    assert worker.receive(0.5) is None
+    worker.resume()
+    assert worker.receive(60)
+    assert worker.memory() > 1 << 20
+
+
+PARENT = """
+import sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from checking_cases import quick, slow
+from enforcer.checking.pool import Pool
+from enforcer.vocabulary import Vocabulary
+pool = Pool("llguidance", Vocabulary.of_bytes(["<|end|>"]))
+pool.check(quick())
+threading.Thread(target=pool.check, args=(slow(),), daemon=True).start()
+while not pool._slow:
+    time.sleep(0.01)
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def test_workers_end_with_whoever_has_started_them_however_it_ends():
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(TESTS)], stdout=subprocess.PIPE, text=True
+    )
+    assert parent.stdout.readline() == "ready\n"
+    below = descendants(parent.pid)
+    assert len(below) >= 2
+    parent.kill()
+    parent.wait()
+    while any(is_running(pid) for pid in below):
+        time.sleep(0.05)

@@ -1,0 +1,110 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from enforcer import engines
+from enforcer.checking.work import Check, Verdict, perform
+from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.response_format import Kind
+from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.vocabulary import Vocabulary
+
+ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))
+
+
+def check(schema, kind=Kind.JSON_SCHEMA, on_unsupported=OnUnsupported.REFUSE, limits=None):
+    source = schema if kind is not Kind.JSON_SCHEMA else json.dumps(schema)
+    return Check(kind, source, Root.OBJECT, on_unsupported, limits or Limits())
+
+
+CHECKS = [
+    check({"type": "object"}),
+    check({"enum": ["\ud800", "é", "日本"]}),
+    check("a+", Kind.REGEX),
+    check({}, on_unsupported=OnUnsupported.RELAX, limits=Limits(depth=7, enum=3)),
+]
+
+
+@pytest.mark.parametrize("asked", CHECKS)
+def test_a_check_comes_back_as_it_was(asked):
+    assert Check.from_json(asked.to_json()) == asked
+
+
+def test_keys_tell_checks_apart_and_do_not_grow():
+    assert len({asked.key() for asked in CHECKS}) == len(CHECKS)
+    large = check({"enum": ["x" * 100_000]})
+    assert len(repr(large.key())) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ({"type": "object", "properties": {"a": {"type": 3}}}, InvalidSchema),
+        ({"type": "object", "required": ["a"], "properties": {"a": False}}, UnsatisfiableSchema),
+        ({"enum": list(range(30_000))}, SchemaLimit),
+        ({"$ref": "https://example.com/other.json"}, UnsupportedSchema),
+    ],
+)
+def test_a_refusal_travels_with_its_class_and_problems(schema, kind):
+    verdict = perform(check(schema), ENGINE)
+    again = Verdict.from_json(verdict.to_json())
+    assert type(again.error) is type(verdict.error)
+    assert isinstance(again.error, kind)
+    assert again.error.problems == verdict.error.problems
+    assert again.weight > 200
+
+
+def test_what_was_relaxed_is_told():
+    schema = {"type": "object", "properties": {"a": {"$ref": "https://example.com/other.json"}}}
+    verdict = Verdict.from_json(
+        perform(check(schema, on_unsupported=OnUnsupported.RELAX), ENGINE).to_json()
+    )
+    assert verdict.error is None
+    assert [problem.keyword for problem in verdict.relaxed] == ["$ref"]
+
+
+def test_formats_of_text_are_checked():
+    assert perform(check("[a-z]+", Kind.REGEX), ENGINE).error is None
+    assert isinstance(perform(check("(", Kind.REGEX), ENGINE).error, InvalidSchema)
+
+
+class Panic(BaseException):
+    """As what an engine's Rust raises: no `Exception`."""
+
+
+class Broken:
+    def __init__(self, error):
+        self.error = error
+
+    def check(self, _grammar):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [TypeError("the #1"), Panic("the #2"), AttributeError("the #3")])
+def test_whatever_is_raised_is_a_refusal_that_names_it(error, capfd):
+    verdict = perform(check({}), Broken(error))
+    assert type(verdict.error) is UnsupportedSchema
+    assert type(error).__name__ in str(verdict.error)
+    logged = capfd.readouterr().err
+    assert "in check" in logged  # the operator's log says where, without a client's words
+    assert str(error) not in logged
+
+
+def test_too_much_memory_is_a_limit():
+    assert isinstance(perform(check({}), Broken(MemoryError())).error, SchemaLimit)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
+def test_an_end_that_is_meant_is_none(error):
+    with pytest.raises(type(error)):
+        perform(check({}), Broken(error))
+
+
+def test_a_schema_is_written_for_the_engine():
+    asked = replace(check({"type": "object", "properties": {"a": {"const": 1}}}), writes=True)
+    verdict = Verdict.from_json(perform(Check.from_json(asked.to_json()), ENGINE).to_json())
+    matcher = ENGINE.read(verdict.written).matcher()
+    assert all(matcher.accept(byte) for byte in b'{"a": 1}')
+    assert matcher.is_accepting()
+    assert asked.key() != replace(asked, writes=False).key()

@@ -1,0 +1,43 @@
+"""Checks for workers: one that is quick, and ones that no bound but time ends.
+
+Owns: their schemas. Must not know: how they are checked.
+"""
+
+from __future__ import annotations
+
+import json
+
+from enforcer.checking.work import Check
+from enforcer.response_format import Kind
+from enforcer.schema import Limits, OnUnsupported, Root
+
+# Without bounds but those on processes, so that a compiler that has become faster at refusing
+# does not make the tests of those pass by themselves.
+_UNBOUNDED = Limits(
+    branches=10**9,
+    definitions=10**9,
+    regex_size=10**9,
+    regex_growth=10**12,
+    regex_states=10**9,
+    steps=10**12,
+)
+
+
+def check(schema: object, limits: Limits | None = None) -> Check:
+    """Ask for a schema of arguments."""
+    source = json.dumps(schema)
+    return Check(Kind.JSON_SCHEMA, source, Root.OBJECT, OnUnsupported.REFUSE, limits or Limits())
+
+
+def quick(number: int = 0) -> Check:
+    """Give one of milliseconds, which is not plain."""
+    return check({"type": "object", "properties": {"a": {"pattern": f"^a{number}$"}}})
+
+
+def slow(number: int = 0) -> Check:
+    """Give one of minutes: patterns that overlap in 65,536 ways."""
+    lengths = {
+        letter: {"type": "string", "minLength": number + at}
+        for at, letter in enumerate("abcdefghijklmnop")
+    }
+    return check({"type": "object", "patternProperties": lengths}, _UNBOUNDED)

@@ -1,0 +1,38 @@
+"""The command itself: its version, `python -m`, and pipes that close."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+from enforcer import cli
+
+PYTHON = [sys.executable, "-m", "enforcer"]
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"enforcer {metadata.version('kimi-enforcer')}\n"
+
+
+def test_as_a_module():
+    done = subprocess.run([*PYTHON, "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("usage: enforcer")
+
+
+def test_a_reader_that_has_had_enough_is_no_error(tmp_path):
+    tools = [{"name": f"f{n}", "input_schema": {"type": "object"}} for n in range(3000)]
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    command = [*PYTHON, "check", str(tmp_path / "tools.json")]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as running:
+        assert running.stdout.readline().startswith("exact")
+        running.stdout.close()
+        error = running.stderr.read()
+    assert error == ""
+    assert running.returncode == cli.PIPE_CLOSED

@@ -1,0 +1,164 @@
+"""What a schema may cost is known when it is checked, and whatever fails has a name."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import numpy as np
+import pytest
+from vocabularies import bits, kimi
+
+from enforcer.engines import load
+from enforcer.engines._lexer import _REPLAYED
+from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
+from enforcer.response_format import Kind, ResponseFormat
+from enforcer.schema import compile_schema
+
+RANDOM = Random(11)
+WORDS = sorted({"".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz_", k=12)) for _ in range(2_000)})
+LARGE = {
+    "an enumeration": (
+        {"properties": {"e": {"enum": WORDS}}, "required": ["e"]},
+        {"e": WORDS[77]},
+    ),
+    "open properties": (
+        {"properties": {name: {"type": "string"} for name in WORDS[:1_000]}},
+        dict.fromkeys(WORDS[:1000:60], "text"),
+    ),
+    "closed properties": (
+        {
+            "properties": {name: {"type": ["string", "integer"]} for name in WORDS[:1_000]},
+            "required": WORDS[:20],
+            "additionalProperties": False,
+        },
+        dict.fromkeys([*WORDS[:20], *WORDS[500:520]], 3),
+    ),
+}
+# A few hundred characters each; before, they passed and failed or stood still within a call.
+HOSTILE = {
+    "patterns that all have to match": {"allOf": [{"pattern": f"{c}.{{5}}{c}"} for c in "abcde"]},
+    "eight distances": {"allOf": [{"pattern": f"a.{{{n}}}a"} for n in range(3, 11)]},
+    "words and a length": {"pattern": r"^(?:\S+\s+){0,99}\S+$", "maxLength": 5_000},
+}
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return kimi()
+
+
+@pytest.fixture(scope="module")
+def engine(vocabulary):
+    return load("llguidance", vocabulary)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_schemas_are_held(engine, vocabulary, name):
+    schema, value = LARGE[name]
+    grammar = compile_schema({"type": "object", **schema})
+    engine.check(grammar)
+    compiled = engine.compile(grammar)
+    matcher, row = compiled.matcher(), np.zeros(vocabulary.words, np.int32)
+    for token in vocabulary.encode(json.dumps(value)):
+        matcher.fill(row)
+        assert token in bits(row)
+        assert matcher.accept(token)
+    assert matcher.is_accepting()
+    assert 500_000 < compiled.weight < 40_000_000
+
+
+def test_untracked_names_neither_lose_their_values_nor_their_names(engine, vocabulary):
+    names = WORDS[:200]
+    kinds = ({"type": "integer"}, {"type": "string"}, {"const": None})
+    properties = {name: kinds[i % 3] for i, name in enumerate(names)}
+    schema = {"type": "object", "properties": properties, "additionalProperties": {"const": 0}}
+    compiled = engine.compile(compile_schema(schema))
+
+    def fits(value):
+        matcher = compiled.matcher()
+        tokens = vocabulary.encode(json.dumps(value))
+        return all(map(matcher.accept, tokens)) and matcher.is_accepting()
+
+    values = (7, "7", None)
+    for i, name in enumerate(names):
+        assert [fits({names[0]: 1, name: each}) for each in values] == [
+            i % 3 == kind for kind in range(3)
+        ]
+    assert fits({"other": 0})
+    assert not fits({"other": 1})
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_no_text_could_bear_is_refused_by_its_place(engine, name):
+    schema = {"type": "object", "properties": {"deep": {"type": "string", **HOSTILE[name]}}}
+    try:
+        grammar = compile_schema(schema)
+    except SchemaLimit:
+        return
+    with pytest.raises(SchemaLimit) as error:
+        engine.check(grammar)
+    assert error.value.path in ("$", "$.properties.deep")
+
+
+def test_many_overlapping_patterns_of_names_are_refused_after_little_work():
+    patterns = {c: {"type": "string", "minLength": i} for i, c in enumerate("abcdefghijkl")}
+    with pytest.raises(SchemaLimit, match="steps"):
+        compile_schema({"type": "object", "patternProperties": patterns})
+
+
+class Broken(BaseException):
+    """Like pyo3's `PanicException`, which is no `Exception`."""
+
+
+class Raising:
+    """A matcher that panics at one of its methods."""
+
+    def __init__(self, matcher, name):
+        self._matcher, self._name = matcher, name
+
+    def __getattr__(self, name):
+        if name == self._name:
+            raise Broken("lock poisoned")
+        return getattr(self._matcher, name)
+
+
+@pytest.mark.parametrize(
+    ("method", "use"),
+    [
+        ("unsafe_compute_mask_ptr", lambda m, row: m.fill(row)),
+        ("try_consume_tokens", lambda m, _: m.accept(100)),
+        ("rollback", lambda m, _: m.rollback(1)),
+        ("is_accepting", lambda m, _: m.is_accepting()),
+        ("is_error", lambda m, row: m.fill(row)),
+        ("is_stopped", lambda m, row: m.fill(row)),
+    ],
+)
+def test_a_panic_ends_one_text_by_name(engine, vocabulary, method, use):
+    grammar = engine.compile(compile_schema({"type": "object"}))
+    matcher, row = grammar.matcher(), np.zeros(vocabulary.words, np.int32)
+    assert matcher.accept(vocabulary.encode("{")[0])
+    matcher._matcher = Raising(matcher._matcher, method)
+    with pytest.raises(EngineFailure, match="lock poisoned"):
+        use(matcher, row)
+    assert grammar.matcher().accept(vocabulary.encode("{")[0])
+
+
+@pytest.mark.parametrize(
+    "source", ["root ::= x", "start: /[/", "%%%", "root ::= [", "start: missing", "", "\x00"]
+)
+def test_a_grammar_that_cannot_be_read_is_the_clients_fault(engine, source):
+    with pytest.raises(InvalidSchema, match=r"response_format\.grammar"):
+        engine.compile_text(ResponseFormat(Kind.GRAMMAR, source))
+
+
+def test_a_long_text_does_not_outlive_its_lexer_by_being_read_again(engine, vocabulary):
+    grammar = engine.compile(compile_schema({"type": "string"}))
+    long, short = grammar.matcher(), grammar.matcher()
+    assert all(map(long.accept, vocabulary.encode('"' + "word " * (_REPLAYED + 50))))
+    assert all(map(short.accept, vocabulary.encode('"word')))
+    grammar.lexer().lost = "too many states, for the sake of the test"
+    with pytest.raises(EngineFailure, match="for the sake"):
+        long.accept(vocabulary.encode("a")[0])
+    assert short.accept(vocabulary.encode("a")[0])
+    assert issubclass(EngineFailure, EnforcerError)

@@ -1,0 +1,86 @@
+"""Examples that need no server, and that none is left out."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import shlex
+from itertools import chain
+
+import pytest
+from snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
+
+from enforcer import cli
+from enforcer import dialect as dialects
+
+# Page and words of every example in Python; those with `openai` run in `vllm/test_snippets.py`.
+PYTHON = [
+    ("README.md", "openai"),
+    ("README.md", "transformers"),
+    ("docs/index.md", "client.completions"),
+    ("docs/index.md", "LOGITS_PROCESSOR"),
+    ("docs/index.md", "model.generate"),
+    ("docs/index.md", "from_tiktoken"),
+]
+
+
+def test_every_example_in_python_is_run():
+    assert sum(len(blocks(page, "python")) for page in PAGES) == len(PYTHON)
+    assert len({find(page, *words) for page, *words in PYTHON}) == len(PYTHON)
+
+
+@pytest.mark.parametrize(("page", "word"), [("README.md", "transformers"), PYTHON[4]])
+def test_transformers(page, word):
+    transformers = pytest.importorskip("transformers")
+    from vllm_servers import TINY
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(TINY)
+    model = transformers.AutoModelForCausalLM.from_pretrained(TINY)
+    inputs = tokenizer(PROMPT, return_tensors="pt", add_special_tokens=False)
+    given = {"tokenizer": tokenizer, "model": model, "inputs": inputs}
+    run(find(page, word), tools=TOOLS, messages=MESSAGES, **given)
+
+
+def test_a_loop_of_ones_own(tmp_path, capsys):
+    ranks = b"".join(base64.b64encode(bytes([n])) + b" %d\n" % n for n in range(256))
+    (tmp_path / "tiktoken.model").write_bytes(ranks)
+    dialect = dialects.load("kimi_k2")
+    names = [dialect.turn_begin, dialect.turn_end, *chain.from_iterable(dialect.markers.values())]
+    named = {str(256 + n): {"content": name} for n, name in enumerate(names)}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": named}))
+    drawn = random.Random(4)
+
+    def sample(bitmask):
+        words = bitmask[0]
+        legal = [i for i in range(32 * len(words)) if words[i // 32] >> (i % 32) & 1]
+        ending = [i for i in legal if i >= 256 or chr(i) in '"}']
+        return drawn.choice(ending if ending and drawn.random() < 0.5 else legal)
+
+    given = {"tools": TOOLS, "messages": MESSAGES, "prompt_ids": None, "sample": sample}
+    calls = 0
+    for _ in range(20):
+        made = run(find("docs/index.md", "from_tiktoken"), folder=tmp_path, **given)
+        found = made["e"].parse(made["ids"])
+        assert found.ended
+        calls += len(found.calls)
+    assert calls
+    assert "get_weather" in capsys.readouterr().out
+
+
+def _command_lines():
+    for page in PAGES:
+        for block in blocks(page, "sh") + blocks(page, "console"):
+            for line in block.replace("\\\n", " ").splitlines():
+                words = shlex.split(line.removeprefix("$ "), comments=True)
+                if words[:1] == ["enforcer"]:
+                    yield pytest.param(words[1:], id=" ".join(words[:4]))
+
+
+@pytest.mark.parametrize("words", _command_lines())
+def test_the_command_line_takes_what_the_pages_show(words, monkeypatch):
+    taken = []
+    for module in (cli.check, cli.doctor, cli.verify):
+        monkeypatch.setattr(module, "run", lambda options: taken.append(options) or 0)
+    assert cli.main(words) == 0
+    assert taken

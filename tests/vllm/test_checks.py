@@ -1,0 +1,209 @@
+"""What is checked of a request, what is remembered, and what never waits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+from enforcer import spec as specs
+from enforcer.cache import Cache
+from enforcer.checking.work import Verdict
+from enforcer.errors import Busy, InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
+from enforcer.vllm import checks, runtime
+
+PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+
+
+class Fake:
+    """A pool of workers that answers as it is told, and says what it was asked."""
+
+    def __init__(self, error=None, seconds=0.0):
+        self.asked = []
+        self.error = error
+        self.seconds = seconds
+
+    def check(self, asked):
+        self.asked.append(asked)
+        if isinstance(self.error, Busy):
+            raise self.error
+        return Verdict(self.error, seconds=self.seconds)
+
+    async def check_async(self, asked):
+        await asyncio.sleep(0)
+        return self.check(asked)
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    cache = Cache(1 << 20)
+    monkeypatch.setattr(runtime, "kept", lambda: cache)
+    return cache
+
+
+@pytest.fixture
+def workers(monkeypatch, kept):  # noqa: ARG001 - nothing is known yet
+    def use(fake):
+        monkeypatch.setattr(runtime, "pool", lambda: fake)
+        return fake
+
+    return use
+
+
+def spec(*schemas, response_format=None):
+    tools = [
+        {"type": "function", "function": {"name": f"tool_{at}", "parameters": schema}}
+        for at, schema in enumerate(schemas)
+    ]
+    return specs.read(specs.write(tools, None, True, 0, response_format))
+
+
+def pattern(number):
+    return {"type": "object", "properties": {"a": {"pattern": f"^a{number}$"}}}
+
+
+@pytest.fixture(params=["sync", "async"])
+def run(request):
+    if request.param == "sync":
+        return checks.check
+    return lambda wanted: asyncio.run(checks.check_async(wanted))
+
+
+def test_plain_schemas_ask_no_worker(run, workers):
+    fake = workers(Fake())
+    run(spec(PLAIN, {}, PLAIN, response_format={"type": "json_object"}))
+    assert not fake.asked
+
+
+def test_each_schema_is_asked_for_once(run, workers):
+    fake = workers(Fake())
+    wanted = spec(pattern(1), pattern(2), pattern(1))
+    run(wanted)
+    run(wanted)
+    assert len(fake.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "path"),
+    [
+        (spec(PLAIN, pattern(1)), "$.tools[1].function.parameters.properties.a"),
+        (
+            spec(
+                response_format={
+                    "type": "json_schema",
+                    "json_schema": {"schema": {"pattern": "x"}},
+                }
+            ),
+            "$.response_format.json_schema.schema.properties.a",
+        ),
+    ],
+)
+def test_a_refusal_names_its_place_in_the_request_again_and_again(run, workers, wanted, path):
+    fake = workers(Fake(UnsupportedSchema((Problem("$.properties.a", "pattern", "cannot"),))))
+    for _ in range(3):
+        with pytest.raises(UnsupportedSchema) as refused:
+            run(wanted)
+        assert refused.value.path == path
+        assert (
+            refused.value.__context__ is None
+        )  # kept errors gather nothing from request to request
+    assert len(fake.asked) == 1
+
+
+def test_a_format_of_text_is_never_compiled_here(run, workers):
+    fake = workers(Fake(InvalidSchema((Problem("$.response_format.regex", "regex", "no"),))))
+    with pytest.raises(InvalidSchema) as refused:
+        run(spec(response_format={"type": "regex", "regex": "("}))
+    assert refused.value.path == "$.response_format.regex"
+    assert [asked.source for asked in fake.asked] == ["("]
+
+
+def test_a_request_ends_when_its_schemas_have_taken_too_long_together(run, workers):
+    fake = workers(Fake(seconds=1.5))
+    wanted = spec(*(pattern(n) for n in range(5)))
+    with pytest.raises(SchemaLimit, match="send it again") as refused:
+        run(wanted)
+    assert refused.value.path == "$.tools[2].function.parameters"
+    assert len(fake.asked) == 2
+    with pytest.raises(SchemaLimit):
+        run(wanted)
+    run(wanted)  # all have been remembered by now
+    assert len(fake.asked) == 5
+
+
+def test_no_room_is_not_remembered(run, workers):
+    fake = workers(Fake(Busy("later")))
+    for _ in range(2):
+        with pytest.raises(Busy):
+            run(spec(pattern(1)))
+    assert len(fake.asked) == 2
+
+
+def test_another_limit_is_another_question(workers):
+    fake = workers(Fake())
+    text = specs.write(
+        [{"type": "function", "function": {"name": "f", "parameters": PLAIN}}], None, True, 0
+    )
+    for most in (None, 7):
+        options = runtime.settings.current().options()
+        if most is not None:
+            limits = checks.replace(options.limits, properties=most)
+            options = checks.replace(options, limits=limits)
+        settled = specs.Settled("kimi_k2", "llguidance", options)
+        checks.check(specs.read(specs.settle(text, settled)))
+    assert [asked.limits.properties for asked in fake.asked] == [7]  # plain by default only
+
+
+def test_what_is_kept_stays_within_the_budget(workers, kept):
+    workers(Fake())
+    for number in range(5_000):
+        checks.check(spec(pattern(number)))
+    assert kept.weight <= kept.budget
+    assert 100 < len(kept) < 5_000
+
+
+def _resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_large_schemas_leave_no_trace_in_this_process(workers):
+    # 3,000 schemas of 100 KB each: 300 MB, were they kept.
+    workers(Fake()).asked = deque(maxlen=1)
+
+    def large(number):
+        return {"type": "object", "properties": {"a": {"enum": [f"{number}-{'x' * 100_000}"]}}}
+
+    for number in range(100):
+        checks.check(spec(large(number)))
+    before = _resident()
+    for number in range(3_000):
+        checks.check(spec(large(number)))
+    assert _resident() - before < 30 << 20
+
+
+def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(workers):
+    inside, leave = threading.Event(), threading.Event()
+
+    class Slow(Fake):
+        async def check_async(self, asked):
+            inside.set()
+            while not leave.is_set():  # noqa: ASYNC110 - set from the same loop
+                await asyncio.sleep(0)
+            return self.check(asked)
+
+    fake = workers(Slow())
+
+    async def scene():
+        slow = asyncio.create_task(checks.check_async(spec(pattern(1))))
+        while not inside.is_set():  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await checks.check_async(spec(PLAIN))
+        assert not slow.done()
+        leave.set()
+        await slow
+
+    asyncio.run(scene())
+    assert len(fake.asked) == 1

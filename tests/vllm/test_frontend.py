@@ -1,0 +1,249 @@
+"""What is refused before generation, where vLLM takes requests in, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+import vocabularies
+from checking_cases import slow
+from vllm import SamplingParams
+from vllm.exceptions import GracefulHTTPError, VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+
+import enforcer
+from bench.demo.servers import MODEL_NAME
+from enforcer import spec as specs
+from enforcer.errors import Busy
+from enforcer.options import Options
+from enforcer.vllm import checks, frontend, runtime, settings
+
+VOCABULARY = vocabularies.small()
+TABLE = enforcer.Enforcer(VOCABULARY).table
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+OPENING = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+BEGUN = OPENING + "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+
+
+def ids(text):
+    return vocabularies.write(VOCABULARY, text)
+
+
+@pytest.fixture(autouse=True)
+def _vocabulary(monkeypatch, request):
+    if request.node.get_closest_marker("vllm") is None:
+        monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
+
+
+def use(monkeypatch, **environment):
+    chosen = settings.read({f"ENFORCER_{name.upper()}": text for name, text in environment.items()})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+
+
+def carried(tools=(TOOL,), **options):
+    return enforcer.extra_body(list(tools), **options)["structured_outputs"]["structural_tag"]
+
+
+def parameters(tag=None, **more):
+    own = None if tag is None else StructuredOutputsParams(structural_tag=tag)
+    return SamplingParams(structured_outputs=own, **more)
+
+
+def spec_of(params):
+    return specs.read(specs.from_structural_tag(params.structured_outputs.structural_tag))
+
+
+def validated(params):
+    frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+    return params
+
+
+def test_a_clients_spec_is_given_what_the_server_has_settled(monkeypatch):
+    use(monkeypatch, max_calls="3", empty_turns="allow", engine="xgrammar")
+    spec = spec_of(validated(parameters(carried())))
+    options = Options(max_calls=3, allow_empty_turns=True)
+    assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
+
+
+def test_validating_twice_changes_nothing_more():
+    params = validated(parameters(carried()))
+    tag = params.structured_outputs.structural_tag
+    assert validated(params).structured_outputs.structural_tag == tag
+
+
+def test_a_client_may_not_claim_settings_that_are_not_the_servers(monkeypatch):
+    tag = validated(parameters(carried())).structured_outputs.structural_tag
+    use(monkeypatch, max_calls="3")
+    with pytest.raises(VLLMValidationError, match="leave out `settled`"):
+        validated(parameters(tag))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [("on_unsupported", "relax", "relax"), ("finish_within_budget", True, "finish")],
+)
+def test_a_clients_wish_is_granted_where_the_server_allows_it(monkeypatch, option, value, word):
+    with pytest.raises(VLLMValidationError, match=option):
+        validated(parameters(carried(**{option: value})))
+    use(monkeypatch, allow_client=word)
+    spec = spec_of(validated(parameters(carried(**{option: value}))))
+    granted = getattr(spec.settled.options, option)
+    assert getattr(granted, "value", granted) == value
+
+
+def test_no_room_for_a_check_is_a_503(monkeypatch):
+    def full(_):
+        raise Busy("send it again")
+
+    monkeypatch.setattr(checks, "check", full)
+    with pytest.raises(GracefulHTTPError, match="send it again") as refused:
+        validated(parameters(carried()))
+    assert refused.value.http_status == 503
+
+
+class Processor:
+    """As much of vLLM's input processor as the wrapper sees."""
+
+    tokenizer = None
+
+    def __init__(self, *logits_processors):
+        self.model_config = SimpleNamespace(logits_processors=list(logits_processors))
+        self.vllm_config = SimpleNamespace(use_v2_model_runner=False)
+
+    def process(self, prompt, params, *, resumable=False):
+        def original(self, request_id, prompt, params, **_):  # noqa: ARG001 - vLLM's
+            return SimpleNamespace(
+                sampling_params=params, prompt_token_ids=prompt, resumable=resumable
+            )
+
+        return frontend.process_inputs(original)(self, "r", prompt, params)
+
+
+@pytest.mark.parametrize("text", [OPENING, BEGUN, "Hi", OPENING + "<think>"])
+def test_a_prompt_that_the_tools_allow_passes(text):
+    assert Processor().process(ids(text), parameters(carried())).prompt_token_ids == ids(text)
+
+
+@pytest.mark.parametrize("tools", [(), ({**TOOL, "function": {"name": "other"}},)])
+def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(tools):
+    with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
+        Processor().process(ids(BEGUN), parameters(carried(tools)))
+
+
+def test_streamed_input_is_refused():
+    with pytest.raises(VLLMValidationError, match="send whole requests"):
+        Processor().process(ids(OPENING), parameters(carried()), resumable=True)
+    assert Processor().process(ids(OPENING), parameters(), resumable=True)
+
+
+def test_a_spec_that_nothing_would_read_is_refused():
+    extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+    with pytest.raises(VLLMValidationError, match="would be ignored here"):
+        Processor("other:LogitsProcessor").process(ids(OPENING), parameters(extra_args=extra))
+    named = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
+    assert Processor(named).process(ids(OPENING), parameters(extra_args=extra))
+    word = {specs.KEY: "off"}
+    assert Processor().process(ids(OPENING), parameters(extra_args=word))
+
+
+def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it(monkeypatch):
+    seen = []
+
+    async def check(spec):
+        await asyncio.sleep(0)
+        seen.append(spec)
+        return []
+
+    monkeypatch.setattr(checks, "check_async", check)
+
+    async def original(self, request_id, prompt, params):  # noqa: ARG001
+        return len(seen)
+
+    added = frontend.add_request(original)
+    assert asyncio.run(added(None, "r", ids(OPENING), parameters(carried()))) == 1
+    assert asyncio.run(added(None, "r", ids(OPENING), parameters())) == 1
+
+
+def rendering(request, prompts):
+    async def original(self, request):  # noqa: ARG001
+        return prompts
+
+    own = SimpleNamespace(
+        model_config=SimpleNamespace(logits_processors=None),
+        renderer=SimpleNamespace(tokenizer=None),
+    )
+    return asyncio.run(frontend.rendered(original)(own, request))
+
+
+def completion(tag):
+    own = StructuredOutputsParams(structural_tag=tag)
+    return SimpleNamespace(structured_outputs=own, vllm_xargs=None)
+
+
+def test_every_prompt_of_a_completion_is_looked_at():
+    good, bad = ({"prompt_token_ids": ids(text)} for text in (OPENING, BEGUN))
+    request = completion(carried(()))
+    assert rendering(request, [good, good]) == [good, good]
+    assert spec_of(request).settled is not None
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        rendering(completion(carried(())), [good, bad])
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        rendering(completion(carried(())), (["dialog"], [bad]))
+
+
+# Over HTTP.
+
+
+def _post(server, path="/v1/chat/completions", **body):
+    sent = {"model": MODEL_NAME, "max_tokens": 8, **body}
+    return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
+
+
+ASK = [{"role": "user", "content": "Hi"}]
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_schema_that_takes_too_long_is_a_400_with_its_path(tiny_server, stream):
+    schema = json.loads(slow().source)
+    tools = [TOOL, {"type": "function", "function": {"name": "slow", "parameters": schema}}]
+    answer = _post(tiny_server, messages=ASK, tools=tools, stream=stream)
+    assert answer.status_code == 400
+    assert "`$.tools[1].function.parameters" in answer.text
+    assert "SchemaLimit" in answer.text
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("stream", [False, True])
+def test_begun_turns_over_http(tiny_server, stream):
+    begun = "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>"
+    own = {"structural_tag": carried(())}
+    answer = _post(
+        tiny_server, "/v1/completions", prompt=begun, structured_outputs=own, stream=stream
+    )
+    assert answer.status_code == 400, answer.text
+    assert "IllegalPrefix" in answer.text
+    dialog = [*ASK, {"role": "assistant", "content": "<|tool_calls_section_begin|>"}]
+    more = {"add_generation_prompt": False, "continue_final_message": True}
+    answer = _post(tiny_server, messages=dialog, stream=stream, **more)
+    assert answer.status_code == 400, answer.text
+    assert "IllegalPrefix" in answer.text
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_spec_that_would_be_ignored_over_http(tiny_server, stream):
+    extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)
+    for path, ask in (
+        ("/v1/completions", {"prompt": "Hi"}),
+        ("/v1/chat/completions", {"messages": ASK}),
+    ):
+        answer = _post(tiny_server, path, stream=stream, **ask, **extra)
+        assert answer.status_code == 400, answer.text
+        assert "would be ignored here" in answer.text

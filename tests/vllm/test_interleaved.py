@@ -1,0 +1,92 @@
+"""Enforced requests beside those that vLLM constrains itself, by each of its backends."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import httpx
+import pytest
+from vllm_servers import TINY, serving
+
+from bench.demo.servers import ENFORCED, MODEL_NAME
+from bench.matrix import workload
+from enforcer.verify.measure import judge
+from enforcer.verify.replies import whole
+
+pytestmark = pytest.mark.vllm
+
+# xgrammar and guidance refuse it, and vLLM then takes outlines.
+OUTLINES = {
+    "type": "object",
+    "properties": {"a": {"type": "integer", "multipleOf": 2}},
+    "patternProperties": {},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+GUIDANCE = {  # xgrammar refuses it
+    "type": "object",
+    "properties": {"a": {"type": "integer", "multipleOf": 2, "minimum": 0, "maximum": 98}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+XGRAMMAR = {
+    "type": "object",
+    "properties": {"a": {"enum": ["x", "y"]}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+
+
+def _json(schema, fits):
+    return {"json": schema}, lambda text: fits(json.loads(text)["a"])
+
+
+PLAIN = [
+    # vLLM's outlines backend writes an integer, and knows no `multipleOf`.
+    _json(OUTLINES, lambda a: isinstance(a, int)),
+    _json(GUIDANCE, lambda a: a % 2 == 0),
+    _json(XGRAMMAR, lambda a: a in ("x", "y")),
+    ({"regex": "[a-c]{2,4}"}, re.compile("[a-c]{2,4}").fullmatch),
+    ({"choice": ["yes", "no"]}, ("yes", "no").__contains__),
+    ({"grammar": 'root ::= "x" | "y" root'}, re.compile("y*x").fullmatch),
+]
+
+
+def _post(server, route, body):
+    answer = httpx.post(f"{server.url}{route}", json={"model": MODEL_NAME, **body}, timeout=600)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def _plain(server, own, fits):
+    body = {"prompt": "Hi", "max_tokens": 60, "temperature": 1, "structured_outputs": own}
+    choice = _post(server, "/v1/completions", body)["choices"][0]
+    if choice["finish_reason"] == "stop":
+        assert fits(choice["text"]), (own, choice["text"])
+    return choice["finish_reason"] == "stop"
+
+
+def _enforced(server, body):
+    body = {**body, "stream": False, "max_tokens": 100}
+    found = judge(body, whole(_post(server, "/v1/chat/completions", body)))
+    assert not found.findings, (body, found)
+    return found.has_calls
+
+
+@pytest.mark.parametrize("first", ["outlines", "enforced"])
+def test_each_request_keeps_its_own_backend_whatever_came_first(first, tmp_path):
+    random = Random(first)
+    with serving(TINY, ENFORCED, tmp_path / "server.log") as server:
+        if first == "outlines":
+            _plain(server, *PLAIN[0])
+        jobs = [(_plain, *PLAIN[at % len(PLAIN)]) for at in range(4 * len(PLAIN))]
+        jobs += [(_enforced, body) for body in workload.bodies(len(jobs), seed=31)]
+        random.shuffle(jobs)
+        with ThreadPoolExecutor(8) as pool:
+            done = list(pool.map(lambda job: (job[0], job[0](server, *job[1:])), jobs))
+    # The test would say nothing if all were cut off.
+    assert sum(ended for kind, ended in done if kind is _plain) > len(PLAIN)
+    assert sum(called for kind, called in done if kind is _enforced) > len(PLAIN) // 2

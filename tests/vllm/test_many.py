@@ -1,0 +1,50 @@
+"""Hundreds of requests in one engine, so many that vLLM fills masks on threads."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from vllm_servers import TINY, reader, sample, serving
+
+from bench.demo.servers import ENFORCED, MODEL_NAME
+from bench.matrix import workload
+from bench.matrix.routes import Client, Route
+from enforcer.verify.measure import judge
+
+pytestmark = pytest.mark.vllm
+
+AT_ONCE = 300
+MANY = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", "512"))
+
+
+def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path):
+    bodies = [body | {"max_tokens": 100} for body in workload.bodies(AT_ONCE, seed=41)]
+    with serving(TINY, MANY, tmp_path / "server.log") as server:
+        client = Client(server.url, MODEL_NAME, reader(TINY))
+        most = asyncio.run(_send(server.url, client, bodies))
+        failed = sample(server.url, "enforcer_turns_failed_total")
+    replies, running = most
+    assert [
+        (body, reply)
+        for body, reply in zip(bodies, replies, strict=True)
+        if judge(body, reply).findings
+    ] == []
+    assert sum(bool(reply.calls) for reply in replies) > AT_ONCE // 4
+    assert running > 128  # else vLLM fills on one thread
+    assert failed == 0
+
+
+async def _send(url, client, bodies):
+    """Send all at once; gives the replies, and how many ran at once at most."""
+    sending = asyncio.create_task(
+        client.send_all([(Route.CHAT, body) for body in bodies], concurrency=len(bodies))
+    )
+    running = 0
+    while not sending.done():
+        running = max(running, await asyncio.to_thread(sample, url, "vllm:num_requests_running"))
+        await asyncio.sleep(0.2)
+    replies = await sending
+    await client.close()
+    return replies, running

@@ -1,0 +1,80 @@
+"""An engine that serves nothing unenforced, whoever asks it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from vllm import SamplingParams
+from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import StructuredOutputsParams
+
+from enforcer import spec as specs
+from enforcer.vllm import required, settings, tryout
+from enforcer.vllm.names import PROCESSOR_NAME
+
+TOOLS = [{"type": "function", "function": {"name": "f"}}]
+EXTRA = specs.extra_body(TOOLS, via=specs.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+STOCK = '{"type": "structural_tag", "format": {"x": "<|tool_calls_section_begin|>"}}'
+
+
+def take_in(params, name="chatcmpl-1", loaded=None):
+    config = SimpleNamespace(model_config=SimpleNamespace(logits_processors=loaded))
+    core = SimpleNamespace(vllm_config=config)
+    request = SimpleNamespace(sampling_params=params, request_id=name)
+    return required.preprocess_add_request(lambda _, request: request)(core, request)
+
+
+@pytest.fixture
+def requiring(monkeypatch):
+    def set_(**more):
+        read = settings.read({"ENFORCER_REQUIRE": "on", **more})
+        monkeypatch.setattr(settings, "current", lambda: read)
+
+    return set_
+
+
+def structured(**own):
+    return SamplingParams(structured_outputs=StructuredOutputsParams(**own))
+
+
+UNENFORCED = [
+    SamplingParams(),
+    structured(regex="a+"),
+    structured(structural_tag='{"type": "structural_tag", "format": {"type": "any_text"}}'),
+    SamplingParams(extra_args=EXTRA),  # which nothing here reads
+    SamplingParams(extra_args={"enforcer": "off"}),
+]
+
+
+@pytest.mark.parametrize("params", UNENFORCED)
+def test_what_brings_nothing_to_enforce_is_refused(requiring, params):
+    take_in(params)
+    requiring()
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        take_in(params)
+
+
+@pytest.mark.parametrize(
+    ("params", "loaded"),
+    [
+        (SamplingParams(structured_outputs=tryout.structured(TOOLS)), None),
+        (SamplingParams(extra_args=EXTRA), [f"enforcer.vllm.logits_processor:{PROCESSOR_NAME}"]),
+        (structured(structural_tag=STOCK), None),  # enforced, or refused where it is made ready
+        (None, None),  # for embeddings, say
+    ],
+)
+def test_what_is_enforced_is_served(requiring, params, loaded):
+    requiring()
+    assert take_in(params, loaded=loaded).sampling_params is params
+
+
+def test_the_operator_names_exceptions(requiring):
+    requiring(ENFORCER_REQUIRE_EXCEPT="completions")
+    take_in(SamplingParams(), "cmpl-1-0")
+    with pytest.raises(VLLMValidationError):
+        take_in(structured(regex="a"), "chatcmpl-1")
+    requiring(ENFORCER_REQUIRE_EXCEPT="structured")
+    take_in(structured(regex="a"), "chatcmpl-1")
+    with pytest.raises(VLLMValidationError):
+        take_in(SamplingParams(), "cmpl-1-0")

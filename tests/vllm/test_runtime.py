@@ -1,0 +1,100 @@
+"""What a process has once."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import pytest
+import vocabularies
+
+from enforcer import engines
+from enforcer import spec as specs
+from enforcer.cache import Cache
+from enforcer.options import Options
+from enforcer.vllm import runtime, settings
+from enforcer.vocabulary import Vocabulary
+
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch):
+    monkeypatch.setattr(runtime, "_known", {})
+    monkeypatch.setattr(runtime, "kept", cache(lambda: Cache(1 << 20)))
+
+
+@pytest.fixture
+def tokenizers(monkeypatch):
+    """Give what reads tokenizers, each time anew, and counts it."""
+    read = []
+
+    def from_transformers(tokenizer):
+        read.append(tokenizer)
+        like = vocabularies.small() if tokenizer != ["other"] else vocabularies.small("[BOS]")
+        tokens = [like.token_bytes(at) for at in range(like.size)]
+        return Vocabulary(tokens, like.controls)
+
+    monkeypatch.setattr(Vocabulary, "from_transformers", from_transformers)
+    return read
+
+
+def test_replies_are_read_without_an_engine(tokenizers, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("an argument engine was built")
+
+    monkeypatch.setattr(engines, "load", refuse)
+    tokenizer = ["one"]
+    table = runtime.table_for(tokenizer)
+    assert runtime.table_for(tokenizer) is table
+    assert len(tokenizers) == 1
+
+
+def test_two_tokenizers_with_the_same_ids_share_all_that_is_built(tokenizers):
+    one, same, other = ["one"], ["one"], ["other"]
+    enforcer = runtime.enforcer_for(one)
+    assert runtime.enforcer_for(same) is enforcer
+    assert runtime.table_for(same) is runtime.table_for(one)
+    assert runtime.enforcer_for(other) is not enforcer
+    assert tokenizers == [one, same, other]
+
+
+def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment(
+    tokenizers, monkeypatch
+):
+    monkeypatch.setattr(
+        settings, "current", lambda: settings.read({"ENFORCER_ENGINE": "outlines-core"})
+    )
+    settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
+    text = specs.settle(specs.write([TOOL], "auto", True, 0), settled)
+    tokenizer = ["one"]
+    enforcer = runtime.enforcer_for(tokenizer, specs.read(text))
+    assert enforcer.engine.name == "llguidance"
+    matcher = runtime.start(tokenizer, text, None)
+    assert len(tokenizers) == 1
+    vocabulary = enforcer.vocabulary
+    call = vocabularies.write(
+        vocabulary,
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+        "<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    )
+    assert matcher.validate(call) == len(call)
+    for token_id in call:
+        matcher.accept(token_id)
+    assert not matcher.accept(vocabulary.control("<|tool_call_begin|>"))  # the one call was it
+
+
+def test_a_forked_child_begins_anew():
+    pool = runtime.pool()
+    read, write = os.pipe()
+    runtime._building.acquire()  # as another thread of the parent's may hold it
+    try:
+        if not (child := os.fork()):
+            ok = runtime.pool() is not pool and not runtime._building.locked()
+            os.write(write, b"y" if ok else b"n")
+            os._exit(0)
+    finally:
+        runtime._building.release()
+    os.waitpid(child, 0)
+    assert os.read(read, 1) == b"y"
+    assert runtime.pool() is pool

@@ -1,0 +1,185 @@
+"""Random histories through vLLM's own engine loop: drafts, late ids, preemption, failures."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from random import Random
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from hypothesis import settings
+from vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
+
+from bench.matrix import workload
+from enforcer import spec as specs
+from enforcer.engines import llguidance
+from enforcer.vllm import metrics, plugin
+
+MODES = {
+    "plain": Mode(drafts=0, queued=False),
+    "queued": Mode(drafts=0, queued=True),
+    "drafts": Mode(drafts=3, queued=False),
+    "drafts, queued": Mode(drafts=4, queued=True),
+}
+_USUAL = 60  # examples of the usual profile
+REQUESTS = 300 * settings().max_examples // _USUAL
+HEADER = ("<|im_user|>", "user", "<|im_middle|>", "Hi", "<|im_end|>")
+TURN = ("<|im_assistant|>", "assistant", "<|im_middle|>")
+THINKING = ((), ("<think>",), ("<think>", "</think>"), ("<think>", "hm"))
+TEXT = (("Well, ",),)  # does not fit the format
+OWN = json.dumps({"type": "object", "properties": {"a": {"enum": [1]}}})
+FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"enum": [1, 2, "three"]}}}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed():
+    plugin.install()
+    # Else servers that later tests start would count into this process's folder.
+    os.environ.pop(metrics.FOLDER_VARIABLE, None)
+    yield
+    os.environ.pop(metrics.FOLDER_VARIABLE, None)
+
+
+def prompt(random, openings):
+    vocabulary = enforcers().vocabulary
+    ids = []
+    for piece in (*HEADER * random.randint(1, 4), *TURN, *random.choice(openings)):
+        known = vocabulary.controls.get(piece)
+        ids += vocabulary.encode(piece) if known is None else [known]
+    return ids
+
+
+def requests(random, count):
+    """Draw enforced requests, and some that are constrained by vLLM or by nothing."""
+    pool = [workload.tools(random) for _ in range(count // 4)]
+    for at in range(count):
+        kind = random.random()
+        spec = constraint = None
+        openings = THINKING + TEXT
+        if kind < 0.8:
+            tools = random.choice(pool) if random.random() < 0.95 else None
+            choice = random.choice(["auto", "required", "required", "none"]) if tools else None
+            text_format = None
+            if random.random() < 0.1:
+                text_format, openings = FORMAT, THINKING
+            first = random.choice([0, 0, 1, 10])
+            parallel = random.random() < 0.7
+            spec = specs.write(tools, choice, parallel, first, text_format)
+        elif kind < 0.9:
+            constraint = {
+                "json": json.dumps({"type": "object", "properties": {"a": {"enum": [1]}}})
+            }
+        yield Sent(f"r{at}", spec, prompt(random, openings)), random.randint(1, 90), constraint
+
+
+@pytest.fixture
+def failed(monkeypatch):
+    """Collect what the plugin reports as failed turns."""
+    found = []
+    monkeypatch.setattr(
+        metrics, "failed", lambda reason, request_id, **_: found.append((request_id, reason))
+    )
+    return found
+
+
+def run(mode, seed, count, *, strict=True):
+    random = Random(f"scheduler {seed}")
+    engine = Engine(mode, random, strict=strict)
+    wanted = requests(random, count)
+
+    def new():
+        one = next(wanted, None)
+        if one is not None:
+            engine.send(*one)
+        return one is not None
+
+    try:
+        drive(engine, new, random)
+    finally:
+        engine.close()
+    return engine
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_what_becomes_of_a_turn_does_not_depend_on_its_drafts(name, failed, caplog):
+    mode = MODES[name]
+    with caplog.at_level(logging.ERROR, logger="vllm"):
+        engine = run(mode, name, REQUESTS)
+    assert failed == []
+    enforced = [sent for sent in engine.sent.values() if sent.spec is not None]
+    ended = [sent for sent in enforced if sent.finish == "stop"]
+    for sent in enforced:
+        fresh = sent.matcher()
+        assert fresh.validate(sent.ids) == len(sent.ids), sent
+        assert sent.finish in ("stop", "length", "abort"), sent
+    # What the test would otherwise not have tried.
+    assert len(ended) > len(enforced) // 4
+    assert any(enforcers().parse(sent.ids, sent.prompt).calls for sent in ended)
+    assert engine.preempted > 0
+    assert engine.runner.rows > 5 * len(enforced)
+    if mode.drafts:
+        assert engine.runner.kept > len(enforced)
+        assert engine.runner.refused > len(enforced)
+
+
+class Panic(BaseException):
+    """What a panic in Rust is raised as: no `Exception`."""
+
+
+class Fault:
+    """Raises when one of the argument engine's methods is called for the nth time."""
+
+    def __init__(self, monkeypatch, owner, method, error):
+        self.calls, self.at = 0, -1
+        original = getattr(owner, method)
+
+        def called(this, *args):
+            if is_engine():
+                self.calls += 1
+                if self.calls == self.at:
+                    raise error
+            return original(this, *args)
+
+        monkeypatch.setattr(owner, method, called)
+
+
+PLACES = [
+    (llguidance.LLGuidanceGrammar, "matcher"),
+    (llguidance.LLGuidanceMatcher, "fill"),
+    (llguidance.LLGuidanceMatcher, "accept"),
+    (llguidance.LLGuidanceMatcher, "rollback"),
+    (llguidance.LLGuidanceMatcher, "is_accepting"),
+]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("of a library"), Panic("panic")])
+@pytest.mark.parametrize("place", PLACES, ids=[method for _, method in PLACES])
+@pytest.mark.parametrize("queued", [False, True])
+def test_an_engine_that_raises_ends_the_request_that_it_served(
+    monkeypatch, failed, place, error, queued
+):
+    mode = Mode(drafts=3, queued=queued)
+    fault = Fault(monkeypatch, *place, error)
+    run(mode, "faults", 24)
+    every, hit = fault.calls, 0
+    assert every > 5
+    for share in (0.05, 0.4, 0.8):
+        fault.calls, fault.at = 0, max(1, int(share * every))
+        failed.clear()
+        engine = run(mode, "faults", 24, strict=False)
+        ended = {sent.name for sent in engine.sent.values() if sent.finish == "error"}
+        # It may have been a draft's, or the request given up before it could be told.
+        assert len(ended) <= 1
+        assert ended <= {request_id for request_id, _ in failed}
+        hit += len(ended)
+        for name, sent in engine.sent.items():
+            if sent.spec is not None and name not in ended:
+                assert sent.finish in ("stop", "length", "abort"), sent
+                assert not engine.runner.followers[name].lost or sent.finish == "abort", sent
+                with beside():
+                    assert sent.matcher().validate(sent.ids) == len(sent.ids), sent
+    assert hit

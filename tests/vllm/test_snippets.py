@@ -1,0 +1,39 @@
+"""Examples of clients, as they are written, on servers that are started as the pages say."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import MESSAGES, PROMPT, TOOLS, find, run
+
+from bench.demo.servers import MODEL_NAME
+from enforcer.verify.measure import judge
+from enforcer.verify.replies import whole
+
+pytestmark = pytest.mark.vllm
+
+# Where the server is, and what it calls its model, are the reader's own.
+ADDRESS, NAME = "http://localhost:8000", 'model="kimi"'
+
+
+def _run(server, page, word):
+    block = find(page, word)
+    assert ADDRESS in block
+    assert NAME in block
+    block = block.replace(ADDRESS, server.url).replace(NAME, f'model="{MODEL_NAME}"')
+    return run(block, tools=TOOLS, messages=MESSAGES, prompt=PROMPT)
+
+
+def test_readme_on_the_server_that_readme_starts(tiny_server):
+    made = _run(tiny_server, "README.md", "openai")
+    assert made["extra"]["structured_outputs"]
+
+
+def test_a_completion(tiny_server):
+    text = _run(tiny_server, "docs/index.md", "client.completions")["reply"].choices[0].text
+    assert '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city":' in text
+
+
+def test_the_logits_processor(processor_server):
+    reply = _run(processor_server, "docs/index.md", "LOGITS_PROCESSOR")["reply"]
+    body = {"messages": MESSAGES, "tools": TOOLS, "stream": False}
+    assert not judge(body, whole(reply.model_dump())).findings

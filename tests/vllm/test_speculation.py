@@ -1,0 +1,47 @@
+"""Model Runner V2 with asynchronous scheduling, live: with EAGLE3, and with a draft model.
+
+A handful of requests, since Triton's interpreter is slow; `python -m bench.speculation` sends
+hundreds, in more ways.
+"""
+
+from __future__ import annotations
+
+import pytest
+from vllm_servers import TINY, reader
+
+from bench.speculation import run, ways
+
+pytestmark = [pytest.mark.vllm, pytest.mark.timeout(1800)]
+
+SAMPLED, GREEDY = 9, 3
+
+
+@pytest.fixture(scope="module")
+def hot(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hot")
+    ways.write_hot(folder, TINY)
+    return folder
+
+
+def measured(way, hot, folder):
+    with ways.serving(way, hot, folder, ENFORCER_PREAMBLE_IDS="3") as server:
+        return run.measure(
+            server.url, reader(TINY), sampled=SAMPLED, greedy=GREEDY, processor=way.processor
+        )
+
+
+@pytest.fixture(scope="module")
+def plain(hot, tmp_path_factory):
+    return measured(ways.WAYS[0], hot, tmp_path_factory.mktemp("plain"))
+
+
+@pytest.mark.parametrize("name", ["V2, async, EAGLE3", "V2, async, draft model, processor"])
+def test_drafts_change_nothing(name, plain, hot, tmp_path):
+    (way,) = (way for way in ways.WAYS if way.name == name)
+    figures = measured(way, hot, tmp_path)
+    assert figures.findings == ()
+    assert figures.failed == 0
+    assert figures.greedy == plain.greedy
+    # What the test would otherwise not have tried.
+    assert figures.drafted > figures.requests
+    assert figures.calls > 0

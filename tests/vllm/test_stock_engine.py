@@ -1,0 +1,206 @@
+"""The engine with a structural tag of vLLM's own: our grammar, and a reply its parsers read."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.exceptions import VLLMValidationError
+from vllm.parser.parser_manager import ParserManager
+from vllm_managers import manager, request
+from vllm_servers import TINY
+from vocabularies import write
+
+from enforcer import dialect as dialects
+from enforcer.errors import SchemaError, UnknownTag
+from enforcer.verify.measure import Fault, judge
+from enforcer.verify.replies import Call, Reply
+from enforcer.vllm import metrics, plugin, runtime, stock
+from enforcer.vllm.readable import ReadableMatcher
+
+KIMI = dialects.load("kimi_k2")
+CASES = [
+    case
+    for case in map(
+        json.loads, Path(__file__).with_name("rust_tags.jsonl").read_text("utf-8").splitlines()
+    )
+    if stock.concerns(case["tag"], KIMI)
+]
+SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
+EVIL = (
+    f"{SECTION}<|tool_call_begin|>functions.evil:0<|tool_call_argument_begin|>{{}}"
+    f"<|tool_call_end|>{SECTION_END}"
+)
+# Some requests differ in nothing that their tags tell.
+DISTINCT = list({case["tag"]: case for case in CASES}.values())
+CALL = next(case["tag"] for case in CASES if case["body"].get("tool_choice") == "required")
+OPENED = "<|im_assistant|>assistant<|im_middle|>"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _installed():
+    plugin.install()
+    os.environ.pop(metrics.FOLDER_VARIABLE)
+
+
+@cache
+def tokenizer():
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(TINY)
+
+
+@pytest.fixture
+def made():
+    return manager(tokenizer(), len(tokenizer()))
+
+
+def vocabulary():
+    return runtime.table_for(tokenizer()).vocabulary
+
+
+def begin(made, tag, prompt=OPENED, **params):
+    one = request("r", write(vocabulary(), prompt), {"structural_tag": tag, "_backend": "xgrammar"})
+    for name, value in params.items():
+        setattr(one.sampling_params, name, value)
+    made.grammar_init(one)
+    return one.structured_output_request._grammar.result(60)
+
+
+def takes(grammar, text):
+    return grammar.validate_tokens(ids := write(vocabulary(), text)) == ids
+
+
+def test_calls_fit_what_the_tag_declares_and_continue_the_dialog_s_counter(made):
+    call = "<|tool_call_begin|>x<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    grammar = begin(made, CALL, f"{OPENED}{SECTION}{call}{call}<|im_end|>{OPENED}")
+    assert isinstance(grammar.matcher, ReadableMatcher)
+    assert made.backend is None
+
+    def header(name, index, arguments):
+        marker = "<|tool_call_argument_begin|>"
+        return f"{SECTION}<|tool_call_begin|>functions.{name}:{index}{marker}{arguments}"
+
+    assert takes(grammar, header("get", 2, '{"a":1}<|tool_call_end|>'))
+    assert not takes(grammar, header("get", 0, ""))
+    assert not takes(grammar, header("evil", 2, ""))
+    assert not takes(grammar, header("get", 2, '{"a":"'))
+    assert not takes(grammar, header("get", 2, "{}"))
+    assert not takes(grammar, "<|im_end|>")
+
+
+def test_an_unknown_tag_ends_its_request_and_nothing_else(made):
+    with pytest.raises(UnknownTag):
+        begin(made, CALL.replace("tool_call_end", "tool_calls_end"))
+    assert begin(made, CALL)
+
+
+def test_a_schema_that_cannot_be_enforced_ends_its_request_before_generation(made):
+    data = json.loads(CALL.replace('"integer"', '"string","pattern":"(a"'))
+    with pytest.raises(SchemaError):
+        begin(made, json.dumps(data))
+
+
+@pytest.mark.parametrize(
+    "params", [{"allowed_token_ids": [1]}, {"min_tokens": 3}, {"logit_bias": {1: float("-inf")}}]
+)
+def test_options_that_take_ids_away_end_their_request(made, params):
+    with pytest.raises(VLLMValidationError):
+        begin(made, CALL, **params)
+
+
+class Backend:
+    """In the place of vLLM's backend."""
+
+    def __init__(self, *_, **__):
+        pass
+
+    def compile_grammar(self, _kind, source, stop_token_ids=None):  # noqa: ARG002
+        return source
+
+
+def test_a_tag_without_calls_is_vllm_s(made, monkeypatch):
+    monkeypatch.setattr("vllm.v1.structured_output.XgrammarBackend", Backend)
+    tag = '{"type": "structural_tag", "format": {"type": "const_string", "value": "abc"}}'
+    assert begin(made, tag) == tag
+
+
+def stock_reply(text, body):
+    """Read a whole reply as vLLM's Python front end does, from its text."""
+    sent = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **body}
+    asked = ChatCompletionRequest.model_validate(sent)
+    parser_class = ParserManager.get_parser(
+        tool_parser_name="kimi_k2",
+        reasoning_parser_name="kimi_k2",
+        enable_auto_tools=True,
+        model_name="m",
+        tokenizer=tokenizer(),
+    )
+    parser = parser_class(tokenizer(), asked.tools)
+    _, content, calls = parser.parse(text, asked, enable_auto_tools=True)
+    listed = tuple(Call(c.id or "", c.name, c.arguments) for c in calls or ())
+    return Reply(200, "", "tool_calls" if listed else "stop", content or "", listed)
+
+
+def walk(grammar, rng, wild=60, longest=500):
+    """Sample a turn from the masks alone, wildly at first, then with its end in view."""
+    known = vocabulary()
+    ends = ("<|im_end|>", SECTION_END, "<|tool_call_end|>", "</think>")
+    ways_out = [known.control(name) for name in (*ends, SECTION, "<|tool_call_begin|>")]
+    # What closes a value, or makes the one key that the schemas require, and a value for it.
+    closing = [write(known, text)[0] for text in ("}", '":', "a", '"', "]", ":", "1")]
+    script = known.encode(rng.choice((EVIL, EVIL.replace("evil", "get"), "<|tool_call_end|>")))
+    begins = rng.choice((0, 0, wild // 2))
+    mask, ids = np.zeros((1, known.words), dtype=np.int32), []
+    while len(ids) < longest:
+        grammar.fill_bitmask(mask, 0)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
+        allowed = set(np.flatnonzero(bits).tolist())
+        controls = [token for token in sorted(allowed) if token in known.control_ids]
+        token = rng.choice(controls if controls and rng.random() < 0.3 else sorted(allowed))
+        if len(ids) >= begins and script:
+            # Spells calls in ordinary ids as long as it may, as a user could make a model do.
+            token = script.pop(0) if script[0] in allowed else token
+        elif len(ids) > wild and rng.random() < 0.9:
+            wanted = [*ways_out, *rng.sample(closing, len(closing))]
+            token = next((t for t in wanted if t in allowed), token)
+        assert grammar.accept_tokens("r", [token])
+        if token == ways_out[0]:
+            return ids
+        ids.append(token)
+    return None
+
+
+@pytest.mark.parametrize("case", DISTINCT, ids=range(len(DISTINCT)))
+def test_vllm_s_own_parser_reads_only_declared_and_valid_calls_from_random_turns(made, case):
+    body = {**case["body"], "messages": []}
+    body["parallel_tool_calls"] = body.get("parallel_tool_calls", True)
+    if case["level"] != "parameter":
+        tools = [
+            tool
+            if tool["function"].get("strict")
+            else {"type": "function", "function": {"name": tool["function"]["name"]}}
+            for tool in body["tools"]
+        ]
+        body["tools"] = tools
+    thinking = body.get("chat_template_kwargs", {}).get("thinking", False)
+    body["chat_template_kwargs"] = {"thinking": thinking}
+    ended = called = 0
+    for seed in range(6):
+        grammar = begin(made, case["tag"], OPENED + ("<think>" if thinking else ""))
+        ids = walk(grammar, Random(seed))
+        if ids is None:
+            continue
+        ended += 1
+        reply = stock_reply(vocabulary().decode(ids).decode(errors="replace"), body)
+        found = judge(body, reply).findings
+        assert not [f for f in found if f.fault is not Fault.LEAK], (reply, ids)
+        called += bool(reply.calls)
+    assert ended > 2
+    assert called or body.get("tool_choice") != "required"
