@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
@@ -16,9 +17,13 @@ from enforcer import dialect as dialects
 from enforcer import engines, history
 from enforcer import response_format as formats
 from enforcer import tools as tools_
+from enforcer.budget.least import Unbounded
+from enforcer.budget.pieces import Pieces
+from enforcer.budget.shortest import NoShortestEnd, Shortest
+from enforcer.budget.turn import Deadline
 from enforcer.cache import Cache
 from enforcer.envelope import Table
-from enforcer.errors import SchemaError
+from enforcer.errors import Problem, SchemaError, UnsupportedSchema
 from enforcer.matcher import Matcher
 from enforcer.options import Options
 from enforcer.parser import Parser, Turn
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.envelope import Envelope
     from enforcer.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 CACHE_BYTES = 256 << 20
+_SWITCH_OFF = "switch off `finish_within_budget`, or simplify it"
 
 _ARGUMENTS = "arguments"
 
@@ -111,6 +118,7 @@ class Enforcer:
         prompt_ids: Sequence[int] | None = None,
         *,
         response_format: object = None,
+        budget: int | None = None,
     ) -> Matcher:
         """Start the turn that answers a chat request.
 
@@ -122,6 +130,7 @@ class Enforcer:
                 inside a think. None means a turn that starts in content.
             response_format: what text must fit; the turn is such a text, or calls. Known are
                 the forms of `enforcer.response_format.parse`.
+            budget: as in `start`.
 
         Raises:
             InvalidTools: a field is not what a chat request carries.
@@ -138,7 +147,7 @@ class Enforcer:
             formats.parse(response_format),
         )
         self.check(spec)
-        return self.start(spec, prompt_ids)
+        return self.start(spec, prompt_ids, budget)
 
     def check(self, spec: Spec) -> None:
         """Refuse a request any of whose schemas cannot be enforced.
@@ -193,6 +202,7 @@ class Enforcer:
         self,
         spec: Spec,
         prompt_ids: Sequence[int] | None,
+        budget: int | None = None,
         *,
         prepared: Prepared | None = None,
         ahead: Callable[[Callable[[], object]], object] | None = None,
@@ -203,6 +213,8 @@ class Enforcer:
         Args:
             spec: what the request allows.
             prompt_ids: ids of the rendered prompt; see `matcher`.
+            budget: how many ids the turn may have, its end among them; only asked for where
+                `Options.finish_within_budget` is set. None if nobody knows.
             prepared: what `prepare` gave for this spec; without it, each schema is compiled
                 when a call to its tool begins.
             ahead: has something done soon on another thread: compiling the schema of a tool
@@ -211,6 +223,8 @@ class Enforcer:
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
+            BudgetTooSmall: what is demanded does not fit into the budget.
+            UnsupportedSchema: how short a text can be is not known, and a budget is given.
 
         """
         toolset, options = spec.toolset, spec.resolve(self.options)
@@ -233,7 +247,48 @@ class Enforcer:
             if ahead is not None and name not in ready.arguments:
                 ahead(lambda: grammar(name))
 
-        return Matcher(allowed, arguments, prompt_ids, expect=expect, rollback=rollback)
+        deadline = None
+        if budget is not None and options.finish_within_budget:
+            deadline = self._deadline(allowed, spec, options, budget)
+        return Matcher(
+            allowed, arguments, prompt_ids, expect=expect, deadline=deadline, rollback=rollback
+        )
+
+    def _deadline(self, allowed: Envelope, spec: Spec, options: Options, budget: int) -> Deadline:
+        tools, wanted = spec.toolset.tools, spec.response_format
+
+        def plan(name: str) -> Shortest:
+            return self._shortest(tools[name].schema, options, Root.OBJECT, tools[name].path)
+
+        text = None
+        if wanted is not None:
+            path = f"$.response_format.{wanted.kind.value}"
+            if wanted.kind is not formats.Kind.JSON_SCHEMA:
+                reason = "how short such a text can be is not known: " + _SWITCH_OFF
+                raise UnsupportedSchema((Problem(path, wanted.kind.value, reason),))
+            text = self._shortest(wanted.source, options, Root.ANY, f"{path}.schema")
+        return Deadline(allowed, self._pieces, budget, plan, text)
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(self.vocabulary)
+
+    def _shortest(self, schema: str, options: Options, root: Root, path: str) -> Shortest:
+        def make() -> Shortest:
+            try:
+                grammar = self._grammar(schema, options, root)
+            except SchemaError:
+                if options.on_unsupported is not OnUnsupported.ISOLATE:
+                    raise
+                grammar = self._grammar("{}", options, root)
+            return Shortest(grammar, self._pieces)
+
+        try:
+            return self._kept(f"shortest {root.value}", schema, options, make, _weight)
+        except (NoShortestEnd, Unbounded) as error:
+            raise UnsupportedSchema((Problem(path, "", f"{error}; {_SWITCH_OFF}"),)) from error
+        except SchemaError as error:
+            raise error.under(path) from error
 
     def parse(
         self,
@@ -349,5 +404,5 @@ def _nothing(_: object) -> int:
     return 0
 
 
-def _weight(grammar: CompiledGrammar) -> int:
+def _weight(grammar: CompiledGrammar | Shortest) -> int:
     return grammar.weight

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from enforcer.budget.turn import FITTING, clear, ids_of
 from enforcer.dialect import Segment
-from enforcer.envelope import Due, Opening
+from enforcer.envelope import Due
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix, UnexpectedFailure
 from enforcer.trail import Trail
 
@@ -23,13 +24,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from enforcer.budget.reading import Reading
+    from enforcer.budget.turn import Deadline
     from enforcer.engines import ArgumentMatcher
     from enforcer.envelope import Envelope, Row
     from enforcer.header import HeaderNode
-
-
-# After text that fits its format.
-_FITTING = Opening(call=False, finish=True, text=False, empty=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,7 @@ class _Position:
         text: text ids outside a think so far, counted only while a call is demanded.
         header: place in the header trie, while in a header.
         grammar: the engine's state of arguments or of formatted content; it moves by itself.
+        reading: the same text as the deadline sees it, where there is one.
         failure: why the gate is closed; None while it is open.
 
     """
@@ -56,6 +56,7 @@ class _Position:
     text: int
     header: HeaderNode | None = None
     grammar: ArgumentMatcher | None = None
+    reading: Reading | None = None
     failure: EnforcerError | None = None
 
     def complete(self) -> bool:
@@ -75,11 +76,14 @@ class Matcher:
             turn that starts in content.
         expect: told the name of a tool once a header can only be that tool's, before its
             arguments begin.
+        deadline: how many ids the turn may have, and what it promises to finish within them;
+            None where it may be cut off anywhere.
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
+        BudgetTooSmall: what is demanded does not fit before the deadline.
 
     """
 
@@ -90,12 +94,14 @@ class Matcher:
         prompt_ids: Sequence[int] | None = None,
         *,
         expect: Callable[[str], None] | None = None,
+        deadline: Deadline | None = None,
         rollback: int | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
         self._arguments = arguments
         self._expect = expect
+        self._deadline = deadline
         self._words = self._table.vocabulary.words
         self._trail: Trail[_Position] = Trail(rollback)
         self._accepted = 0
@@ -120,6 +126,8 @@ class Matcher:
         self._trail = Trail(rollback)
         self._accepted = 0
         self._started = True
+        if deadline is not None:
+            deadline.check(self._needed(deadline))
 
     def __repr__(self) -> str:
         return f"Matcher(state={self._now.state}, calls={self._now.calls}, ids={self.accepted})"
@@ -172,26 +180,32 @@ class Matcher:
         if now.failure is not None:
             self._fill_end(target)
             return
-        if now.grammar is None and now.header is None:
+        if now.grammar is None and now.header is None and self._deadline is None:
             np.copyto(target, now.row.mask)
             return
         try:
             self._fill_text(target)
+            if not target.any():
+                raise EnforcerError(f"no id can go on with the text of {self!r}")  # noqa: TRY301
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke("masking", error)
             self._fill_end(target)
 
     def _fill_text(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
+        markers = now.row if now.complete() else now.before
         if now.grammar is not None:
             now.grammar.fill(target)
-            target |= (now.row if now.complete() else now.before).mask
-            if not target.any():
-                raise EnforcerError(f"no id can go on with the text of {self!r}")
+            if now.reading is not None and self._counts_down():
+                self._text_fits(target, now.reading)
+            target |= markers.mask
         elif now.header is not None:
             now.header.fill(target)
-            if now.complete():
-                target |= now.row.mask
+            target |= markers.mask
+        else:
+            np.copyto(target, markers.mask)
+        if self._counts_down():
+            self._rest_fits(target, markers)
 
     def _fill_end(self, target: npt.NDArray[np.int32]) -> None:
         target[:] = self._table.vocabulary.row(self._table.turn_end_ids)
@@ -243,11 +257,13 @@ class Matcher:
             return replace(
                 self._enter(self._table.dialect.final, now.calls, 0), failure=now.failure
             )
+        if self._counts_down() and not self._fits(token_id):
+            return None
         if token_id in self._table.vocabulary.control_ids:
             to = (now.row if now.complete() else now.before).markers.get(token_id)
             return None if to is None else self._follow(to)
         if now.grammar is not None:
-            return self._formatted(now) if now.grammar.accept(token_id) else None
+            return self._formatted(now, token_id) if now.grammar.accept(token_id) else None
         if now.header is not None:
             node = now.header.advance(token_id)
             return None if node is None else self._at_header(now, node)
@@ -267,8 +283,11 @@ class Matcher:
             return now
         return self._enter(to, now.calls, now.text + counts)
 
-    def _formatted(self, now: _Position) -> _Position:
+    def _formatted(self, now: _Position, token_id: int) -> _Position:
         """Go on after an id of arguments or formatted content, which has been accepted."""
+        if now.reading is not None:
+            after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
+            now = now if after is now.reading else replace(now, reading=after)
         state = self._table.dialect.states[now.state]
         if state.segment is not Segment.CONTENT or now.text:
             return now
@@ -276,7 +295,7 @@ class Matcher:
         return replace(
             now,
             state=state.text_to,
-            row=self._table.row(state.text_to, _FITTING),
+            row=self._table.row(state.text_to, FITTING),
             before=self._table.nothing,
             text=1,
         )
@@ -288,7 +307,10 @@ class Matcher:
             return self._enter(to, now.calls + 1, now.text)
         position = self._enter(to, now.calls, now.text)
         if now.header is not None and now.header.name is not None:
-            return self._with_grammar(position, partial(self._arguments, now.header.name))
+            name = now.header.name
+            if self._deadline is not None:
+                position = replace(position, reading=self._deadline.arguments(name))
+            return self._with_grammar(position, partial(self._arguments, name))
         if self._table.segment(to) is Segment.HEADER:
             return self._at_header(position, self._envelope.headers(now.calls).root)
         return position
@@ -313,13 +335,89 @@ class Matcher:
             text,
         )
         # The text fits the format or the turn is calls: a demanded call leaves no text.
-        return self._with_grammar(position, formatted) if opening.finish else position
+        if not opening.finish:
+            return position
+        if self._deadline is not None:
+            position = replace(position, reading=self._deadline.text())
+        return self._with_grammar(position, formatted)
 
     def _with_grammar(self, position: _Position, start: Callable[[], ArgumentMatcher]) -> _Position:
         try:
             return replace(position, grammar=start())
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             return replace(position, failure=_named(error, f"starting a text in {position.state}"))
+
+    # What can still be finished.
+
+    def _counts_down(self) -> bool:
+        # What comes after the last id that may come is nobody's, such as a draft's mask.
+        deadline = self._deadline
+        return deadline is not None and self._started and deadline.total > self._accepted
+
+    def _left(self, deadline: Deadline) -> int:
+        return deadline.total - self._accepted
+
+    def _needed(self, deadline: Deadline) -> float:
+        """Count the ids of the shortest end that the turn promises from here."""
+        now = self._now
+        if now.grammar is not None:
+            markers = (now.row if now.complete() else now.before).markers
+            text = float("inf") if now.reading is None else now.reading.cost
+            need = text + self._behind_text(deadline)
+            ways = (deadline.marker(now.state, to, now.calls, None) for to in markers.values())
+            return min(need, 1 + min(ways, default=need))
+        if now.header is not None:
+            return deadline.header(now.header)
+        return deadline.state(now.state, now.calls)
+
+    def _behind_text(self, deadline: Deadline) -> float:
+        """Count the ids after the text that the turn stands in, once it is complete."""
+        now = self._now
+        if self._table.segment(now.state) is Segment.ARGUMENTS:
+            return deadline.behind(now.state)
+        to = self._table.dialect.states[now.state].text_to
+        return deadline.ends(self._table.row(to, FITTING).markers, now.calls)
+
+    def _fits(self, token_id: int) -> bool:
+        """Tell whether what is promised can be finished after an id, if it is legal."""
+        deadline, now = self._deadline, self._now
+        if deadline is None:
+            return True
+        left = self._left(deadline) - 1
+        markers = (now.row if now.complete() else now.before).markers
+        if token_id in markers:
+            to = markers[token_id]
+            return deadline.marker(now.state, to, now.calls, now.header) <= left
+        if now.reading is not None:
+            room = left - self._behind_text(deadline)
+            return deadline.fits_text(now.reading, token_id, room)
+        if now.header is not None:
+            node = now.header.advance(token_id)
+            return node is None or deadline.header(node) <= left
+        return now.row.text_to is None or deadline.state(now.row.text_to, now.calls) <= left
+
+    def _text_fits(self, target: npt.NDArray[np.int32], reading: Reading) -> None:
+        deadline = self._deadline
+        if deadline is not None:
+            room = self._left(deadline) - 1 - self._behind_text(deadline)
+            deadline.restrict_text(target, reading, room)
+
+    def _rest_fits(self, target: npt.NDArray[np.int32], markers: Row) -> None:
+        """Leave out markers, and text outside calls, that would be too long."""
+        deadline, now = self._deadline, self._now
+        if deadline is None or deadline.is_ample(self._left(deadline), now.calls):
+            return
+        for token_id in markers.markers:
+            if not self._fits(token_id):
+                clear(target, token_id)
+        if now.header is not None:
+            for token_id in ids_of(target):
+                if token_id not in markers.markers and not self._fits(token_id):
+                    clear(target, token_id)
+        elif now.grammar is None:
+            to = now.row.text_to
+            if to is not None and deadline.state(to, now.calls) >= self._left(deadline):
+                target &= ~self._table.vocabulary.text_row
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` accepted ids.

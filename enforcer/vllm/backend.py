@@ -162,9 +162,12 @@ class _Host:
                 frontend.refuse_sampling(request.sampling_params, spec)
                 metrics.enforced(spec.toolset.choice)
             prepared = yield from enforcer.prepare(spec)
+            if spec.resolve(enforcer.options).finish_within_budget:
+                yield  # how short each tool's arguments can be has to be found out
             matcher = enforcer.start(
                 spec,
                 prompt_ids,
+                self._budget(request),
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
@@ -178,6 +181,11 @@ class _Host:
             metrics.cached(runtime.kept())
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
+
+    def _budget(self, request: Any) -> int:
+        """Say how many ids a request may have generated at most."""
+        room = self._manager.vllm_config.model_config.max_model_len - request.num_prompt_tokens
+        return int(min(request.max_tokens, room))
 
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Give the engine's enforcer, for what a spec was settled for.

@@ -126,7 +126,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     ),
     "vllm.v1.request.Request": (
         *("request_id", "prompt_token_ids", "structured_output_request", "sampling_params"),
-        *("is_finished", "resumable"),
+        *("is_finished", "resumable", "num_prompt_tokens", "max_tokens"),
     ),
     "vllm.v1.engine.EngineCoreRequest": ("sampling_params", "prompt_token_ids", "resumable"),
     "vllm.v1.structured_output.request.StructuredOutputRequest": (

@@ -96,8 +96,9 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         size = vllm_config.model_config.get_vocab_size()
         if size < vocabulary.size:
             raise ConfigurationError(f"the model has {size} ids, its tokenizer {vocabulary.size}")
-        self._slots = _Slots(tokenizer, where) if v2 else None
-        self._batch = _Batch(tokenizer)
+        most_ids = vllm_config.model_config.max_model_len
+        self._slots = _Slots(tokenizer, most_ids, where) if v2 else None
+        self._batch = _Batch(tokenizer, most_ids)
 
     def is_argmax_invariant(self) -> bool:
         """Greedy requests need the mask as well."""
@@ -155,6 +156,12 @@ def _refuse_drafts(config: Any, *, v2: bool) -> None:
         )
 
 
+def _budget(params: SamplingParams, most_ids: int, prompt: int) -> int:
+    """Say how many ids a request may have generated, after a prompt of so many."""
+    room = most_ids - prompt
+    return room if params.max_tokens is None else min(params.max_tokens, room)
+
+
 def _empty(count: int, logits: torch.Tensor) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.zeros((count, -(-logits.shape[1] // _WORD)), dtype=np.int32)
 
@@ -174,8 +181,9 @@ class _Batch:
     begun anew and catches up.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, most_ids: int) -> None:
         self._tokenizer = tokenizer
+        self._most_ids = most_ids
         self._rows: dict[int, _Row] = {}
 
     def update(self, batch_update: BatchUpdate | None) -> None:
@@ -187,7 +195,8 @@ class _Batch:
         spec = (params.extra_args or {}).get(KEY)
         if spec is None:
             return None
-        return _Row(Turn(self._tokenizer, spec, prompt_ids), output_ids)
+        budget = _budget(params, self._most_ids, len(prompt_ids or ()))
+        return _Row(Turn(self._tokenizer, spec, prompt_ids, budget), output_ids)
 
     def apply(self, logits: torch.Tensor) -> None:
         """Mask; only here are output ids final, placeholders under async scheduling before."""
@@ -205,6 +214,7 @@ class _Slot:
     """One request slot of the V2 runner; its prompt can be read at the first step only."""
 
     spec: str
+    params: SamplingParams
     turn: Turn | None = None
 
 
@@ -215,8 +225,9 @@ class _Slots:
     which has the drafts, and the ids that have been committed since the last step.
     """
 
-    def __init__(self, tokenizer: Any, state: LogitsProcRequestState) -> None:
+    def __init__(self, tokenizer: Any, most_ids: int, state: LogitsProcRequestState) -> None:
         self._tokenizer = tokenizer
+        self._most_ids = most_ids
         self._state = state
         self._slots: dict[int, _Slot] = {}
 
@@ -226,7 +237,7 @@ class _Slots:
         spec = (params.extra_args or {}).get(KEY)
         if spec is None:
             return False
-        self._slots[index] = _Slot(spec)
+        self._slots[index] = _Slot(spec, params)
         return True
 
     def apply(self, logits: torch.Tensor, ctx: LogitsContext) -> None:
@@ -286,7 +297,8 @@ class _Slots:
             prompt = int(prompt_len[index])
             mine, ids = ids[: len(new)], ids[len(new) :]
             if slot.turn is None:
-                slot.turn = Turn(self._tokenizer, slot.spec, mine[:prompt])
+                budget = _budget(slot.params, self._most_ids, prompt)
+                slot.turn = Turn(self._tokenizer, slot.spec, mine[:prompt], budget)
                 mine = mine[prompt:]
             for token_id in mine:
                 slot.turn.advance(token_id)

@@ -104,6 +104,16 @@ def _sent_as_messages(request: Any) -> Any:
     return made[1] if made is not None and made[0] is request else None
 
 
+def drop_think_budget(request: Any) -> None:
+    """Leave out the budget that /v1/messages sets for a think, in place.
+
+    There `thinking.budget_tokens` is a target, which agents send with every request. What vLLM
+    makes of it ends a think after our mask, even inside a call, and so is refused elsewhere.
+    """
+    if _sent_as_messages(request) is not None:
+        request.thinking_token_budget = None
+
+
 def _flat(tool: Any, at: str) -> Iterator[Shown]:
     """Give what a tool of the Responses API is shown as, as vLLM's template has it."""
     inner = getattr(tool, "tools", None) if getattr(tool, "type", "") == "namespace" else None

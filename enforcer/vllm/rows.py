@@ -34,22 +34,32 @@ class Turn:
         tokenizer: the model's, of transformers.
         spec: the request's spec, which has been checked.
         prompt_ids: the prompt; None if it is not known by ids.
+        budget: how many ids the turn may have; None if that is not known.
 
     """
 
-    __slots__ = ("_matcher", "_prompt_ids", "_spec", "_tokenizer", "read")
+    __slots__ = ("_budget", "_matcher", "_prompt_ids", "_spec", "_tokenizer", "read")
 
-    def __init__(self, tokenizer: Any, spec: str, prompt_ids: Sequence[int] | None) -> None:
+    def __init__(
+        self,
+        tokenizer: Any,
+        spec: str,
+        prompt_ids: Sequence[int] | None,
+        budget: int | None = None,
+    ) -> None:
         self._tokenizer = tokenizer
         self._spec = spec
         self._prompt_ids = prompt_ids
+        self._budget = budget
         self._start()
 
     def _start(self) -> None:
         self.read = 0
         self._matcher: Matcher | None = None
         try:
-            self._matcher = runtime.start(self._tokenizer, self._spec, self._prompt_ids)
+            self._matcher = runtime.start(
+                self._tokenizer, self._spec, self._prompt_ids, self._budget
+            )
         except EnforcerError as error:
             logger.warning("enforcer: turn failed reason=%r", type(error).__name__)
 

@@ -178,7 +178,9 @@ def read(text: str) -> Spec:
     return specs.read(text)
 
 
-def start(tokenizer: Any, text: str, prompt_ids: Sequence[int] | None) -> Matcher:
-    """Start the turn that a checked spec describes."""
+def start(
+    tokenizer: Any, text: str, prompt_ids: Sequence[int] | None, budget: int | None
+) -> Matcher:
+    """Start the turn that a checked spec describes; `budget` as in `Enforcer.start`."""
     spec = read(text)
-    return enforcer_for(tokenizer, spec).start(spec, prompt_ids)
+    return enforcer_for(tokenizer, spec).start(spec, prompt_ids, budget)

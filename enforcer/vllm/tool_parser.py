@@ -23,7 +23,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer import spec as specs
 from enforcer.parser import Happening, Parser
-from enforcer.vllm import metrics, requests, runtime, startup, stops
+from enforcer.vllm import metrics, places, requests, runtime, startup, stops
 from enforcer.vllm.clip import Clip
 from enforcer.vllm.names import PARSER_NAME
 
@@ -62,6 +62,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
         requests.adopt_dialog_tools(request)
+        places.drop_think_budget(request)
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"
         request.skip_special_tokens = False

@@ -68,7 +68,7 @@ def _small_vocabulary():
 def config(speculative=None):
     return SimpleNamespace(
         speculative_config=speculative,
-        model_config=SimpleNamespace(get_vocab_size=lambda: MODEL_SIZE),
+        model_config=SimpleNamespace(get_vocab_size=lambda: MODEL_SIZE, max_model_len=4096),
     )
 
 

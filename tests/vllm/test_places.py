@@ -57,7 +57,7 @@ def _responses(**body):
 
 
 def _messages(**body):
-    sent = AnthropicMessagesRequest(model="m", max_tokens=9, messages=ASK, **body)
+    sent = AnthropicMessagesRequest(**{"model": "m", "max_tokens": 9, "messages": ASK, **body})
     convert = places.to_chat_completion_request(
         AnthropicServingMessages.to_chat_completion_request.__func__
     )
@@ -195,3 +195,13 @@ def test_codex_tools_are_answered_and_namespaces_enforced(tiny_server, stream):
     assert answer.status_code == 200, answer.text
     assert '"namespace":"mcp__files"' in answer.text.replace(" ", "")
     assert '"name":"read"' in answer.text.replace(" ", "")
+
+
+def test_the_target_for_a_think_is_left_out_where_agents_send_it():
+    request = _messages(max_tokens=4096, thinking={"type": "enabled", "budget_tokens": 1024})
+    assert request.thinking_token_budget == 1024
+    places.drop_think_budget(request)
+    assert request.thinking_token_budget is None
+    chat = _chat(thinking_token_budget=5)
+    places.drop_think_budget(chat)
+    assert chat.thinking_token_budget == 5  # and is refused

@@ -1,0 +1,117 @@
+"""How many ids a piece of text takes, and which ids can lead far from a text's end.
+
+Owns: splitting bytes into ids, the longest first, and a weight for each id. A piece that
+has been split so keeps its split when its first id is taken away, so that what remains to
+be written is one id shorter after each. Must not know: grammars, turns.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from enforcer.vocabulary import Vocabulary
+
+_KEY = 3  # bytes by which lengths are looked up
+_COUNTED = 65_536  # pieces whose number of ids is kept
+_TRIED = 3  # bytes of the ids that are tried one by one near the end
+_HEAVIEST = 40
+# Each of these may begin a value, a name, or promise one more.
+_BEGINNING = frozenset(b'{[,":')
+_STRUCTURE = frozenset(b'{}[],":')
+_AROUND = _STRUCTURE | frozenset(b" \n")
+_SCALAR = frozenset(b"0123456789.eE+-tfn")
+
+
+class Pieces:
+    """A vocabulary seen as a way to write bytes.
+
+    Attributes:
+        heaviest: the greatest weight of an id.
+        tried, tried_row: the ids that are tried one by one where the end is near, as a mask row
+            too: those that begin or end something in few bytes.
+        tried_outside, tried_outside_row: the same outside strings, where numbers and words
+            begin.
+
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        keys, ids = vocabulary.sorted_text
+        self._ids = dict(zip(reversed(keys), reversed(ids), strict=True))
+        lengths: dict[bytes, set[int]] = {}
+        for key in keys:
+            lengths.setdefault(key[:_KEY], set()).add(len(key))
+        self._lengths = {key: sorted(found, reverse=True) for key, found in lengths.items()}
+        self._counts: dict[bytes, int] = {}
+        weights = np.zeros(vocabulary.size, dtype=np.int16)
+        tried: list[list[int]] = [[], []]
+        for key, token_id in zip(keys, ids, strict=True):
+            weights[token_id] = _weight(key)
+            if len(key) <= _TRIED and set(key) <= _AROUND:
+                tried[0].append(token_id)
+            elif len(key) == 1 and key[0] in _SCALAR:
+                tried[1].append(token_id)
+        self._weights = weights
+        self.tried = frozenset(tried[0])
+        self.tried_row = vocabulary.row(self.tried)
+        self.tried_outside = frozenset(tried[0] + tried[1])
+        self.tried_outside_row = vocabulary.row(self.tried_outside)
+        self.heaviest = int(weights.max(initial=0))
+
+    def weight(self, token_id: int) -> int:
+        """Tell how often an id may commit a text to more: 0 if it stays within what it is in."""
+        return int(self._weights[token_id])
+
+    @cached_property
+    def _rows(self) -> list[npt.NDArray[np.int32]]:
+        return [
+            self.vocabulary.row(np.flatnonzero(self._weights <= weight).tolist())
+            for weight in range(self.heaviest + 1)
+        ]
+
+    def up_to(self, weight: int) -> npt.NDArray[np.int32]:
+        """Give the mask row of the ids that weigh at most so much, not below 0."""
+        return self._rows[min(weight, self.heaviest)]
+
+    def first(self, data: bytes) -> int:
+        """Give the id that a piece begins with."""
+        return self._ids[data[: self._step(data, 0)]]
+
+    def count(self, data: bytes) -> int:
+        """Count the ids of a piece."""
+        known = self._counts.get(data)
+        if known is not None:
+            return known
+        at = found = 0
+        while at < len(data):
+            at += self._step(data, at)
+            found += 1
+        if len(self._counts) >= _COUNTED:
+            self._counts.clear()
+        self._counts[data] = found
+        return found
+
+    def _step(self, data: bytes, at: int) -> int:
+        for size in range(_KEY, 0, -1):
+            for length in self._lengths.get(data[at : at + size], ()):
+                if data[at : at + length] in self._ids and at + length <= len(data):
+                    return length
+        raise ValueError(f"no id stands for the byte {data[at]:#04x}")
+
+
+def _weight(data: bytes) -> int:
+    """Weigh an id: 0 for whole characters that neither begin nor end anything."""
+    beginning = sum(byte in _BEGINNING for byte in data)
+    if beginning or b"\\" in data or _STRUCTURE & set(data):
+        return 1 + min(beginning, _HEAVIEST)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return 1
+    return 0

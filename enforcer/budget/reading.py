@@ -1,0 +1,508 @@
+"""A text that is being written, and the shortest way to complete it.
+
+Owns: following a text that an engine takes through all readings that the grammar allows,
+and the shortest end of each. Nothing here decides what is valid: a text that fits no
+reading has no end that is known. A reading is immutable, so that going back costs nothing.
+Must not know: engines, turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import inf
+from typing import TYPE_CHECKING
+
+from enforcer.budget.least import furthest, least, widest
+from enforcer.budget.shortest import Arrays, Objects, Pair, Place, Shortest
+from enforcer.budget.spelled import Partial, endings, spell
+from enforcer.regex import ANY, NOTHING, both, either, inverse, literal
+from enforcer.regex.derivative import derivative
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from enforcer.regex import Regex
+
+_BLANK = frozenset(b" \t\r\n")
+_RETURN, _QUOTE = 0x0D, 0x22
+
+
+class Phase(Enum):
+    """Where a text is between the members of an object or an array."""
+
+    OPENED = "behind the bracket"
+    NAMED = "behind a name"
+    COLON = "behind a colon"
+    MEMBER = "behind a member"
+    COMMA = "behind a comma"
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A value is to begin."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Within a string or a number, or a word."""
+
+    regex: Regex
+    partial: Partial
+    furthest: int
+
+
+@dataclass(frozen=True, slots=True)
+class InObject:
+    """Between the properties of an object."""
+
+    plan: Objects
+    phase: Phase = Phase.OPENED
+    seen: int = 0
+    extras: frozenset[str] = frozenset()
+    hits: int = 0
+    pair: Pair | None = None
+    pair_hits: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InName:
+    """Within the name of a property."""
+
+    before: InObject
+    text: str
+    partial: Partial
+    rests: tuple[Regex, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InArray:
+    """Between the elements of an array."""
+
+    plan: Arrays
+    at: Place
+    phase: Phase = Phase.OPENED
+
+
+Frame = Begin | Text | InObject | InName | InArray
+
+
+class Thread:
+    """One reading: the innermost frame, and what stands around it."""
+
+    __slots__ = ("_hash", "cost", "frame", "outer")
+
+    def __init__(self, frame: Frame | None, outer: Thread | None) -> None:
+        self.frame = frame
+        self.outer = outer
+        self._hash = hash((frame, outer))
+        self.cost: float | None = None  # found out when it is first asked for
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Thread)
+            and self._hash == other._hash
+            and self.frame == other.frame
+            and self.outer == other.outer
+        )
+
+    def within(self, frame: Frame) -> Thread:
+        """Put another frame in the place of the innermost one."""
+        return Thread(frame, self.outer)
+
+
+class Reading:
+    """All readings of a text so far."""
+
+    __slots__ = ("_cost", "_return", "_shortest", "_threads")
+
+    def __init__(
+        self, shortest: Shortest, threads: tuple[Thread, ...], *, after_return: bool = False
+    ) -> None:
+        self._shortest = shortest
+        self._threads = threads
+        self._return = after_return
+        self._cost: float | None = None  # found out when it is first asked for
+
+    @classmethod
+    def begin(cls, shortest: Shortest) -> Reading:
+        """Start an empty text."""
+        return cls(shortest, (Thread(Begin(shortest.grammar.root), None),))
+
+    @property
+    def cost(self) -> float:
+        """Count the ids that the shortest end takes; infinite if none is known."""
+        if self._cost is None:
+            self._cost = min(map(self._of, self._threads), default=inf) + self._return
+        return self._cost
+
+    @property
+    def in_string(self) -> bool:
+        """Whether every reading stands within a string."""
+        return all(
+            isinstance(thread.frame, InName)
+            or (isinstance(thread.frame, Text) and thread.frame.partial.quoted)
+            for thread in self._threads
+        )
+
+    def read(self, data: bytes) -> Reading:
+        """Go on with some bytes."""
+        if data.isalpha() and data.isascii() and self._is_free():
+            return self
+        threads: dict[Thread, None] = dict.fromkeys(self._threads)
+        last = self._return
+        for byte in data:
+            following: dict[Thread, None] = {}
+            for thread in threads:
+                for after in self._step(thread, byte):
+                    following[after] = None
+            last = byte == _RETURN and not any(
+                isinstance(thread.frame, Text) for thread in following
+            )
+            threads = following
+        return Reading(self._shortest, tuple(threads), after_return=last)
+
+    def _is_free(self) -> bool:
+        """Tell whether more text changes nothing: within a string of any text."""
+        if len(self._threads) != 1:
+            return False
+        frame = self._threads[0].frame
+        return isinstance(frame, Text) and frame.partial == _STRING and _is_any(frame.regex)
+
+    @property
+    def growth(self) -> int:
+        """Bound what one more beginning can commit the text to."""
+        return self._shortest.growth
+
+    def leeway(self) -> float:
+        """Bound what an id that begins nothing can add to the cost."""
+        # The reading that is shortest now may be one that does not go on. One more for a
+        # carriage return, which a line feed has to follow.
+        most = max((self._of(x) + self._leeway(x) for x in self._threads), default=inf)
+        return most - self.cost + 1 if most < inf else inf
+
+    def _leeway(self, thread: Thread) -> float:
+        frame = thread.frame
+        if isinstance(frame, Text):
+            known = least(frame.regex) or ""
+            return max(frame.furthest - len(known), 0)
+        if isinstance(frame, InName) and not frame.partial.pending:
+            return self._leeway_of_name(frame)
+        if isinstance(frame, InObject):
+            return self._shortest.growth if frame.phase is Phase.COLON else 0
+        if isinstance(frame, InArray):
+            return 0 if frame.phase is Phase.MEMBER else self._shortest.growth
+        return 0 if frame is None else self._shortest.growth
+
+    def _leeway_of_name(self, frame: InName) -> float:
+        """Where any name will do, another is as near to its end as this one."""
+        for rest, (_, value) in zip(frame.rests, frame.before.plan.classes, strict=True):
+            if _is_any(rest):
+                named = replace(frame.before, phase=Phase.NAMED, pair=Pair(None, frame.text, value))
+                return max(_ANOTHER_NAME + self._behind(named) - self._left(frame), 0)
+        return self._shortest.growth
+
+    def next(self) -> bytes | None:
+        """Give the piece that the shortest end begins with; None if there is nothing to write."""
+        if self._return:
+            return b"\n"
+        best = min(self._threads, key=self._of, default=None)
+        while best is not None:
+            piece = self._next(best)
+            if piece:
+                return piece
+            best = best.outer
+        return None
+
+    # What is left to write.
+
+    def _of(self, thread: Thread) -> float:
+        if thread.cost is None:
+            inner = 0 if thread.frame is None else self._left(thread.frame)
+            thread.cost = inner + (0 if thread.outer is None else self._of(thread.outer))
+        return thread.cost
+
+    def _left(self, frame: Frame) -> float:
+        plan = self._shortest
+        if isinstance(frame, Begin):
+            return plan.cost(frame.value)
+        if isinstance(frame, Text):
+            return min((plan.pieces.count(x) for x in _ends(frame)), default=inf)
+        if isinstance(frame, InName):
+            return min((cost for cost, _ in self._names(frame)), default=inf)
+        if isinstance(frame, InArray):
+            return frame.plan.rest(
+                frame.at, comma=frame.phase is Phase.MEMBER, more=frame.phase is Phase.COMMA
+            )
+        if frame.phase is Phase.NAMED:
+            return 1 + self._behind(frame)
+        if frame.phase is Phase.COLON:
+            return self._behind(frame)
+        return frame.plan.rest(
+            frame.seen,
+            frame.extras,
+            frame.hits,
+            comma=frame.phase is Phase.MEMBER,
+            more=frame.phase is Phase.COMMA,
+        )
+
+    def _behind(self, frame: InObject) -> float:
+        """Count the value of the property that has been named, and what follows it."""
+        if frame.pair is None:
+            return inf
+        return self._shortest.cost(frame.pair.value) + self._left(_with_pair(frame))
+
+    def _next(self, thread: Thread) -> bytes:
+        frame, plan = thread.frame, self._shortest
+        if frame is None:
+            return b""
+        if isinstance(frame, Begin):
+            return plan.first(frame.value)
+        if isinstance(frame, Text):
+            return min(_ends(frame), key=plan.pieces.count)
+        if isinstance(frame, InName):
+            return min(self._names(frame))[1]
+        if isinstance(frame, InArray):
+            return frame.plan.next(
+                frame.at, comma=frame.phase is Phase.MEMBER, more=frame.phase is Phase.COMMA
+            )
+        if frame.phase is Phase.NAMED:
+            return b":"
+        if frame.pair is not None:
+            return plan.first(frame.pair.value)
+        return frame.plan.next(
+            frame.seen,
+            frame.extras,
+            frame.hits,
+            comma=frame.phase is Phase.MEMBER,
+            more=frame.phase is Phase.COMMA,
+        )
+
+    def _names(self, frame: InName) -> Iterator[tuple[float, bytes]]:
+        """Give the ways to complete a name: all that is left then, and the piece."""
+        before = frame.before
+        for i, (name, value) in enumerate(before.plan.names):
+            if before.seen >> i & 1 or not name.startswith(frame.text):
+                continue
+            rest = _rest_of(frame.partial, name[len(frame.text) :])
+            if rest is not None:
+                named = replace(before, phase=Phase.NAMED, pair=Pair(i, name, value))
+                yield self._named(named, rest)
+        taken = before.plan.declared | before.extras
+        tails = frozenset(n[len(frame.text) :] for n in taken if n.startswith(frame.text))
+        for regex, (_, value) in zip(frame.rests, before.plan.classes, strict=True):
+            if regex == NOTHING:
+                continue
+            for rest in _fresh_ends(frame.partial, regex, tails):
+                whole = _name_of(frame, rest)
+                for hits in _hits(before.plan, whole):
+                    pair = Pair(None, whole, value)
+                    named = replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits)
+                    yield self._named(named, rest)
+
+    def _named(self, named: InObject, rest: bytes) -> tuple[float, bytes]:
+        piece = rest + b":"
+        return self._shortest.pieces.count(piece) + self._behind(named), piece
+
+    # One byte more.
+
+    def _step(self, thread: Thread, byte: int) -> Iterable[Thread]:
+        frame = thread.frame
+        if isinstance(frame, Text):
+            return self._text(thread, frame, byte)
+        if isinstance(frame, InName):
+            return self._name(thread, frame, byte)
+        if byte in _BLANK:
+            return (thread,) if frame is not None else ()
+        if isinstance(frame, Begin):
+            return self._begin(thread, frame.value, byte)
+        if isinstance(frame, InObject):
+            return self._object(thread, frame, byte)
+        if isinstance(frame, InArray):
+            return self._array(thread, frame, byte)
+        return ()
+
+    def _begin(self, thread: Thread, number: int, byte: int) -> Iterator[Thread]:
+        plan = self._shortest
+        value = plan.grammar.definitions[number]
+        if byte == _QUOTE:
+            if value.strings is not None:
+                far = widest(value.strings) * furthest(value.strings)
+                yield thread.within(Text(value.strings, _STRING, far))
+        elif byte == ord("{"):
+            for shape in plan.objects[number]:
+                yield thread.within(InObject(shape))
+        elif byte == ord("["):
+            for array in plan.arrays[number]:
+                yield thread.within(InArray(array, array.start))
+        else:
+            after = derivative(plan.bare[number], chr(byte))
+            if after != NOTHING:
+                yield thread.within(Text(after, _BARE, furthest(plan.bare[number])))
+
+    def _text(self, thread: Thread, frame: Text, byte: int) -> Iterable[Thread]:
+        if not frame.partial.quoted:
+            after = derivative(frame.regex, chr(byte))
+            found = [thread.within(replace(frame, regex=after))] if after != NOTHING else []
+            if frame.regex.nullable and thread.outer is not None:
+                found.extend(self._step(thread.outer, byte))
+            return found
+        if byte == _QUOTE and not frame.partial.pending:
+            return (_done(thread),) if frame.regex.nullable else ()
+        read = frame.partial.read(byte)
+        if read is None:
+            return ()
+        partial, char = read
+        regex = frame.regex if char is None else derivative(frame.regex, char)
+        if regex == NOTHING:
+            return ()
+        return (thread.within(Text(regex, partial, frame.furthest)),)
+
+    def _name(self, thread: Thread, frame: InName, byte: int) -> Iterable[Thread]:
+        if byte == _QUOTE and not frame.partial.pending:
+            return [thread.within(named) for named in _properties(frame)]
+        read = frame.partial.read(byte)
+        if read is None:
+            return ()
+        partial, char = read
+        text, rests = frame.text, frame.rests
+        if char is not None:
+            text += char
+            rests = tuple(rest if rest is ANY else derivative(rest, char) for rest in rests)
+        found = InName(frame.before, text, partial, rests)
+        names = frame.before.plan.names
+        if any(rest != NOTHING for rest in rests) or any(n.startswith(text) for n, _ in names):
+            return (thread.within(found),)
+        return ()
+
+    def _object(self, thread: Thread, frame: InObject, byte: int) -> Iterator[Thread]:
+        phase = frame.phase
+        if phase is Phase.NAMED:
+            if byte == ord(":"):
+                yield thread.within(replace(frame, phase=Phase.COLON))
+        elif phase is Phase.COLON:
+            if frame.pair is not None:
+                outer = thread.within(_with_pair(frame))
+                yield from self._begin(Thread(None, outer), frame.pair.value, byte)
+        elif byte == _QUOTE and phase is not Phase.MEMBER:
+            rests = tuple(regex for regex, _ in frame.plan.classes)
+            yield thread.within(InName(frame, "", _STRING, rests))
+        elif byte == ord(",") and phase is Phase.MEMBER:
+            yield thread.within(replace(frame, phase=Phase.COMMA))
+        elif byte == ord("}") and phase is not Phase.COMMA:
+            missing = frame.plan.missing(frame.seen, frame.extras, frame.hits)
+            if missing == ():
+                yield _done(thread)
+
+    def _array(self, thread: Thread, frame: InArray, byte: int) -> Iterator[Thread]:
+        if byte == ord("]"):
+            if frame.phase is not Phase.COMMA and frame.plan.rest(frame.at, comma=False) == 1:
+                yield _done(thread)
+        elif frame.phase is Phase.MEMBER:
+            if byte == ord(","):
+                yield thread.within(replace(frame, phase=Phase.COMMA))
+        else:
+            for value, after in frame.plan.steps(frame.at):
+                outer = thread.within(InArray(frame.plan, after, Phase.MEMBER))
+                yield from self._begin(Thread(None, outer), value, byte)
+
+
+_ANOTHER_NAME = 4  # ids that end a name, of which no other may be declared
+_STRING = Partial(quoted=True)
+_BARE = Partial(quoted=False)
+
+
+def _is_any(regex: Regex) -> bool:
+    return regex == ANY
+
+
+def _done(thread: Thread) -> Thread:
+    return thread.outer if thread.outer is not None else Thread(None, None)
+
+
+def _ends(frame: Text) -> Iterator[bytes]:
+    return endings(frame.partial, frame.regex)
+
+
+def _with_pair(frame: InObject) -> InObject:
+    """Give the place behind the property that has been named."""
+    pair, seen, extras = frame.pair, frame.seen, frame.extras
+    if pair is not None and pair.index is not None:
+        seen |= 1 << pair.index
+    elif pair is not None:
+        extras |= {pair.name}
+    return InObject(frame.plan, Phase.MEMBER, seen, extras, frame.hits | frame.pair_hits)
+
+
+def _properties(frame: InName) -> Iterator[InObject]:
+    """Give the readings of a complete name: what value it calls for."""
+    before, name = frame.before, frame.text
+    plan = before.plan
+    index = plan.index.get(name)
+    if index is not None:
+        yield replace(before, phase=Phase.NAMED, pair=Pair(index, *plan.names[index]))
+        return
+    if name in plan.declared:
+        return
+    for rest, (_, value) in zip(frame.rests, plan.classes, strict=True):
+        if rest.nullable:
+            for hits in _hits(plan, name):
+                pair = Pair(None, name, value)
+                yield replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits)
+
+
+def _hits(plan: Objects, name: str) -> Iterator[int]:
+    """Give what an undeclared property counts for; all that has a mark's name fits its value."""
+    hits = 0
+    for mark in plan.shape.marks:
+        if _fits(mark.names, name):
+            hits |= sum(1 << hit for hit in mark.hits)
+    yield hits
+
+
+def _fits(regex: Regex, text: str) -> bool:
+    for char in text:
+        regex = derivative(regex, char)
+        if regex == NOTHING:
+            return False
+    return regex.nullable
+
+
+def _rest_of(partial: Partial, tail: str) -> bytes | None:
+    """Give what is left of a name, its quote included; None if it goes on otherwise."""
+    if not partial.pending:
+        return spell(tail, quoted=True) + b'"'
+    rest = partial.rest_of(tail[:1]) if tail else None
+    return None if rest is None else rest + spell(tail[1:], quoted=True) + b'"'
+
+
+def _fresh_ends(partial: Partial, regex: Regex, tails: frozenset[str]) -> Iterator[bytes]:
+    """Give ends of a name that none of some others has."""
+    found = list(endings(partial, regex))
+    if tails and any(_clashes(partial, end, tails) for end in found):
+        others = either(*map(literal, sorted(tails)))
+        found = list(endings(partial, both(regex, inverse(others))))
+    yield from found
+
+
+def _clashes(partial: Partial, end: bytes, tails: frozenset[str]) -> bool:
+    return any(_rest_of(partial, tail) == end for tail in tails)
+
+
+def _name_of(frame: InName, rest: bytes) -> str:
+    """Read the whole name back from what completes it."""
+    text, partial = frame.text, frame.partial
+    for byte in rest[:-1]:
+        read = partial.read(byte)
+        if read is None:
+            break  # no end of a name is like that
+        partial = read[0]
+        text += read[1] or ""
+    return text
