@@ -254,13 +254,23 @@ class Client:
             ids, finish = answer.choices[0].token_ids, answer.choices[0].finish_reason
         turn = self._reader.parse(ids, prompt_ids=prompt)
         calls = tuple(Call(call.id, call.name, call.arguments) for call in turn.calls)
-        if turn.stray is not None:
+        if turn.stray is not None and self._counts(ids[turn.stray], tools, choice):
             return Reply(OK, f"id {ids[turn.stray]} is illegal where it stands")
         if finish == "length":
             calls = ()
         elif calls:
             finish = "tool_calls"
         return Reply(OK, "", finish, turn.content, calls, (), turn.reasoning)
+
+    def _counts(self, stray: int, tools: Any, choice: Any) -> bool:
+        """Tell whether an id out of its place is a fault.
+
+        Where nothing may be called, V2's runner is asked to ban the markers of calls and no
+        others (decision 0011): a think may begin in the middle of a text then.
+        """
+        controls = self._reader.vocabulary.controls
+        of_calls = {token for name, token in controls.items() if name.startswith("<|tool_call")}
+        return stray in of_calls or (bool(tools) and choice != "none")
 
     def _prompt(self, *, thinking: bool | None) -> list[int]:
         vocabulary = self._reader.vocabulary
