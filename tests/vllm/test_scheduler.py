@@ -16,7 +16,7 @@ from vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 from bench.matrix import workload
 from enforcer import spec as specs
-from enforcer.engines import llguidance
+from enforcer.engines import _lexer
 from enforcer.vllm import metrics, plugin
 
 MODES = {
@@ -148,11 +148,11 @@ class Fault:
 
 
 PLACES = [
-    (llguidance.LLGuidanceGrammar, "matcher"),
-    (llguidance.LLGuidanceMatcher, "fill"),
-    (llguidance.LLGuidanceMatcher, "accept"),
-    (llguidance.LLGuidanceMatcher, "rollback"),
-    (llguidance.LLGuidanceMatcher, "is_accepting"),
+    (_lexer.LLGuidanceGrammar, "matcher"),
+    (_lexer.LLGuidanceMatcher, "fill"),
+    (_lexer.LLGuidanceMatcher, "accept"),
+    (_lexer.LLGuidanceMatcher, "rollback"),
+    (_lexer.LLGuidanceMatcher, "is_accepting"),
 ]
 
 
