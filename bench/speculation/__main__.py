@@ -56,9 +56,8 @@ def main() -> int:
                 )
             seconds = (started - begun, time.monotonic() - started)
         show(way.name, found[way.name], found[first.name], seconds)
-    for name, figures in found.items():
-        for cell, finding in figures.findings:
-            print(f"{name}: {cell}: {finding.fault.name}: {finding.message}")
+        for cell, finding in found[way.name].findings:
+            print(f"{way.name}: {cell}: {finding.fault.name}: {finding.message}", file=sys.stderr)
     if arguments.json:
         arguments.json.write_text(
             json.dumps({name: asdict(figures) for name, figures in found.items()}, default=str)
