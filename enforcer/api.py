@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
@@ -50,6 +50,9 @@ _ARGUMENTS = "arguments"
 
 # Characters of a schema that, being plain, compiles in a few milliseconds at most.
 _QUICK = 2_000
+# Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
+# hundred tools come with every turn.
+_SEEN = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +317,7 @@ class Enforcer:
 
     def _is_quick(self, schema: str, options: Options) -> bool:
         quick = self._trusts_plain(options) and len(schema) <= _QUICK
-        return quick and is_plain_object(schema)
+        return quick and _is_plain(schema)
 
     def _check(self, schema: str, options: Options) -> None:
         if self._trusts_plain(options) and is_plain_object(schema):
@@ -398,6 +401,11 @@ class Enforcer:
             return self._compile(wanted.source, options, Root.ANY)
         except SchemaError as error:
             raise error.under("$.response_format.json_schema.schema") from error
+
+
+@lru_cache(_SEEN)
+def _is_plain(schema: str) -> bool:
+    return is_plain_object(schema)
 
 
 def _nothing(_: object) -> int:

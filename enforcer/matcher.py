@@ -7,16 +7,19 @@ A matcher belongs to one request and is not thread-safe; all that it shares is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enforcer.budget.turn import FITTING, clear, ids_of
+from enforcer.budget.countdown import Countdown
+from enforcer.budget.turn import FITTING
 from enforcer.dialect import Segment
 from enforcer.envelope import Due
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix, UnexpectedFailure
+from enforcer.position import Position
 from enforcer.trail import Trail
 
 if TYPE_CHECKING:
@@ -24,46 +27,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.budget.reading import Reading
     from enforcer.budget.turn import Deadline
     from enforcer.engines import ArgumentMatcher
-    from enforcer.envelope import Envelope, Row
+    from enforcer.envelope import Envelope
     from enforcer.header import HeaderNode
-
-
-@dataclass(frozen=True, slots=True)
-class _Position:
-    """Where the turn is. The same object may stand for many ids in a row.
-
-    Attributes:
-        state: state of the envelope.
-        row: the markers that are legal once the state's text is complete, which free text
-            always is, and free text itself.
-        before: the markers that are legal while it is not.
-        calls: calls completed.
-        text: text ids outside a think so far, counted only while a call is demanded.
-        header: place in the header trie, while in a header.
-        grammar: the engine's state of arguments or of formatted content; it moves by itself.
-        reading: the same text as the deadline sees it, where there is one.
-        failure: why the gate is closed; None while it is open.
-
-    """
-
-    state: str
-    row: Row
-    before: Row
-    calls: int
-    text: int
-    header: HeaderNode | None = None
-    grammar: ArgumentMatcher | None = None
-    reading: Reading | None = None
-    failure: EnforcerError | None = None
-
-    def complete(self) -> bool:
-        """Tell whether the state's text may end here."""
-        if self.grammar is not None:
-            return self.grammar.is_accepting()
-        return self.header is None or self.header.name is not None
 
 
 class Matcher:
@@ -101,9 +68,9 @@ class Matcher:
         self._table = envelope.table
         self._arguments = arguments
         self._expect = expect
-        self._deadline = deadline
+        self._countdown = None if deadline is None else Countdown(deadline, envelope.table)
         self._words = self._table.vocabulary.words
-        self._trail: Trail[_Position] = Trail(rollback)
+        self._trail: Trail[Position] = Trail(rollback)
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
         self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
@@ -126,8 +93,8 @@ class Matcher:
         self._trail = Trail(rollback)
         self._accepted = 0
         self._started = True
-        if deadline is not None:
-            deadline.check(self._needed(deadline))
+        if self._countdown is not None:
+            self._countdown.check(self._now)
 
     def __repr__(self) -> str:
         return f"Matcher(state={self._now.state}, calls={self._now.calls}, ids={self.accepted})"
@@ -180,7 +147,7 @@ class Matcher:
         if now.failure is not None:
             self._fill_end(target)
             return
-        if now.grammar is None and now.header is None and self._deadline is None:
+        if now.grammar is None and now.header is None and self._countdown is None:
             np.copyto(target, now.row.mask)
             return
         try:
@@ -193,19 +160,20 @@ class Matcher:
 
     def _fill_text(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
-        markers = now.row if now.complete() else now.before
+        markers = now.markers
+        left = self._left()
         if now.grammar is not None:
             now.grammar.fill(target)
-            if now.reading is not None and self._counts_down():
-                self._text_fits(target, now.reading)
+            if self._countdown is not None and left < inf:
+                self._countdown.restrict_text(now, int(left), target)
             target |= markers.mask
         elif now.header is not None:
             now.header.fill(target)
             target |= markers.mask
         else:
             np.copyto(target, markers.mask)
-        if self._counts_down():
-            self._rest_fits(target, markers)
+        if self._countdown is not None and left < inf:
+            self._countdown.restrict(now, int(left), target)
 
     def _fill_end(self, target: npt.NDArray[np.int32]) -> None:
         target[:] = self._table.vocabulary.row(self._table.turn_end_ids)
@@ -247,7 +215,7 @@ class Matcher:
         self._now = step
         return True
 
-    def _step(self, token_id: int) -> _Position | None:
+    def _step(self, token_id: int) -> Position | None:
         now = self._now
         if not 0 <= token_id < self._table.vocabulary.size:
             return None
@@ -257,10 +225,10 @@ class Matcher:
             return replace(
                 self._enter(self._table.dialect.final, now.calls, 0), failure=now.failure
             )
-        if self._counts_down() and not self._fits(token_id):
+        if self._countdown is not None and not self._fits(now, token_id):
             return None
         if token_id in self._table.vocabulary.control_ids:
-            to = (now.row if now.complete() else now.before).markers.get(token_id)
+            to = now.markers.markers.get(token_id)
             return None if to is None else self._follow(to)
         if now.grammar is not None:
             return self._formatted(now, token_id) if now.grammar.accept(token_id) else None
@@ -269,7 +237,7 @@ class Matcher:
             return None if node is None else self._at_header(now, node)
         return self._free_text(token_id)
 
-    def _free_text(self, token_id: int) -> _Position | None:
+    def _free_text(self, token_id: int) -> Position | None:
         now = self._now
         vocabulary = self._table.vocabulary
         to = now.row.text_to
@@ -283,7 +251,7 @@ class Matcher:
             return now
         return self._enter(to, now.calls, now.text + counts)
 
-    def _formatted(self, now: _Position, token_id: int) -> _Position:
+    def _formatted(self, now: Position, token_id: int) -> Position:
         """Go on after an id of arguments or formatted content, which has been accepted."""
         if now.reading is not None:
             after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
@@ -300,7 +268,7 @@ class Matcher:
             text=1,
         )
 
-    def _follow(self, to: str) -> _Position:
+    def _follow(self, to: str) -> Position:
         now = self._now
         segment = self._table.segment(now.state)
         if segment is Segment.ARGUMENTS:
@@ -308,26 +276,26 @@ class Matcher:
         position = self._enter(to, now.calls, now.text)
         if now.header is not None and now.header.name is not None:
             name = now.header.name
-            if self._deadline is not None:
-                position = replace(position, reading=self._deadline.arguments(name))
+            if self._countdown is not None:
+                position = replace(position, reading=self._countdown.arguments(name))
             return self._with_grammar(position, partial(self._arguments, name))
         if self._table.segment(to) is Segment.HEADER:
             return self._at_header(position, self._envelope.headers(now.calls).root)
         return position
 
-    def _at_header(self, position: _Position, node: HeaderNode) -> _Position:
+    def _at_header(self, position: Position, node: HeaderNode) -> Position:
         was_clear = position.header is not None and position.header.only is not None
         if self._expect is not None and node.only is not None and not was_clear:
             self._expect(node.only)
         return replace(position, header=node)
 
-    def _enter(self, state: str, calls: int, text: int) -> _Position:
+    def _enter(self, state: str, calls: int, text: int) -> Position:
         opening = self._envelope.opening(calls, text)
         formatted = self._envelope.text_format
         if formatted is None or self._table.segment(state) is not Segment.CONTENT:
             row = self._table.row(state, opening)
-            return _Position(state, row, self._table.nothing, calls, text)
-        position = _Position(
+            return Position(state, row, self._table.nothing, calls, text)
+        position = Position(
             state,
             self._table.row(state, replace(opening, text=False, empty=True)),
             self._table.row(state, replace(opening, text=False, finish=False)),
@@ -337,87 +305,26 @@ class Matcher:
         # The text fits the format or the turn is calls: a demanded call leaves no text.
         if not opening.finish:
             return position
-        if self._deadline is not None:
-            position = replace(position, reading=self._deadline.text())
+        if self._countdown is not None:
+            position = replace(position, reading=self._countdown.text())
         return self._with_grammar(position, formatted)
 
-    def _with_grammar(self, position: _Position, start: Callable[[], ArgumentMatcher]) -> _Position:
+    def _with_grammar(self, position: Position, start: Callable[[], ArgumentMatcher]) -> Position:
         try:
             return replace(position, grammar=start())
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             return replace(position, failure=_named(error, f"starting a text in {position.state}"))
 
-    # What can still be finished.
-
-    def _counts_down(self) -> bool:
-        # What comes after the last id that may come is nobody's, such as a draft's mask.
-        deadline = self._deadline
-        return deadline is not None and self._started and deadline.total > self._accepted
-
-    def _left(self, deadline: Deadline) -> int:
-        return deadline.total - self._accepted
-
-    def _needed(self, deadline: Deadline) -> float:
-        """Count the ids of the shortest end that the turn promises from here."""
-        now = self._now
-        if now.grammar is not None:
-            markers = (now.row if now.complete() else now.before).markers
-            text = float("inf") if now.reading is None else now.reading.cost
-            need = text + self._behind_text(deadline)
-            ways = (deadline.marker(now.state, to, now.calls, None) for to in markers.values())
-            return min(need, 1 + min(ways, default=need))
-        if now.header is not None:
-            return deadline.header(now.header)
-        return deadline.state(now.state, now.calls)
-
-    def _behind_text(self, deadline: Deadline) -> float:
-        """Count the ids after the text that the turn stands in, once it is complete."""
-        now = self._now
-        if self._table.segment(now.state) is Segment.ARGUMENTS:
-            return deadline.behind(now.state)
-        to = self._table.dialect.states[now.state].text_to
-        return deadline.ends(self._table.row(to, FITTING).markers, now.calls)
-
-    def _fits(self, token_id: int) -> bool:
-        """Tell whether what is promised can be finished after an id, if it is legal."""
-        deadline, now = self._deadline, self._now
-        if deadline is None:
+    def _fits(self, now: Position, token_id: int) -> bool:
+        if self._countdown is None or (left := self._left()) == inf:
             return True
-        left = self._left(deadline) - 1
-        markers = (now.row if now.complete() else now.before).markers
-        if token_id in markers:
-            to = markers[token_id]
-            return deadline.marker(now.state, to, now.calls, now.header) <= left
-        if now.reading is not None:
-            room = left - self._behind_text(deadline)
-            return deadline.fits_text(now.reading, token_id, room)
-        if now.header is not None:
-            node = now.header.advance(token_id)
-            return node is None or deadline.header(node) <= left
-        return now.row.text_to is None or deadline.state(now.row.text_to, now.calls) <= left
+        return self._countdown.fits(now, token_id, int(left))
 
-    def _text_fits(self, target: npt.NDArray[np.int32], reading: Reading) -> None:
-        deadline = self._deadline
-        if deadline is not None:
-            room = self._left(deadline) - 1 - self._behind_text(deadline)
-            deadline.restrict_text(target, reading, room)
-
-    def _rest_fits(self, target: npt.NDArray[np.int32], markers: Row) -> None:
-        """Leave out markers, and text outside calls, that would be too long."""
-        deadline, now = self._deadline, self._now
-        if deadline is None or deadline.is_ample(self._left(deadline), now.calls):
-            return
-        for token_id in markers.markers:
-            if not self._fits(token_id):
-                clear(target, token_id)
-        if now.header is not None:
-            for token_id in ids_of(target):
-                if token_id not in markers.markers and not self._fits(token_id):
-                    clear(target, token_id)
-        elif now.grammar is None:
-            to = now.row.text_to
-            if to is not None and deadline.state(to, now.calls) >= self._left(deadline):
-                target &= ~self._table.vocabulary.text_row
+    def _left(self) -> float:
+        """Say how many ids may still come; without end where nothing has to be finished."""
+        # What comes after the last id that may come is nobody's, such as a draft's mask.
+        left = inf if self._countdown is None else self._countdown.total - self._accepted
+        return left if left > 0 and self._started else inf
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` accepted ids.

@@ -305,7 +305,7 @@ def test_another_call_is_begun_only_if_it_fits():
     found = start(1000)
     feed(found, ids)
     for left in (2, another - 1, another, another + 9):
-        found._deadline.total = len(ids) + left
+        found._countdown.total = len(ids) + left
         assert (V.control("<|tool_call_begin|>") in legal(found)) == (left >= another)
         assert V.control("<|tool_calls_section_end|>") in legal(found)
 
