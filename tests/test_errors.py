@@ -11,6 +11,7 @@ from enforcer.errors import (
     Busy,
     ConfigurationError,
     EnforcerError,
+    EngineFailure,
     InvalidSchema,
     InvalidTools,
     Problem,
@@ -45,7 +46,9 @@ def test_a_value_is_shown_briefly(value):
 def test_all_have_one_root_and_one_of_two_at_fault():
     for leaf in LEAVES:
         at_fault = [issubclass(leaf, ConfigurationError), issubclass(leaf, RequestError)]
-        assert sum(at_fault) == (leaf not in {EnforcerError, UnexpectedFailure, Busy}), leaf
+        assert sum(at_fault) == (
+            leaf not in {EnforcerError, UnexpectedFailure, Busy, EngineFailure}
+        ), leaf
 
 
 def test_a_request_error_says_where():

@@ -50,7 +50,7 @@ class Limits:
     depth: int = 128
     nodes: int = 200_000
     size: int = 2_000_000
-    properties: int = 2_000
+    properties: int = 3_000
     enum: int = 5_000
     branches: int = 2_000
     definitions: int = 20_000

@@ -179,7 +179,7 @@ def read(text: str) -> Spec:
 
 
 def start(
-    tokenizer: Any, text: str, prompt_ids: Sequence[int] | None, budget: int | None
+    tokenizer: Any, text: str, prompt_ids: Sequence[int] | None, budget: int | None = None
 ) -> Matcher:
     """Start the turn that a checked spec describes; `budget` as in `Enforcer.start`."""
     spec = read(text)

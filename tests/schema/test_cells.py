@@ -103,7 +103,7 @@ def test_cells_change_nothing_that_is_accepted_or_refused(schema, instances):
                     found.append(str(error))
                 else:
                     found.append([accepts(grammar, json.dumps(value)) for value in instances])
-    assert found[:2] == found[2:]
+    assert found[: len(OnUnsupported)] == found[len(OnUnsupported) :]
 
 
 def test_hundreds_of_alternatives_are_one():
