@@ -186,9 +186,14 @@ class Vocabulary:
         )
         return tuple(data for data, _ in pairs), tuple(i for _, i in pairs)
 
+    @cached_property
+    def _longest(self) -> int:
+        """Bytes of the longest text token."""
+        return max(map(len, self.sorted_text[0]), default=0)
+
     def _encode_greedily(self, data: bytes) -> list[int]:
         keys, ids = self.sorted_text
-        longest = max(map(len, keys), default=0)
+        longest = self._longest
         out: list[int] = []
         start = 0
         while start < len(data):

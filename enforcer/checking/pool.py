@@ -5,7 +5,7 @@ for others, and what a worker's end means. Must not know: what is checked, what 
 used for.
 
 Nobody can tell beforehand which check is slow. So each gets a first look, one after the other;
-one that has not come to an end after a tenth of a second of processor time counts as slow. Slow
+one that has not come to an end after a quarter of a second of processor time counts as slow. Slow
 checks too go on one at a time, behind every other process; the others are paused. So all checks
 together take two processors at most. The last worker is never left to a slow check: it is
 stopped there, and whoever waits is told to come again. One that nobody waits for any more is
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
-_LOOK = 0.1  # seconds of processor time until a check counts as slow
-_CLOCK = 20.0  # seconds after which a look ends, or a slow check, however little time it got
-_PATIENCE = 30.0  # seconds that anybody waits, in the queue and after
+_LOOK = 0.25  # seconds of processor time until a check counts as slow
+_CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
+_PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends

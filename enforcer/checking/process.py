@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _START_SECONDS = 60  # a busy machine; an idle one needs a third of a second
 _CHUNK = 1 << 16
-_LEAST_URGENT = 19
+_LEAST_URGENT = 10
 # One processor each is the point; and a process with threads cannot be forked.
 _SINGLE_THREADED = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1"

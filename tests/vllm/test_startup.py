@@ -55,7 +55,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(caplog):
         (
             "kimi_k2_enforced",
             {"ENFORCER_REQUIRE": "on", "ENFORCER_REQUIRE_EXCEPT": "structured"},
-            "; requests without a spec are refused except plain; ",
+            "; requests without a spec are refused except structured; ",
         ),
         ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "relax,off"}, "switch: off, relax"),
         ("kimi_k2_enforced", {"ENFORCER_ON_UNSUPPORTED": "isolate"}, "on_unsupported=isolate"),
