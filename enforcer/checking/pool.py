@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _LOOK = 0.25  # seconds of processor time until a check counts as slow
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
+_QUEUED = 64 << 20  # bytes of checks that may wait
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
@@ -72,7 +73,7 @@ class Pool:
     """
 
     def __init__(
-        self, engine: str, vocabulary: Vocabulary, *, workers: int = 6, queue: int = 64
+        self, engine: str, vocabulary: Vocabulary, *, workers: int = 6, queue: int = 4096
     ) -> None:
         self._engine = engine
         self._vocabulary = vocabulary
@@ -133,9 +134,11 @@ class Pool:
         with self._changed:
             job = self._jobs.get(key)
             if job is None:
-                if len(self._queue) >= self._most:
+                data = check.to_json()
+                held = sum(len(one.data) for one in self._queue)
+                if len(self._queue) >= self._most or held + len(data) > _QUEUED:
                     raise Busy(_BUSY)
-                job = self._jobs[key] = _Job(key, check.to_json())
+                job = self._jobs[key] = _Job(key, data)
                 self._queue.append(job)
                 self._call_a_thread()
             job.waiting += 1
