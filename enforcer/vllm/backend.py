@@ -167,7 +167,8 @@ class _Host:
             matcher = enforcer.start(
                 spec,
                 prompt_ids,
-                self._budget(request),
+                # What a reader takes out of a mask, a countdown would not know of.
+                self._budget(request) if reader is None else None,
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
