@@ -13,6 +13,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from enforcer.errors import RequestError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
@@ -62,22 +64,38 @@ class Cache:
 
         Args:
             key: should begin with a word that says what kind of value it is.
-            make: makes the value; what it raises is raised for all who wait, and not kept.
+            make: makes the value; what it raises is not kept. Those who wait get it too where
+                it says that what they all ask for is wrong. Anything else is the affair of
+                the one who made it, and they make the value themselves.
             weigh: gives the value's present weight in bytes; cheap.
 
         """
-        with self._lock:
-            found, value = self._look_up(key)
-            if found:
-                self.hits += 1
-                return cast("_T", value)
-            underway = self._making.get(key)
-            if underway is None:
-                self.misses += 1
-                mine: Future[Any] = Future()
-                self._making[key] = mine
-        if underway is not None:
-            return cast("_T", underway.result())
+        while True:
+            with self._lock:
+                found, value = self._look_up(key)
+                if found:
+                    self.hits += 1
+                    return cast("_T", value)
+                underway = self._making.get(key)
+                if underway is None:
+                    self.misses += 1
+                    mine: Future[Any] = Future()
+                    self._making[key] = mine
+                    break
+            error = underway.exception()
+            if error is None:
+                return cast("_T", underway.result())
+            if isinstance(error, RequestError):
+                raise error
+        return self._make(key, mine, make, weigh)
+
+    def _make(
+        self,
+        key: Hashable,
+        mine: Future[Any],
+        make: Callable[[], _T],
+        weigh: Callable[[_T], int],
+    ) -> _T:
         try:
             made = make()
             weight = weigh(made) + _ENTRY

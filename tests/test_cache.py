@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.cache import Cache
+from enforcer.errors import EngineFailure, RequestError
 
 
 def plain(value):
@@ -74,17 +75,43 @@ def test_who_asks_while_it_is_made_waits_for_the_one_who_makes():
     assert made == [1]
 
 
-def test_a_failure_is_everyones_who_waits_and_nobodys_after():
-    cache, going = Cache(10_000), threading.Event()
+def _asked_by_two(cache, error):
+    """Have two ask at once for what fails the first time; give what became of each."""
+    begun, made = threading.Barrier(2), []
 
-    def fail():
-        going.wait(10)
-        raise ValueError("no")
+    def make():
+        made.append(1)
+        if len(made) > 1:
+            return "value"
+        threading.Event().wait(0.2)
+        raise error
+
+    def ask():
+        begun.wait()
+        return cache.get("key", make, lambda _: 1)
 
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(cache.get, "key", fail, lambda _: 1) for _ in range(2)]
-        going.set()
-        for each in asked:
-            with pytest.raises(ValueError, match="no"):
-                each.result()
+        asked = [pool.submit(ask) for _ in range(2)]
+        return [each.exception() or each.result() for each in asked]
+
+
+def test_what_is_wrong_with_the_key_is_told_to_everyone_who_waits():
+    cache, error = Cache(10_000), RequestError("$.tools", "no")
+    assert _asked_by_two(cache, error) == [error, error]
+    assert cache.get("key", plain("value"), lambda _: 1) == "value"
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), EngineFailure("no"), BaseException("panic")])
+def test_what_befell_the_one_who_made_it_is_not_told_to_the_others(error):
+    assert set(_asked_by_two(Cache(10_000), error)) == {error, "value"}
+
+
+def test_a_failure_is_nobodys_afterwards():
+    cache = Cache(10_000)
+
+    def fail():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        cache.get("key", fail, lambda _: 1)
     assert cache.get("key", plain("value"), lambda _: 1) == "value"
