@@ -27,14 +27,14 @@ import numpy as np
 
 import enforcer
 from bench.first_mask.run import vocabulary as find_vocabulary
-from enforcer.budget.turn import BudgetTooSmall
 from enforcer.errors import EnforcerError
+from enforcer.turn.deadline import BudgetTooSmall
 from enforcer.verify.suites import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "cases"
 _HEADER = ("<|im_user|>", "user", "<|im_middle|>", "Hi", "<|im_end|>")

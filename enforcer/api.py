@@ -13,32 +13,33 @@ from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer import dialect as dialects
-from enforcer import engines, history
-from enforcer import response_format as formats
-from enforcer import tools as tools_
+from enforcer import engines
 from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.budget.turn import Deadline
 from enforcer.cache import Cache
-from enforcer.envelope import Table
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
-from enforcer.matcher import Matcher
-from enforcer.options import Options
-from enforcer.parser import Parser, Turn
+from enforcer.request import history
+from enforcer.request import response_format as formats
+from enforcer.request import tools as tools_
+from enforcer.request.options import Options
+from enforcer.request.spec import Spec
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
-from enforcer.schema.plain import is_plain_object
-from enforcer.spec import Spec
-from enforcer.turns import envelope
+from enforcer.schema.reading.plain import is_plain_object
+from enforcer.turn import dialect as dialects
+from enforcer.turn.deadline import Deadline
+from enforcer.turn.envelope import Table
+from enforcer.turn.matcher import Matcher
+from enforcer.turn.parser import Parser, Turn
+from enforcer.turn.requested import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.envelope import Envelope
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
+    from enforcer.turn.envelope import Envelope
     from enforcer.vocabulary import Vocabulary
 
 
@@ -132,7 +133,7 @@ class Enforcer:
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts in content.
             response_format: what text must fit; the turn is such a text, or calls. Known are
-                the forms of `enforcer.response_format.parse`.
+                the forms of `enforcer.request.response_format.parse`.
             budget: as in `start`.
 
         Raises:
@@ -299,7 +300,7 @@ class Enforcer:
         prompt_ids: Sequence[int] | None = None,
         names: Collection[str] | None = None,
     ) -> Turn:
-        """Read a generated turn; see `enforcer.parser.Parser` for the arguments."""
+        """Read a generated turn; see `enforcer.turn.parser.Parser` for the arguments."""
         parser = Parser(self.table, prompt_ids, names)
         parser.feed(token_ids)
         return parser.turn()

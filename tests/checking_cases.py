@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from enforcer.checking.work import Check
-from enforcer.response_format import Kind
+from enforcer.request.response_format import Kind
 from enforcer.schema import Limits, OnUnsupported, Root
 
 # Without bounds but those on processes, so that a compiler that has become faster at refusing

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import small, write
 
-from enforcer import dialect as dialects
-from enforcer.dialect import Guard, Segment
-from enforcer.envelope import Table
 from enforcer.errors import UnknownDialect
-from enforcer.parser import Parser
+from enforcer.turn import dialect as dialects
+from enforcer.turn.dialect import Guard, Segment
+from enforcer.turn.envelope import Table
+from enforcer.turn.parser import Parser
 
 KIMI = dialects.load("kimi_k2")
 

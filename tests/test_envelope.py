@@ -8,10 +8,10 @@ import pytest
 import vocabularies
 from vocabularies import bits, small, write
 
-from enforcer import dialect as dialects
-from enforcer.dialect import Guard, Segment
-from enforcer.envelope import Due, Envelope, Opening, Table
 from enforcer.errors import InvalidVocabulary
+from enforcer.turn import dialect as dialects
+from enforcer.turn.dialect import Guard, Segment
+from enforcer.turn.envelope import Due, Envelope, Opening, Table
 
 V = small()
 KIMI = dialects.load("kimi_k2")

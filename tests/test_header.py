@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import bits, small, splits
 
-from enforcer import dialect as dialects
-from enforcer.header import HeaderTrie
+from enforcer.turn import dialect as dialects
+from enforcer.turn.header import HeaderTrie
 
 V = small()
 KIMI = dialects.load("kimi_k2")

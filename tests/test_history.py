@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer import dialect as dialects
-from enforcer import history
 from enforcer.errors import InvalidTools
+from enforcer.request import history
+from enforcer.turn import dialect as dialects
 
 KIMI = dialects.load("kimi_k2")
 
@@ -30,7 +30,7 @@ USER = {"role": "user", "content": "And now?"}
 def normalise(*messages):
     """Give the ids of calls and results in order."""
     ids = []
-    for message in history.normalise(list(messages), KIMI):
+    for message in history.normalise(list(messages), KIMI.header_text):
         ids += [call["id"] for call in message.get("tool_calls") or ()]
         if "tool_call_id" in message:
             ids.append(message["tool_call_id"])
@@ -70,7 +70,7 @@ def test_calls_are_counted(messages, count):
     ],
 )
 def test_what_is_no_dialog(messages, path):
-    for read in (history.count_calls, lambda value: history.normalise(value, KIMI)):
+    for read in (history.count_calls, lambda value: history.normalise(value, KIMI.header_text)):
         with pytest.raises(InvalidTools) as caught:
             read(messages)
         assert caught.value.path == path
@@ -126,7 +126,7 @@ def test_a_result_that_answers_nothing_keeps_its_id():
 def test_the_given_dialog_is_left_alone():
     messages = [USER, asks(("x", "a")), answers("x")]
     before = copy.deepcopy(messages)
-    changed = history.normalise(messages, KIMI)
+    changed = history.normalise(messages, KIMI.header_text)
     assert messages == before
     assert changed[0] == USER
     assert changed[1]["tool_calls"][0]["function"] == {"name": "a"}
@@ -148,11 +148,11 @@ def test_all_ids_become_the_dialogs_counter_and_stay_so(turns):
     messages = []
     for calls in turns:
         messages += [USER, asks(*calls), *(answers(call_id) for call_id, _ in calls)]
-    once = history.normalise(messages, KIMI)
+    once = history.normalise(messages, KIMI.header_text)
     ids = [call["id"] for message in once for call in message.get("tool_calls") or ()]
     names = [name for calls in turns for _, name in calls]
     assert ids == [KIMI.header_text(name, at) for at, name in enumerate(names)]
     results = [message["tool_call_id"] for message in once if message["role"] == "tool"]
     assert sorted(results) == sorted(ids)
-    assert history.normalise(once, KIMI) == once
+    assert history.normalise(once, KIMI.header_text) == once
     assert history.count_calls(once) == len(ids)

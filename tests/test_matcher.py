@@ -11,8 +11,8 @@ import torch
 import toys
 from vocabularies import call, feed, legal, row_of, section, small, write
 
-from enforcer.envelope import Due
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
+from enforcer.turn.envelope import Due
 
 V = small()
 TEXTS = [b'{"a": 1}', b'{"a": 12}', b"{}"]

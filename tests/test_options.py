@@ -3,7 +3,7 @@ from dataclasses import fields
 
 import pytest
 
-from enforcer.options import Options
+from enforcer.request.options import Options
 from enforcer.schema import Limits, OnUnsupported
 
 OTHER = Options(

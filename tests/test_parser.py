@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import PIECES, call, section, small, write
 
-from enforcer import dialect as dialects
-from enforcer.envelope import Table
-from enforcer.parser import Call, Event, Happening, Parser, Turn
+from enforcer.turn import dialect as dialects
+from enforcer.turn.envelope import Table
+from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)

@@ -10,9 +10,10 @@ from vocabularies import small, write
 
 from bench.matrix import workload
 from bench.tiny_model.chat import TEMPLATE
-from enforcer import dialect as dialects
-from enforcer import history, rendered
-from enforcer.envelope import Table
+from enforcer.request import history
+from enforcer.turn import dialect as dialects
+from enforcer.turn import rendered
+from enforcer.turn.envelope import Table
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from enforcer import spec as specs
 from enforcer.errors import InvalidTools
-from enforcer.options import Options
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
+from enforcer.request.spec import KEY, Route
+from enforcer.request.tools import Choice
 from enforcer.schema import OnUnsupported
-from enforcer.spec import KEY, Route
-from enforcer.tools import Choice
 
 TOOL = {
     "type": "function",

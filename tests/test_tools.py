@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer import tools
 from enforcer.errors import InvalidTools
-from enforcer.tools import Choice
+from enforcer.request import tools
+from enforcer.request.tools import Choice
 
 DEEP = []
 for _ in range(100_000):

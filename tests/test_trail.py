@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.trail import Trail
+from enforcer.turn.trail import Trail
 
 STEPS = st.lists(st.one_of(st.sampled_from("abc"), st.integers(0, 6)), max_size=60)
 

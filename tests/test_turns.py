@@ -8,11 +8,11 @@ import pytest
 import vocabularies
 
 import enforcer
-from enforcer import spec as specs
-from enforcer.engines import llguidance
+from enforcer.engines.llguidance import engine as llguidance
 from enforcer.errors import IllegalPrefix
-from enforcer.options import Options
-from enforcer.turns import look_at_prompt
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
+from enforcer.turn.requested import look_at_prompt
 
 VOCABULARY = vocabularies.small()
 ENFORCER = enforcer.Enforcer(VOCABULARY)

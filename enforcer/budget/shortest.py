@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.least import furthest, least, widest
 from enforcer.budget.spelled import spell
-from enforcer.engines._numbers import number_texts
 from enforcer.errors import EnforcerError
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiple_text import NotSpellableError
 from enforcer.regex import NOTHING, both, either, inverse, literal
-from enforcer.schema.counting import State, automaton
-from enforcer.schema.multiple_text import NotSpellableError
+from enforcer.schema.finishing.counting import State, automaton
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:

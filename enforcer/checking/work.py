@@ -23,7 +23,7 @@ from enforcer.errors import (
     UnsupportedSchema,
     brief,
 )
-from enforcer.response_format import Kind, ResponseFormat
+from enforcer.request.response_format import Kind, ResponseFormat
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Check:
     """Asks whether an engine can enforce one schema, or one format of text.
 
     Attributes:
-        kind: what `source` is; see `enforcer.response_format`.
+        kind: what `source` is; see `enforcer.request.response_format`.
         source: a schema as JSON text, or the source of a format.
         root: what a value must be, besides fitting the schema.
         on_unsupported: what to do with what cannot be enforced exactly.

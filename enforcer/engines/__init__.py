@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
 _MODULES = {
-    "llguidance": "enforcer.engines.llguidance",
+    "llguidance": "enforcer.engines.llguidance.engine",
     "xgrammar": "enforcer.engines.xgrammar",
     "outlines-core": "enforcer.engines.outlines_core",
 }
@@ -83,7 +83,7 @@ class ArgumentEngine(Protocol):
 
     @property
     def holds_plain(self) -> bool:
-        """Whether it compiles whatever `enforcer.schema.plain` calls plain."""
+        """Whether it compiles whatever `enforcer.schema.reading.plain` calls plain."""
         ...
 
     def check(self, grammar: ArgumentGrammar) -> None:

@@ -12,8 +12,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.engines._numbers import number_texts
+from enforcer.engines._spelling import WHITE_SPACE
 from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiple_text import NotSpellableError
 from enforcer.regex import (
     Regex,
     RegexBudget,
@@ -26,16 +28,14 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.regex.build import concat, repeat
-from enforcer.response_format import Kind
-from enforcer.schema.lark import WHITE_SPACE
-from enforcer.schema.multiple_text import NotSpellableError
+from enforcer.request.response_format import Kind
 from enforcer.schema.nodes import NOTHING_AT_ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence as Sequence_
 
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.nodes import ArrayShape, ObjectShape, Value
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 Spans = tuple[tuple[int, int], ...]
 
+# One space, or a line break and its indentation: what compact, default and indented
+# printers write between two tokens, and nothing endless.
+WHITE_SPACE = r" |\r?\n[ \t]{0,64}"
+
 _RAW = ~CharSet.of([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
 _SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _HEX = "0123456789abcdef"

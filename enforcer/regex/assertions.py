@@ -14,15 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.regex import automaton
-from enforcer.regex.build import (
-    ANY,
-    EPSILON,
-    NOTHING,
-    concat,
-    either,
-    inverse,
-    literal,
-)
+from enforcer.regex.build import ANY, EPSILON, NOTHING, concat, either, inverse, literal
 from enforcer.regex.charset import EMPTY, LINE_ENDS, CharSet
 from enforcer.regex.derivative import intersection
 from enforcer.regex.edges import (

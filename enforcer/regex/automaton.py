@@ -17,26 +17,9 @@ from enforcer.regex.build import ANY, EPSILON, concat, either
 from enforcer.regex.charset import LINE_ENDS, partition
 from enforcer.regex.derivative import derivative
 from enforcer.regex.diagram import FALSE, TRUE, Diagrams, TooManyNodesError
-from enforcer.regex.edges import (
-    START,
-    Reading,
-    is_boundary,
-    left_classes,
-    plain_language,
-    walk,
-)
+from enforcer.regex.edges import START, Reading, is_boundary, left_classes, plain_language, walk
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
-from enforcer.regex.tree import (
-    EVERY,
-    Choice,
-    Counted,
-    Edge,
-    Look,
-    Node,
-    One,
-    RegexError,
-    Sequence,
-)
+from enforcer.regex.tree import EVERY, Choice, Counted, Edge, Look, Node, One, RegexError, Sequence
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex

@@ -10,16 +10,17 @@ import json
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema.build import prune, unfold
-from enforcer.schema.culprit import culprit
+from enforcer.schema.finishing.pruning import prune
+from enforcer.schema.finishing.settle import Settler
+from enforcer.schema.finishing.unfolding import unfold
 from enforcer.schema.limits import Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
-from enforcer.schema.parse import Parser
-from enforcer.schema.read import Document, check_json
-from enforcer.schema.settle import Settler
+from enforcer.schema.reading.culprit import culprit
+from enforcer.schema.reading.document import Document, check_json
+from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
-    from enforcer.schema.read import Place
+    from enforcer.schema.reading.document import Place
 
 __all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema"]
 
@@ -64,7 +65,7 @@ def _compile(
 ) -> ArgumentGrammar:
     scoped = check_json(schema, limits)
     document = Document(schema, scoped=scoped)
-    parser = Parser(document, limits, on_unsupported)
+    parser = SchemaParser(document, limits, on_unsupported)
     formula = parser.parse(document.root)
     parser.raise_malformed()
     algebra = parser.algebra

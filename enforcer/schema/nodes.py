@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from enforcer.numbers.sets import REALS
 from enforcer.regex import ANY
-from enforcer.schema.numbers import REALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from enforcer.errors import Problem
+    from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
-    from enforcer.schema.numbers import NumberSet
 
 NEVER = 0  # the value grammar that nothing fits
 ALWAYS = 1  # the value grammar that everything fits

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 
 from enforcer.checking.work import SECONDS, Check, Verdict
 from enforcer.errors import Problem, SchemaLimit
-from enforcer.response_format import Kind
+from enforcer.request.response_format import Kind
 from enforcer.schema import Limits, OnUnsupported, Root
-from enforcer.schema.plain import is_plain_object
+from enforcer.schema.reading.plain import is_plain_object
 from enforcer.vllm import metrics, runtime, settings
 from enforcer.vllm.metrics import Checked, Relaxed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from enforcer.options import Options
-    from enforcer.spec import Spec
+    from enforcer.request.options import Options
+    from enforcer.request.spec import Spec
 
 _OVER_TIME = (
     f"checking the schemas of this request up to this one takes over {SECONDS:g} seconds of "

@@ -26,7 +26,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
 
 from enforcer.errors import ConfigurationError
-from enforcer.spec import KEY, from_structural_tag
+from enforcer.request.spec import KEY, from_structural_tag
 from enforcer.vllm import rows, runtime
 from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import Turn

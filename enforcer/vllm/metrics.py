@@ -27,7 +27,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import SchemaError
-from enforcer.tools import Choice
+from enforcer.request.tools import Choice
 from enforcer.vllm import stats
 from enforcer.vllm.stats import Counter, Gauge, Histogram
 

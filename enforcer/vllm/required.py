@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import VLLMValidationError
 
-from enforcer import dialect as dialects
-from enforcer import spec as specs
+from enforcer.request import spec as specs
+from enforcer.turn import dialect as dialects
 from enforcer.vllm import metrics, settings, stock
 from enforcer.vllm.names import reads_extra
 

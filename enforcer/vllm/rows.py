@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
 
 logger = logging.getLogger("vllm.enforcer")
 

@@ -6,7 +6,7 @@ import pytest
 from enforcer import engines
 from enforcer.checking.work import Check, Verdict, perform
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.response_format import Kind
+from enforcer.request.response_format import Kind
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.vocabulary import Vocabulary
 

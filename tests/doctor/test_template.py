@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enforcer import dialect
-from enforcer.doctor import Status, template
+from enforcer.diagnosis import Status, template
+from enforcer.turn import dialect
 
 K2 = dialect.load("kimi_k2")
 

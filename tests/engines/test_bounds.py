@@ -10,9 +10,9 @@ import pytest
 from vocabularies import bits, kimi
 
 from enforcer.engines import load
-from enforcer.engines._lexer import _REPLAYED
+from enforcer.engines.llguidance.lexer import _REPLAYED
 from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
-from enforcer.response_format import Kind, ResponseFormat
+from enforcer.request.response_format import Kind, ResponseFormat
 from enforcer.schema import compile_schema
 
 RANDOM = Random(11)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from llguidance import LLParserLimits
 
 from enforcer.engines import load
-from enforcer.engines.llguidance import _LIMITS, EngineFailure
+from enforcer.engines.llguidance.engine import _LIMITS, EngineFailure
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
 
@@ -178,7 +178,7 @@ def limits(monkeypatch):
         names = [name for name in dir(_LIMITS) if not name.startswith("_")]
         found = {name: getattr(_LIMITS, name) for name in names}
         monkeypatch.setattr(
-            "enforcer.engines.llguidance._LIMITS", LLParserLimits(**{**found, **changed})
+            "enforcer.engines.llguidance.engine._LIMITS", LLParserLimits(**{**found, **changed})
         )
 
     return limited

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from vocabularies import call, legal, row_of, split, write
 from walks import FORMS, OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
-from enforcer.parser import Happening, Parser
+from enforcer.turn.parser import Happening, Parser
 
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 TAILS = [None, "", HEADER, HEADER + "<think>", HEADER + "<think></think>", HEADER + "Well, "]

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from schema_judge import accepts, compiled, is_valid, walk
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema import OnUnsupported, compile_schema, presence
-from enforcer.schema import cells as cells_module
-from enforcer.schema.presence import merge
+from enforcer.schema import OnUnsupported, compile_schema
+from enforcer.schema.finishing import cells as cells_module
+from enforcer.schema.finishing import presence
+from enforcer.schema.finishing.presence import merge
 
 NAMES = ["a", "b", "c", "other"]
 _values = st.sampled_from(

@@ -3,7 +3,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.schema.factoring import factored, nested
+from enforcer.schema.finishing.factoring import factored, nested
 
 CONDITIONS = "abcdef"
 _terms = st.lists(st.frozensets(st.sampled_from(CONDITIONS), max_size=4), min_size=1, max_size=9)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.schema.numbers import (
+from enforcer.numbers.sets import (
     NumberSet,
     candidates,
     complement,

@@ -13,8 +13,9 @@ from shared_data import shared
 from enforcer import Enforcer, UnsupportedSchema, engines
 from enforcer.engines import ENGINES
 from enforcer.regex.formats import FORMATS as KNOWN
-from enforcer.schema import Root, compile_schema, plain
-from enforcer.schema.plain import is_plain_object
+from enforcer.schema import Root, compile_schema
+from enforcer.schema.reading import plain
+from enforcer.schema.reading.plain import is_plain_object
 
 
 def _is_plain(schema):

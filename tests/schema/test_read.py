@@ -7,7 +7,7 @@ from schema_judge import compiled
 
 from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit, UnsupportedSchema
 from enforcer.schema import Limits, compile_schema
-from enforcer.schema.read import Draft, check_json, draft_of, step
+from enforcer.schema.reading.document import Draft, check_json, draft_of, step
 
 
 def nested(depth, key="items"):
