@@ -17,7 +17,7 @@ demo: env ## Serve a tiny model three times, with and without the Enforcer, and 
 test: env ## Lint, layers, types, tests.
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 

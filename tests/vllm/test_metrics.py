@@ -11,10 +11,10 @@ from prometheus_client import multiprocess
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
-from enforcer.request.tools import Choice  # noqa: E402
 from vllm_servers import sample  # noqa: E402 - see above
 
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
+from enforcer.request.tools import Choice  # noqa: E402
 from enforcer.vllm import metrics  # noqa: E402
 
 
