@@ -186,7 +186,7 @@ class Enforcer:
 
         """
         toolset, options = spec.toolset, spec.resolve(self.options)
-        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
+        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.ToolChoice.REQUIRED
         text_format = None
         wanted = spec.response_format
         if wanted is not None:
@@ -267,7 +267,7 @@ class Enforcer:
         text = None
         if wanted is not None:
             path = f"$.response_format.{wanted.kind.value}"
-            if wanted.kind is not formats.Kind.JSON_SCHEMA:
+            if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
                 reason = "how short such a text can be is not known: " + _SWITCH_OFF
                 raise UnsupportedSchema((Problem(path, wanted.kind.value, reason),))
             text = self._shortest(wanted.source, options, Root.ANY, f"{path}.schema")
@@ -396,7 +396,7 @@ class Enforcer:
                 self._on_compile(perf_counter_ns() - begun)
 
     def _compile_format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
-        if wanted.kind is not formats.Kind.JSON_SCHEMA:
+        if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
             return self._compile(wanted.source, options, Root.ANY)

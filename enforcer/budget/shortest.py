@@ -19,7 +19,7 @@ from enforcer.errors import EnforcerError
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiple_text import NotSpellableError
 from enforcer.regex import NOTHING, both, either, inverse, literal
-from enforcer.schema.finishing.counting import State, automaton
+from enforcer.schema.finishing.counting import State, counting_automaton
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class Arrays:
         self.start: Place = 0
         self._unique = shape.unique and bool(shape.choices)
         if shape.choices and not self._unique:
-            self._counted = automaton(shape)
+            self._counted = counting_automaton(shape)
             self.start = self._counted.start
         self._top = max(shape.minimum, len(shape.prefix), shape.maximum or 0, 1)
         self._known: dict[tuple[Place, bool], _Best] = {}

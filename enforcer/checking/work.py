@@ -23,7 +23,7 @@ from enforcer.errors import (
     UnsupportedSchema,
     brief,
 )
-from enforcer.request.response_format import Kind, ResponseFormat
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Check:
 
     """
 
-    kind: Kind
+    kind: FormatKind
     source: str
     root: Root
     on_unsupported: OnUnsupported
@@ -99,7 +99,7 @@ class Check:
         """Read what `to_json` has written."""
         written = json.loads(data)
         return cls(
-            Kind(written["kind"]),
+            FormatKind(written["kind"]),
             written["source"],
             Root(written["root"]),
             OnUnsupported(written["on_unsupported"]),
@@ -177,7 +177,7 @@ def perform(check: Check, engine: ArgumentEngine) -> Verdict:
 
 
 def _check(check: Check, engine: ArgumentEngine) -> tuple[Problem, ...]:
-    if check.kind is not Kind.JSON_SCHEMA:
+    if check.kind is not FormatKind.JSON_SCHEMA:
         engine.compile_text(ResponseFormat(check.kind, check.source))
         return ()
     grammar = _grammar(check)

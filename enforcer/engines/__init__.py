@@ -1,8 +1,8 @@
 """The seam between the envelope and the grammars inside a call.
 
-Owns: the protocol that every argument engine implements, and the choice of one
-by name. Must not know: any engine's package (each has one module of its own,
-imported only when chosen), the envelope, tools or requests.
+Owns: the protocol that every argument engine implements, and the choice of one by name. Must not
+know: any engine's package (each is imported only when chosen), the envelope, and of requests no
+more than the format of their text.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from enforcer.regex import (
     literal,
     parse,
 )
-from enforcer.regex.build import concat, repeat
-from enforcer.request.response_format import Kind
+from enforcer.regex.constructors import concat, repeat
+from enforcer.request.response_format import FormatKind
 from enforcer.schema.nodes import NOTHING_AT_ALL
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternatives:
     """Any one of the parts; at least one."""
 
     parts: tuple[Expression, ...]
@@ -88,7 +88,7 @@ class Repetition:
     maximum: int | None
 
 
-Expression = Text | Name | Sequence | Choice | Repetition
+Expression = Text | Name | Sequence | Alternatives | Repetition
 
 _EMPTY = Sequence(())
 _OPEN_OBJECT = Text(concat(literal("{"), _GAP))
@@ -148,10 +148,10 @@ def rules_of_text(wanted: ResponseFormat) -> Rules:
     """
     path = f"$.response_format.{wanted.kind.value}"
     keyword = wanted.kind.value
-    if wanted.kind is Kind.CHOICE:
+    if wanted.kind is FormatKind.CHOICE:
         texts = (literal(text) for text in json.loads(wanted.source))
         return Rules(Text(either(*texts)), {})
-    if wanted.kind is not Kind.REGEX:
+    if wanted.kind is not FormatKind.REGEX:
         reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
         raise UnsupportedSchema((Problem(path, keyword, reason),))
     try:
@@ -410,4 +410,4 @@ def _listed(part: Expression, least: int, most: int | None) -> Expression:
 
 def choice(parts: Sequence_[Expression]) -> Expression:
     """Build a choice, or its only part."""
-    return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+    return parts[0] if len(parts) == 1 else Alternatives(tuple(parts))

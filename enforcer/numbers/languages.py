@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.numbers.text import spelling
 from enforcer.regex import Regex, both, either, inverse, parse
-from enforcer.regex.build import concat
+from enforcer.regex.constructors import concat
 
 if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet

@@ -17,7 +17,7 @@ from enforcer.errors import InvalidTools, brief
 _PATH = "$.response_format"
 
 
-class Kind(Enum):
+class FormatKind(Enum):
     """What sort of source a format has."""
 
     JSON_SCHEMA = "json_schema"
@@ -37,7 +37,7 @@ class ResponseFormat:
 
     """
 
-    kind: Kind
+    kind: FormatKind
     source: str
 
 
@@ -60,23 +60,23 @@ def parse(value: object) -> ResponseFormat | None:
     if kind == "text":
         return None
     if kind == "json_object":
-        return ResponseFormat(Kind.JSON_SCHEMA, '{"type": "object"}')
+        return ResponseFormat(FormatKind.JSON_SCHEMA, '{"type": "object"}')
     if kind == "json_schema":
         wrapper = value.get("json_schema")
         schema: Any = wrapper.get("schema") if isinstance(wrapper, Mapping) else None
         if not isinstance(schema, Mapping | bool):
             raise InvalidTools(f"{_PATH}.json_schema.schema", "it must be a JSON Schema")
-        return ResponseFormat(Kind.JSON_SCHEMA, _dump(schema, f"{_PATH}.json_schema.schema"))
+        return ResponseFormat(FormatKind.JSON_SCHEMA, _dump(schema, f"{_PATH}.json_schema.schema"))
     if kind in ("regex", "grammar"):
         source = value.get(kind)
         if not isinstance(source, str) or not source:
             raise InvalidTools(f"{_PATH}.{kind}", "it must be a string that is not empty")
-        return ResponseFormat(Kind(kind), source)
+        return ResponseFormat(FormatKind(kind), source)
     if kind == "choice":
         choices = value.get("choice")
         if not _is_strings(choices):
             raise InvalidTools(f"{_PATH}.choice", "it must be a list of strings, not empty")
-        return ResponseFormat(Kind.CHOICE, _dump(choices, f"{_PATH}.choice"))
+        return ResponseFormat(FormatKind.CHOICE, _dump(choices, f"{_PATH}.choice"))
     known = "text, json_object, json_schema, regex, choice, grammar"
     raise InvalidTools(f"{_PATH}.type", f"{brief(kind)} is not one of {known}")
 

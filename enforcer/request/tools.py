@@ -23,7 +23,7 @@ _NAME = re.compile(r"[\w./-]{1,128}")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-class Choice(Enum):
+class ToolChoice(Enum):
     """Whether the turn may, must or must not call."""
 
     AUTO = "auto"
@@ -62,7 +62,7 @@ class ToolSet:
 
     tools: Mapping[str, Tool]
     allowed: tuple[str, ...]
-    choice: Choice
+    choice: ToolChoice
     parallel: bool
 
 
@@ -82,11 +82,11 @@ def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> To
     if not isinstance(parallel_tool_calls, bool):
         raise InvalidTools("$.parallel_tool_calls", "it must be true or false")
     choice, names = _read_choice(tool_choice, declared)
-    if choice is Choice.REQUIRED and not names:
+    if choice is ToolChoice.REQUIRED and not names:
         raise InvalidTools(
             "$.tool_choice", "a call is demanded, but no tool is declared; declare one in `tools`"
         )
-    allowed = () if choice is Choice.NONE else names
+    allowed = () if choice is ToolChoice.NONE else names
     return ToolSet(declared, allowed, choice, parallel_tool_calls)
 
 
@@ -146,24 +146,28 @@ def read_name(name: object, path: str) -> str:
     return name
 
 
-def _read_choice(choice: object, declared: Mapping[str, Tool]) -> tuple[Choice, tuple[str, ...]]:
+def _read_choice(
+    choice: object, declared: Mapping[str, Tool]
+) -> tuple[ToolChoice, tuple[str, ...]]:
     names = tuple(declared)
     path = "$.tool_choice"
     if choice is None:
-        return (Choice.AUTO if names else Choice.NONE), names
+        return (ToolChoice.AUTO if names else ToolChoice.NONE), names
     if isinstance(choice, str):
-        return _read_mode(choice, path, tuple(Choice)), names
+        return _read_mode(choice, path, tuple(ToolChoice)), names
     if not isinstance(choice, Mapping):
         raise InvalidTools(path, f"it must be a word or an object, not {_kind(choice)}")
     if choice.get("type") == "function":
         name = _read_reference(choice, path, declared)
-        return Choice.REQUIRED, (name,)
+        return ToolChoice.REQUIRED, (name,)
     if choice.get("type") == "allowed_tools":
         path += ".allowed_tools"
         listed = choice.get("allowed_tools")
         if not isinstance(listed, Mapping) or not _is_list(listed.get("tools")):
             raise InvalidTools(path, "it must be an object with `mode` and a list `tools`")
-        mode = _read_mode(listed.get("mode"), f"{path}.mode", (Choice.AUTO, Choice.REQUIRED))
+        mode = _read_mode(
+            listed.get("mode"), f"{path}.mode", (ToolChoice.AUTO, ToolChoice.REQUIRED)
+        )
         chosen = {
             _read_reference(entry, f"{path}.tools[{at}]", declared)
             for at, entry in enumerate(listed["tools"])
@@ -172,7 +176,7 @@ def _read_choice(choice: object, declared: Mapping[str, Tool]) -> tuple[Choice, 
     raise InvalidTools(f"{path}.type", "it must be 'function' or 'allowed_tools'")
 
 
-def _read_mode(mode: object, path: str, known: tuple[Choice, ...]) -> Choice:
+def _read_mode(mode: object, path: str, known: tuple[ToolChoice, ...]) -> ToolChoice:
     for choice in known:
         if choice.value == mode:
             return choice

@@ -37,7 +37,7 @@ class Contains:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ElementChoice:
     """One way to fill an element, and what it counts for.
 
     Attributes:
@@ -78,7 +78,7 @@ class ArrayShape:
     contains: tuple[Contains, ...] = ()
     unique: bool = False
     repeated: bool = False
-    choices: tuple[tuple[Choice, ...], ...] = ()
+    choices: tuple[tuple[ElementChoice, ...], ...] = ()
     path: str = field(default="$", compare=False)
 
 

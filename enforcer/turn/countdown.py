@@ -1,7 +1,7 @@
 """What may come next in a turn that has to finish.
 
 Owns: asking, at a place of a turn, whether what it promises can be finished in so many ids.
-Must not know: how the shortest end is found (that is `turn` and what stands below it), how a
+Must not know: how the shortest end is found (that is `deadline` and what it asks), how a
 turn is advanced.
 """
 

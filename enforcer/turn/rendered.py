@@ -1,7 +1,7 @@
 """A dialog as the ids of its rendered prompt.
 
 Owns: counting the calls in it, where the messages themselves are out of sight. Must not
-know: messages (that is `history`), tools, hosts.
+know: messages (that is `enforcer.request.history`), tools, hosts.
 """
 
 from __future__ import annotations

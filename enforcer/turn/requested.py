@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.request.tools import Choice
+from enforcer.request.tools import ToolChoice
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.matcher import Matcher
 
@@ -36,7 +36,7 @@ def envelope(
     return Envelope(
         table,
         toolset.allowed,
-        due=Due.CALL if toolset.choice is Choice.REQUIRED else due,
+        due=Due.CALL if toolset.choice is ToolChoice.REQUIRED else due,
         most=options.max_calls if toolset.parallel else 1,
         first=spec.first_index,
         preamble=options.preamble_ids,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.checking.work import SECONDS, Check, Verdict
 from enforcer.errors import Problem, SchemaLimit
-from enforcer.request.response_format import Kind
+from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.schema.reading.plain import is_plain_object
 from enforcer.vllm import metrics, runtime, settings
@@ -113,17 +113,21 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
     """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options())
     for tool in spec.toolset.tools.values():
-        yield tool.name, tool.path, _check(Kind.JSON_SCHEMA, tool.schema, Root.OBJECT, options)
+        yield (
+            tool.name,
+            tool.path,
+            _check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options),
+        )
     wanted = spec.response_format
     if wanted is None:
         return
     path = "$"  # the errors of other formats have their own
-    if wanted.kind is Kind.JSON_SCHEMA:
+    if wanted.kind is FormatKind.JSON_SCHEMA:
         path = "$.response_format.json_schema.schema"
     yield None, path, _check(wanted.kind, wanted.source, Root.ANY, options)
 
 
-def _check(kind: Kind, source: str, root: Root, options: Options) -> Check:
+def _check(kind: FormatKind, source: str, root: Root, options: Options) -> Check:
     return Check(kind, source, root, options.on_unsupported, options.limits)
 
 
@@ -139,7 +143,7 @@ def _known(asked: Check) -> Verdict | None:
 
 
 def _is_plain(asked: Check) -> bool:
-    if asked.kind is not Kind.JSON_SCHEMA or asked.limits != Limits():
+    if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits():
         return False
     return runtime.trusts_plain() and is_plain_object(asked.source)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vllm.enforcer")
 
 
-class Turn:
+class RowTurn:
     """Follows one request; never raises, since that would end every request of the worker.
 
     What cannot be followed closes the gate: the turn may only end.

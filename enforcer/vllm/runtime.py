@@ -18,7 +18,7 @@ from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
 from enforcer.request import spec as specs
-from enforcer.request.response_format import Kind
+from enforcer.request.response_format import FormatKind
 from enforcer.turn import dialect as dialects
 from enforcer.turn.envelope import Table
 from enforcer.vllm import metrics, settings
@@ -139,7 +139,7 @@ def write(schema: str, options: Options, root: Root) -> str:
 
     """
     asked = Check(
-        Kind.JSON_SCHEMA, schema, root, options.on_unsupported, options.limits, writes=True
+        FormatKind.JSON_SCHEMA, schema, root, options.on_unsupported, options.limits, writes=True
     )
     verdict = pool().check(asked)
     if verdict.error is not None:

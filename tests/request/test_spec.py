@@ -11,7 +11,7 @@ from enforcer.errors import InvalidTools
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.request.spec import KEY, Route
-from enforcer.request.tools import Choice
+from enforcer.request.tools import ToolChoice
 from enforcer.schema import OnUnsupported
 
 TOOL = {
@@ -40,7 +40,7 @@ def test_what_is_written_is_read_back():
     )
     assert spec.first_index == 1
     assert spec.toolset.allowed == ("get",)
-    assert spec.toolset.choice is Choice.AUTO
+    assert spec.toolset.choice is ToolChoice.AUTO
     assert not spec.toolset.parallel
     schema = json.loads(spec.toolset.tools["get"].schema)
     assert schema == TOOL["function"]["parameters"]
@@ -66,12 +66,12 @@ def test_the_other_route():
     assert set(sent) == {"vllm_xargs"}
     text = sent["vllm_xargs"][KEY]
     assert isinstance(text, str)  # vLLM takes nothing nested there
-    assert specs.read(text).toolset.choice is Choice.REQUIRED
+    assert specs.read(text).toolset.choice is ToolChoice.REQUIRED
 
 
 @pytest.mark.parametrize("tools", [None, []])
 def test_without_tools_nothing_may_be_called(tools):
-    assert specs.read(specs.from_structural_tag(body(tools))).toolset.choice is Choice.NONE
+    assert specs.read(specs.from_structural_tag(body(tools))).toolset.choice is ToolChoice.NONE
 
 
 @pytest.mark.parametrize(

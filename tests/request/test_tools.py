@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidTools
 from enforcer.request import tools
-from enforcer.request.tools import Choice
+from enforcer.request.tools import ToolChoice
 
 DEEP = []
 for _ in range(100_000):
@@ -40,7 +40,7 @@ def test_a_tool_is_read():
     assert (read.name, json.loads(read.schema)) == ("get", schema)
     assert read.path == "$.tools[0].function.parameters"
     assert toolset.allowed == ("get",)
-    assert toolset.choice is Choice.AUTO
+    assert toolset.choice is ToolChoice.AUTO
 
 
 @pytest.mark.parametrize("function", [{}, {"parameters": None}, {"parameters": {}}])
@@ -61,14 +61,14 @@ def test_the_type_of_a_tool_may_be_left_out():
 @pytest.mark.parametrize(
     ("choice", "kind", "names"),
     [
-        ("auto", Choice.AUTO, ("a", "b")),
-        (None, Choice.AUTO, ("a", "b")),
-        ("required", Choice.REQUIRED, ("a", "b")),
-        ("none", Choice.NONE, ()),
-        (named("b"), Choice.REQUIRED, ("b",)),
-        (allowed("auto", "b", "b"), Choice.AUTO, ("b",)),
-        (allowed("required", "b", "a"), Choice.REQUIRED, ("a", "b")),
-        (allowed("auto"), Choice.AUTO, ()),
+        ("auto", ToolChoice.AUTO, ("a", "b")),
+        (None, ToolChoice.AUTO, ("a", "b")),
+        ("required", ToolChoice.REQUIRED, ("a", "b")),
+        ("none", ToolChoice.NONE, ()),
+        (named("b"), ToolChoice.REQUIRED, ("b",)),
+        (allowed("auto", "b", "b"), ToolChoice.AUTO, ("b",)),
+        (allowed("required", "b", "a"), ToolChoice.REQUIRED, ("a", "b")),
+        (allowed("auto"), ToolChoice.AUTO, ()),
     ],
 )
 def test_choices(choice, kind, names):
@@ -82,7 +82,7 @@ def test_choices(choice, kind, names):
 @pytest.mark.parametrize("listed", [None, [], ()])
 def test_without_tools_nothing_may_be_called(listed, choice):
     toolset = tools.parse(listed, choice, None)
-    assert (toolset.choice, toolset.allowed) == (Choice.NONE, ())
+    assert (toolset.choice, toolset.allowed) == (ToolChoice.NONE, ())
 
 
 @pytest.mark.parametrize(("given_", "parallel"), [(None, True), (True, True), (False, False)])

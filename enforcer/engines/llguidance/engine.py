@@ -19,7 +19,7 @@ from enforcer.engines.llguidance.lark import to_lark
 from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, Table
 from enforcer.engines.llguidance.probes import probes
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
-from enforcer.request.response_format import Kind
+from enforcer.request.response_format import FormatKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -188,14 +188,14 @@ def _too_large(path: str, reason: str) -> SchemaLimit:
 
 def _text_grammar(wanted: ResponseFormat) -> str:
     source = wanted.source
-    if wanted.kind is Kind.REGEX:
+    if wanted.kind is FormatKind.REGEX:
         # The whole text has to match, so anchors at the ends say nothing more; llguidance
         # knows none.
         ends = source.endswith("$") and not source.endswith("\\$")
         source = source.removeprefix("^")
         wrapped = llguidance.LLMatcher.grammar_from_regex(source[:-1] if ends else source)
         lark = json.loads(wrapped)["grammars"][0]["lark_grammar"]
-    elif wanted.kind is Kind.CHOICE:
+    elif wanted.kind is FormatKind.CHOICE:
         lark = "start: " + " | ".join(json.dumps(choice) for choice in json.loads(source))
     else:
         lark = any_to_lark(source)

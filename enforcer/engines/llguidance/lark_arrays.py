@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.schema.finishing.counting import automaton
+from enforcer.schema.finishing.counting import counting_automaton
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Arrays:
 
     def _counted(self, array: ArrayShape) -> str:
         """Write the automaton over the numbers of elements, a rule for each state."""
-        sheet, found = self._sheet, automaton(array)
+        sheet, found = self._sheet, counting_automaton(array)
         names = {state: sheet.fresh("a") for state in found.moves}
         for state, name in names.items():
             comma = "" if state == found.start else "COMMA "

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex import ANY, either, literal, to_json_literal
+from enforcer.engines.llguidance.strings import to_json_literal
+from enforcer.regex import ANY, either, literal
 from enforcer.regex.syntax import Complement, Intersection
 
 if TYPE_CHECKING:

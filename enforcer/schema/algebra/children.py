@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from enforcer.regex import Regex
-    from enforcer.schema.algebra.readings import Readings
+    from enforcer.schema.algebra.three_valued import ThreeValued
     from enforcer.schema.nodes import Value
 
 
@@ -21,7 +21,7 @@ class Children(Protocol):
     """Answers about formulas and about languages of names; see `normal_form.Algebra`."""
 
     @property
-    def readings(self) -> Readings:
+    def three_valued(self) -> ThreeValued:
         """What formulas may hold for, where patterns have two readings."""
         ...
 

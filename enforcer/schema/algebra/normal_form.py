@@ -17,8 +17,8 @@ from enforcer.schema.algebra.arrays import ArraySets
 from enforcer.schema.algebra.formulas import FormulaKind, Formulas
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
-from enforcer.schema.algebra.readings import Readings, Widened
 from enforcer.schema.algebra.rivals import Rivals
+from enforcer.schema.algebra.three_valued import ThreeValued, Widened
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Algebra(Formulas, Languages):
         self._asking: set[int] = set()
         self.arrays = ArraySets(self)
         self.objects = ObjectSets(self, limits)
-        self.readings = Readings(self, self._target)
+        self.three_valued = ThreeValued(self, self._target)
         self._rivals = Rivals(self)
 
     def narrowed(self, part: int, by: int) -> int:
@@ -79,11 +79,11 @@ class Algebra(Formulas, Languages):
 
     def overlap(self, part: int, other: int) -> bool:
         """Tell whether something may fit both, however patterns in the other are read."""
-        return not self.is_empty(self.conj((part, self.readings.widened(other))))
+        return not self.is_empty(self.conj((part, self.three_valued.widened(other))))
 
     def _target(self, key: Any) -> int:
         if isinstance(key, Widened):
-            return self.readings.widened(self._resolve(key.key))
+            return self.three_valued.widened(self._resolve(key.key))
         return self._resolve(key)
 
     # Normal forms.
@@ -267,7 +267,7 @@ class Algebra(Formulas, Languages):
             # that is worth knowing where it is simple.
             kind, content = self._formulas[part]
             if kind is FormulaKind.VALUE and len(content.objects) <= 1 and not content.arrays:
-                value = self._meet(value, self._normal_of(self.readings.widened(part)))
+                value = self._meet(value, self._normal_of(self.three_valued.widened(part)))
         return self._join_all(options)
 
     def _without(self, value: Value, other: Value) -> Value:

@@ -185,7 +185,7 @@ class ObjectSets:
             violations: the complement of that shape.
 
         """
-        if self.meet(shape, self._children.readings.widened_object(other)) is None:
+        if self.meet(shape, self._children.three_valued.widened_object(other)) is None:
             return [shape]
         # A property with few values (a `kind`) tells alternatives apart: having settled that
         # it is wrong, it is right in all that follows, and those exclude one another.

@@ -50,7 +50,7 @@ class Rivals:
     def _find(self, parts: tuple[int, ...]) -> list[list[int]]:
         children, apart = self._children, self._told_apart(parts)
         # Where patterns have one reading only, being disjoint is mutual.
-        plain = [children.readings.widened(part) == part for part in parts]
+        plain = [children.three_valued.widened(part) == part for part in parts]
         rivals: list[set[int]] = [set() for _ in parts]
         for i, part in enumerate(parts):
             for j in apart.get(i, range(len(parts))):
@@ -84,7 +84,7 @@ class Rivals:
 
     def _signature(self, part: int) -> _Signature:
         """List the constants by which a part is told apart, by the name that has them."""
-        value = self._children.plainly(self._children.readings.widened(part))
+        value = self._children.plainly(self._children.three_valued.widened(part))
         if value is None:
             return {}
         if not value.arrays and not value.objects:

@@ -47,7 +47,7 @@ def cells(
     for name in declared:
         values = dict.fromkeys(child_of(shape, name) for shape in shapes)
         values.pop(NEVER, None)
-        if 1 < len(values) <= _MOST_VALUES and all(map(algebra.readings.is_exact, values)):
+        if 1 < len(values) <= _MOST_VALUES and all(map(algebra.three_valued.is_exact, values)):
             for whole, parts in _partition(algebra, tuple(values), is_writable).items():
                 found[name, whole] = parts
     return tuple(found.items())

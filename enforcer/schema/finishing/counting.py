@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from enforcer.errors import Problem, UnsupportedSchema
 
 if TYPE_CHECKING:
-    from enforcer.schema.nodes import ArrayShape, Choice
+    from enforcer.schema.nodes import ArrayShape, ElementChoice
 
 _MOST_STATES = 2_000
 State = tuple[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton:
+class CountingAutomaton:
     """States from which the array can be completed, and the moves between them.
 
     Attributes:
@@ -41,7 +41,7 @@ class Automaton:
         return self.start in self.moves
 
 
-def automaton(array: ArrayShape) -> Automaton:
+def counting_automaton(array: ArrayShape) -> CountingAutomaton:
     """Build the automaton of a shape with choices.
 
     Raises:
@@ -88,11 +88,11 @@ def automaton(array: ArrayShape) -> Automaton:
         for state, out in edges.items()
         if state in alive
     }
-    return Automaton(start, moves, final)
+    return CountingAutomaton(start, moves, final)
 
 
 def _following(
-    array: ArrayShape, caps: tuple[int, ...], top: int, state: State, choice: Choice
+    array: ArrayShape, caps: tuple[int, ...], top: int, state: State, choice: ElementChoice
 ) -> State | None:
     index, counts = state
     if array.maximum is not None and index >= array.maximum:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from enforcer.schema.finishing.counting import automaton
+from enforcer.schema.finishing.counting import counting_automaton
 from enforcer.schema.finishing.unfolding import children
 from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
 
@@ -61,7 +61,7 @@ def _has_member(value: Value, productive: set[int]) -> bool:
 
 def _array_has_member(array: ArrayShape, productive: set[int]) -> bool:
     if array.choices and not array.unique:
-        return automaton(_with_choices(array, productive)).inhabited
+        return counting_automaton(_with_choices(array, productive)).inhabited
     if array.choices:
         usable = sum(choice.value in productive for choice in array.choices[-1])
         return usable >= array.minimum

@@ -15,8 +15,8 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
 from enforcer.schema.algebra.arrays import rest_of
-from enforcer.schema.finishing.counting import automaton
-from enforcer.schema.nodes import NEVER, ArrayShape, Choice, Value
+from enforcer.schema.finishing.counting import counting_automaton
+from enforcer.schema.nodes import NEVER, ArrayShape, ElementChoice, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,18 +63,18 @@ class ArraySettler:
         prefix = tuple(rest_of(array, i) for i in range(length))
         slots = [*prefix, array.rest]
         choices = tuple(
-            tuple(self._counted(array, Choice(slot), i)) for i, slot in enumerate(slots)
+            tuple(self._counted(array, ElementChoice(slot), i)) for i, slot in enumerate(slots)
         )
         counted = replace(array, prefix=prefix, choices=choices)
         try:
-            automaton(counted)
+            counting_automaton(counted)
         except UnsupportedSchema as error:
             for problem in error.problems:
                 self._refuse(problem.path, problem.keyword, problem.reason)
             return replace(array, contains=())
         return counted
 
-    def _counted(self, array: ArrayShape, choice: Choice, index: int) -> list[Choice]:
+    def _counted(self, array: ArrayShape, choice: ElementChoice, index: int) -> list[ElementChoice]:
         """Split a way to fill an element by the `contains` that it counts for."""
         algebra, ways = self._algebra, [choice]
         for i, each in enumerate(array.contains):
@@ -117,7 +117,7 @@ class ArraySettler:
                 "drop `uniqueItems`",
             )
             return replace(array, unique=False)
-        choices = tuple(Choice(member, distinct=i) for i, member in enumerate(members))
+        choices = tuple(ElementChoice(member, distinct=i) for i, member in enumerate(members))
         maximum = len(members) if array.maximum is None else min(len(members), array.maximum)
         if maximum < array.minimum:
             return replace(array, prefix=(), rest=NEVER, unique=False)

@@ -256,7 +256,7 @@ class Place:
         return Place(schema, path, draft, resolver)
 
 
-class Document:
+class SchemaDocument:
     """A whole schema; follows references inside it, never outside.
 
     Args:

@@ -14,11 +14,11 @@ from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import ANY
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, Value
-from enforcer.schema.reading.assertions import Assertions, constant
-from enforcer.schema.reading.document import Document, Draft, Place, step
+from enforcer.schema.reading.document import Draft, Place, SchemaDocument, step
 from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.object_keywords import absent, present
 from enforcer.schema.reading.reader import Malformed, SchemaReader
+from enforcer.schema.reading.type_keywords import TypeKeywords, constant
 from enforcer.schema.reading.unevaluated import Unevaluated
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class SchemaParser(SchemaReader):
 
     """
 
-    def __init__(self, document: Document, limits: Limits, on_unsupported: OnUnsupported) -> None:
+    def __init__(
+        self, document: SchemaDocument, limits: Limits, on_unsupported: OnUnsupported
+    ) -> None:
         algebra = Algebra(limits, self._resolve, self._path_of)
         super().__init__(document, limits, on_unsupported, algebra)
         self._targets: dict[Hashable, Place] = {}
@@ -114,7 +116,7 @@ class SchemaParser(SchemaReader):
             if self.has(schema, keyword, draft)
         ]
         for read in (
-            Assertions(Keywords(self, place, schema)).value,
+            TypeKeywords(Keywords(self, place, schema)).value,
             *self._readers(place, schema),
         ):
             try:
@@ -198,7 +200,7 @@ class SchemaParser(SchemaReader):
             self.parse(place.child(keyword)) if keyword in schema else ALWAYS
             for keyword in ("then", "else")
         )
-        if not algebra.readings.is_exact(holds):
+        if not algebra.three_valued.is_exact(holds):
             # Something may count as neither holding nor failing, and has to fit both ways.
             return algebra.conj((algebra.disj((fails, then)), algebra.disj((holds, otherwise))))
         # The cases exclude one another, so that a list of conditionals on one property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
 from enforcer.schema.limits import Limits, OnUnsupported
 from enforcer.schema.nodes import ALWAYS
-from enforcer.schema.reading.document import Document, Draft, Place, step
+from enforcer.schema.reading.document import Draft, Place, SchemaDocument, step
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -65,7 +65,7 @@ class SchemaReader(ABC):
 
     def __init__(
         self,
-        document: Document,
+        document: SchemaDocument,
         limits: Limits,
         on_unsupported: OnUnsupported,
         algebra: Algebra,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from languages import PLAIN, languages, texts
 
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
-from enforcer.regex.build import EPSILON, concat, repeat
+from enforcer.regex.constructors import EPSILON, concat, repeat
 
 
 @given(languages, languages, texts())

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from languages import SHARP, asserting_patterns, languages, texts
 from terminals import Terminal, spellings
 
+from enforcer.engines.llguidance.strings import to_json_body, to_json_literal
 from enforcer.regex import (
     ANY,
     NOTHING,
@@ -19,11 +20,9 @@ from enforcer.regex import (
     literal,
     parse,
     render,
-    to_json_body,
-    to_json_literal,
 )
-from enforcer.regex.build import chars, concat, repeat
 from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import chars, concat, repeat
 
 _spelled = texts(SHARP + '"\\/\b\f').flatmap(
     lambda text: st.tuples(

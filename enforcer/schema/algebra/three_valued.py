@@ -1,9 +1,11 @@
-"""What a formula may hold for, where patterns have two readings.
+"""Three-valued logic (Kleene's), for where patterns have two readings.
 
-Owns: telling whether a formula and its negation together hold for everything, and the
-formula that holds wherever its negation does not: a pattern and its negation both leave
-out the strings on which readings differ, so that being disjoint with a formula does not
-imply its negation, but being disjoint with the widened one does. Must not know: normal
+A string on which the two readings of a pattern differ neither surely matches nor surely fails. A
+pattern's formula and its negation both leave such strings out, so that being disjoint with a
+formula does not imply its negation; being disjoint with the *widened* formula does, which holds
+wherever the formula is true or unknown.
+
+Owns: telling which formulas have no unknowns, and widening the others. Must not know: normal
 forms, keywords, engines.
 """
 
@@ -29,7 +31,7 @@ class Widened:
     key: Any
 
 
-class Readings:
+class ThreeValued:
     """Answers for the formulas of one arena.
 
     Args:

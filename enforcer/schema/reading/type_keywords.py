@@ -64,7 +64,7 @@ def constant(algebra: Algebra, values: list[Any]) -> int:
     )
 
 
-class Assertions:
+class TypeKeywords:
     """Reads the keywords of one subschema that need no other instance location."""
 
     def __init__(self, keywords: Keywords) -> None:
@@ -223,8 +223,8 @@ class Assertions:
             may_fail = only_strings(inverse(matching))
             algebra.oppose(holds, fails)
             algebra.oppose(may_hold, may_fail)
-            algebra.readings.add(holds, may_hold)
-            algebra.readings.add(fails, may_fail)
+            algebra.three_valued.add(holds, may_hold)
+            algebra.three_valued.add(fails, may_fail)
         self._keywords.extra.append(holds)
 
     # Arrays.

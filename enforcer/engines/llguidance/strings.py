@@ -16,8 +16,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex.build import ANY, EPSILON
 from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import ANY, EPSILON
 from enforcer.regex.syntax import (
     Chars,
     Complement,
