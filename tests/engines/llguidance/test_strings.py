@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from languages import SHARP, asserting_patterns, languages, texts
 from terminals import Terminal, spellings
 
+from enforcer.engines.llguidance import strings
 from enforcer.engines.llguidance.strings import to_json_body, to_json_literal
 from enforcer.regex import (
     ANY,
@@ -19,7 +20,6 @@ from enforcer.regex import (
     length,
     literal,
     parse,
-    render,
 )
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
@@ -140,8 +140,8 @@ def test_large_counts_reach_the_engine_as_counts():
 
 @pytest.mark.parametrize(("low", "high"), [(0, 7), (3, 3), (4, None), (5, 11), (10, 22), (17, 17)])
 def test_counts_beyond_one_quantifier_are_nested(monkeypatch, low, high):
-    monkeypatch.setattr(render, "_COUNT", 3)
-    written = re.compile(render._repeated("a", low, high))
+    monkeypatch.setattr(strings, "_COUNT", 3)
+    written = re.compile(strings._repeated("a", low, high))
     for count in range(30):
         fits = count >= low and (high is None or count <= high)
         assert bool(written.fullmatch("a" * count)) == fits
