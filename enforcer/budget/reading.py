@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from enforcer.regex import Regex
+    from enforcer.schema.nodes import Formula
 
 _BLANK = frozenset(b" \t\r\n")
 _RETURN, _QUOTE = 0x0D, 0x22
@@ -42,7 +43,7 @@ class Phase(Enum):
 class Begin:
     """A value is to begin."""
 
-    value: int
+    value: Formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +330,7 @@ class Reading:
             return self._array(thread, frame, byte)
         return ()
 
-    def _begin(self, thread: Thread, number: int, byte: int) -> Iterator[Thread]:
+    def _begin(self, thread: Thread, number: Formula, byte: int) -> Iterator[Thread]:
         plan = self._shortest
         value = plan.grammar.definitions[number]
         if byte == _QUOTE:

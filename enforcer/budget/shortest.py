@@ -20,7 +20,7 @@ from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiple_text import NotSpellableError
 from enforcer.regex import NOTHING, both, either, inverse, literal
 from enforcer.schema.finishing.counting import State, counting_automaton
-from enforcer.schema.nodes import NEVER
+from enforcer.schema.nodes import NEVER, Formula
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ class Pair:
 
     index: int | None
     name: str
-    value: int
+    value: Formula
 
     @property
     def text(self) -> bytes:
@@ -61,7 +61,7 @@ def _named(name: str) -> bytes:
 
 
 # The cost without a first comma, the next element if any, and the place after it.
-_Best = tuple[float, int | None, Place]
+_Best = tuple[float, Formula | None, Place]
 
 
 class Objects:
@@ -176,7 +176,7 @@ class Objects:
         found = [pair for pair in found if self._plan.pair(pair) < inf]
         return min(found, key=self._cost_of, default=None)
 
-    def _fresh(self, regex: Regex, value: int, extra: frozenset[str]) -> Pair | None:
+    def _fresh(self, regex: Regex, value: Formula, extra: frozenset[str]) -> Pair | None:
         name = fresh(regex, self.declared | extra)
         return None if name is None else Pair(None, name, value)
 
@@ -234,7 +234,7 @@ class Arrays:
         self._top = max(shape.minimum, len(shape.prefix), shape.maximum or 0, 1)
         self._known: dict[tuple[Place, bool], _Best] = {}
 
-    def steps(self, at: Place) -> Sequence[tuple[int, Place]]:
+    def steps(self, at: Place) -> Sequence[tuple[Formula, Place]]:
         """List the elements that may come next, and the places after them."""
         if self._counted is not None:
             return () if isinstance(at, int) else self._counted.moves.get(at, ())
@@ -302,7 +302,7 @@ class Arrays:
         cost = sum(each[0] for each in free[:need]) + need
         return cost, free[0][2], at | 1 << free[0][1]
 
-    def _free(self, at: int) -> list[tuple[int, int]]:
+    def _free(self, at: int) -> list[tuple[int, Formula]]:
         choices = self.shape.choices[-1]
         return [(i, c.value) for i, c in enumerate(choices) if not at >> i & 1]
 
@@ -332,7 +332,7 @@ class Arrays:
                 known[state, True] = min(ways, key=lambda way: way[0], default=(inf, None, state))
         return known.get((at, more), (inf, None, at))
 
-    def _through(self, value: int, after: _Best) -> float:
+    def _through(self, value: Formula, after: _Best) -> float:
         return self._plan.cost(value) + after[0] + (after[1] is not None)
 
 
@@ -382,8 +382,8 @@ class Shortest:
         self.grammar = grammar
         self.pieces = pieces
         self.final = False
-        self._costs: dict[int, float] = dict.fromkeys(grammar.definitions, inf)
-        self.bare: dict[int, Regex] = {
+        self._costs: dict[Formula, float] = dict.fromkeys(grammar.definitions, inf)
+        self.bare: dict[Formula, Regex] = {
             number: _bare(value) for number, value in grammar.definitions.items()
         }
         self.objects = {
@@ -408,11 +408,11 @@ class Shortest:
             raise NoShortestEnd("no shortest instance of the schema could be found")
         _ = self.growth  # found out now, so that what cannot be told is refused at once
 
-    def lives(self, value: int) -> bool:
+    def lives(self, value: Formula) -> bool:
         """Tell whether anything fits a value."""
         return value != NEVER and value in self.grammar.definitions
 
-    def cost(self, value: int) -> float:
+    def cost(self, value: Formula) -> float:
         """Count the ids of the shortest instance."""
         return self._costs.get(value, inf)
 
@@ -430,11 +430,11 @@ class Shortest:
         """Count the ids of a property."""
         return self.pieces.count(b"," + pair.text if comma else pair.text) + self.cost(pair.value)
 
-    def first(self, value: int) -> bytes:
+    def first(self, value: Formula) -> bytes:
         """Give the piece that the shortest instance begins with."""
         return min(self._ways(value), key=lambda way: way[0])[1]
 
-    def _ways(self, number: int) -> Iterable[tuple[float, bytes]]:
+    def _ways(self, number: Formula) -> Iterable[tuple[float, bytes]]:
         """Give the shortest instance of each type: its ids, and its first piece."""
         value = self.grammar.definitions[number]
         count = self.pieces.count

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import ArrayShape, ObjectShape, Value
+    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
 
 OTHER_ENGINE = "use the llguidance engine, which enforces it"
 
@@ -192,16 +192,16 @@ class _Writer:
     def _refuse(self, path: str, keyword: str, reason: str) -> None:
         self._problems[Problem(path, keyword, f"{reason}; {OTHER_ENGINE}")] = None
 
-    def _children(self, value: Value) -> list[int]:
+    def _children(self, value: Value) -> list[Formula]:
         found = [child for array in value.arrays for child in (*array.prefix, array.rest)]
         for shape in value.objects:
             found.extend(child for _, child in (*shape.names, *shape.classes))
         return [child for child in found if not self._is_never(child)]
 
-    def _is_never(self, formula: int) -> bool:
+    def _is_never(self, formula: Formula) -> bool:
         return self._grammar.definitions[formula] == NOTHING_AT_ALL
 
-    def _define(self, formula: int, value: Value) -> None:
+    def _define(self, formula: Formula, value: Value) -> None:
         options: list[Expression] = []
         words = ["null"] if value.null else []
         words.extend("true" if each else "false" for each in sorted(value.booleans))
@@ -255,7 +255,7 @@ class _Writer:
 
     # Objects.
 
-    def _object(self, formula: int, number: int, shape: ObjectShape) -> Expression:
+    def _object(self, formula: Formula, number: int, shape: ObjectShape) -> Expression:
         if shape.witnesses:
             self._refuse(
                 shape.witnesses[0].path,
@@ -312,11 +312,11 @@ class _Writer:
             self._bodies[f"{prefix}s{place.read}e{place.others}"] = body
         return opened
 
-    def _named(self, walk: _Walk) -> list[tuple[Regex, int]]:
+    def _named(self, walk: _Walk) -> list[tuple[Regex, Formula]]:
         values = dict(walk.shape.names)
         return [(literal(name), values[name]) for name in walk.names]
 
-    def _others(self, shape: ObjectShape) -> list[tuple[Regex, int]]:
+    def _others(self, shape: ObjectShape) -> list[tuple[Regex, Formula]]:
         """List the languages of undeclared names that a property may have."""
         undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
         found = []
@@ -326,7 +326,7 @@ class _Writer:
                 found.append((left, value))
         return found
 
-    def _pair(self, rule: str, names: Regex, value: int) -> Name:
+    def _pair(self, rule: str, names: Regex, value: Formula) -> Name:
         self._bodies[rule] = Sequence((Text(names, quoted=True), _COLON, _value(value)))
         return Name(rule)
 
@@ -397,7 +397,7 @@ def _surely_empty(regex: Regex) -> bool:
         return False
 
 
-def _value(formula: int) -> Name:
+def _value(formula: Formula) -> Name:
     return Name(f"v{formula}")
 
 

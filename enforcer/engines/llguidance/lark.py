@@ -22,7 +22,7 @@ from enforcer.numbers.text import spelling
 
 if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
-    from enforcer.schema.nodes import ArgumentGrammar, Value
+    from enforcer.schema.nodes import ArgumentGrammar, Formula, Value
 
 # The engine takes a third of a microsecond to read each symbol, and as much for each blank
 # between two, so this is terse.
@@ -43,8 +43,8 @@ class Writer:
     def __init__(self, grammar: ArgumentGrammar) -> None:
         self.grammar = grammar
         self._sheet = Sheet()
-        self._values: dict[int, str] = {}
-        self._pending: list[int] = []
+        self._values: dict[Formula, str] = {}
+        self._pending: list[Formula] = []
         self._shared: set[str] = set()
         self._objects = Objects(self._sheet, self.value)
         self._arrays = Arrays(self._sheet, self.value)
@@ -63,7 +63,7 @@ class Writer:
         arrays = _ARRAY_HEADER if self._arrays.used else ""
         return f"start:{top}|WS {top}\n{_HEADER}{arrays}" + "\n".join(self._sheet.lines) + "\n"
 
-    def value(self, formula: int) -> str:
+    def value(self, formula: Formula) -> str:
         """Return the symbol of a value grammar, to be defined if it is new."""
         name = self._values.get(formula)
         if name is None:
@@ -77,7 +77,7 @@ class Writer:
             self._values[formula] = name
         return name
 
-    def _define(self, formula: int) -> None:
+    def _define(self, formula: Formula) -> None:
         value = self.grammar.definitions[formula]
         options = []
         scalar = self._scalar(value)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.engines.llguidance.sheet import Sheet
-    from enforcer.schema.nodes import ArrayShape
+    from enforcer.schema.nodes import ArrayShape, Formula
 
 
 class Arrays:
@@ -27,7 +27,7 @@ class Arrays:
 
     """
 
-    def __init__(self, sheet: Sheet, symbol_of: Callable[[int], str]) -> None:
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
         self._sheet = sheet
         self._symbol_of = symbol_of
         self.used = False

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from enforcer.engines.llguidance.sheet import Sheet
     from enforcer.regex import Regex
     from enforcer.schema.finishing.presence import Cells, Merged, Property, Term
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.nodes import Formula, ObjectShape
 
 _BITS = 64
 
@@ -83,7 +83,7 @@ class Objects:
 
     """
 
-    def __init__(self, sheet: Sheet, symbol_of: Callable[[int], str]) -> None:
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
         self._sheet = sheet
         self._symbol_of = symbol_of
         self._others: dict[tuple[Regex, tuple[str, ...]], str] = {}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.nodes import Formula, Value
 
 _MOST_PLACES = 64
 _MOST_STRINGS = 40
@@ -62,7 +62,7 @@ def _strings(value: Value) -> Iterator[Regex]:
         yield from (names for names, child in shape.classes if child != NEVER)
 
 
-def _children(value: Value) -> Iterator[tuple[str, str, int]]:
+def _children(value: Value) -> Iterator[tuple[str, str, Formula]]:
     for shape in value.objects:
         for name, child in shape.names:
             if child != NEVER:

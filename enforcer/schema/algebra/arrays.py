@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer.schema.algebra.children import Children
+    from enforcer.schema.nodes import Formula
 
 
-def rest_of(shape: ArrayShape, index: int) -> int:
+def rest_of(shape: ArrayShape, index: int) -> Formula:
     """Return the value grammar of the element at an index."""
     return shape.prefix[index] if index < len(shape.prefix) else shape.rest
 
@@ -91,7 +92,7 @@ class ArraySets:
             prefix.pop()
         return replace(shape, prefix=tuple(prefix), maximum=maximum, contains=tuple(contains))
 
-    def _all_fit(self, parts: Iterable[int], value: int) -> bool:
+    def _all_fit(self, parts: Iterable[Formula], value: Formula) -> bool:
         return not any(self._children.overlap(part, self._children.neg(value)) for part in parts)
 
     def complement(self, shape: ArrayShape) -> tuple[ArrayShape, ...]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.three_valued import ThreeValued
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.nodes import Formula, Value
 
 
 class Children(Protocol):
@@ -25,35 +25,35 @@ class Children(Protocol):
         """What formulas may hold for, where patterns have two readings."""
         ...
 
-    def conj(self, parts: Iterable[int]) -> int:
+    def conj(self, parts: Iterable[Formula]) -> Formula:
         """Return the formula that all parts hold."""
         ...
 
-    def neg(self, part: int) -> int:
+    def neg(self, part: Formula) -> Formula:
         """Return the formula that the part does not hold."""
         ...
 
-    def narrowed(self, part: int, by: int) -> int:
+    def narrowed(self, part: Formula, by: Formula) -> Formula:
         """Return the formula that both hold, which is the part itself where that implies it."""
         ...
 
-    def implies(self, part: int, other: int) -> bool:
+    def implies(self, part: Formula, other: Formula) -> bool:
         """Tell whether a formula plainly implies another."""
         ...
 
-    def overlap(self, part: int, other: int) -> bool:
+    def overlap(self, part: Formula, other: Formula) -> bool:
         """Tell whether something may fit both, however patterns in the other are read."""
         ...
 
-    def is_empty(self, formula: int) -> bool:
+    def is_empty(self, formula: Formula) -> bool:
         """Tell whether surely nothing fits; False where recursion leaves it open."""
         ...
 
-    def is_listed(self, formula: int) -> bool:
+    def is_listed(self, formula: Formula) -> bool:
         """Tell whether a formula surely stands for a few constants (no array, no object)."""
         ...
 
-    def plainly(self, formula: int) -> Value | None:
+    def plainly(self, formula: Formula) -> Value | None:
         """Return the normal form; None where recursion leaves it open, or nothing fits."""
         ...
 

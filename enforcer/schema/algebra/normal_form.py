@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import ArrayShape, ObjectShape
+    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape
 
 
 _T = TypeVar("_T")
@@ -54,41 +54,41 @@ class Algebra(Formulas, Languages):
     """
 
     def __init__(
-        self, limits: Limits, resolve: Callable[[Any], int], path_of: Callable[[Any], str]
+        self, limits: Limits, resolve: Callable[[Any], Formula], path_of: Callable[[Any], str]
     ) -> None:
         Formulas.__init__(self)
         Languages.__init__(self, limits)
         self._resolve = resolve
         self._path_of = path_of
-        self._normal: dict[int, Value] = {}
-        self._under_way: dict[int, None] = {}  # in order
-        self._subtracting: set[int] = set()
-        self._empty: dict[int, bool] = {}
-        self._asking: set[int] = set()
+        self._normal: dict[Formula, Value] = {}
+        self._under_way: dict[Formula, None] = {}  # in order
+        self._subtracting: set[Formula] = set()
+        self._empty: dict[Formula, bool] = {}
+        self._asking: set[Formula] = set()
         self.arrays = ArraySets(self)
         self.objects = ObjectSets(self, limits)
         self.three_valued = ThreeValued(self, self._target)
         self._rivals = Rivals(self)
 
-    def narrowed(self, part: int, by: int) -> int:
+    def narrowed(self, part: Formula, by: Formula) -> Formula:
         """Return the formula that both hold, which is the part itself where that implies it."""
         kind, content = self._formulas[by]
         if kind is FormulaKind.NOT and part != ALWAYS and not self.overlap(part, content):
             return part
         return self.conj((part, by))
 
-    def overlap(self, part: int, other: int) -> bool:
+    def overlap(self, part: Formula, other: Formula) -> bool:
         """Tell whether something may fit both, however patterns in the other are read."""
         return not self.is_empty(self.conj((part, self.three_valued.widened(other))))
 
-    def _target(self, key: Any) -> int:
+    def _target(self, key: Any) -> Formula:
         if isinstance(key, Widened):
             return self.three_valued.widened(self._resolve(key.key))
         return self._resolve(key)
 
     # Normal forms.
 
-    def normal(self, formula: int) -> Value:
+    def normal(self, formula: Formula) -> Value:
         """Return the union per JSON type that a formula stands for.
 
         Raises:
@@ -111,7 +111,7 @@ class Algebra(Formulas, Languages):
                 )
             ) from None
 
-    def _normal_of(self, formula: int) -> Value:
+    def _normal_of(self, formula: Formula) -> Value:
         known = self._normal.get(formula)
         if known is not None:
             return known
@@ -125,14 +125,14 @@ class Algebra(Formulas, Languages):
         self._normal[formula] = result
         return result
 
-    def _reference_in(self, *formulas: int) -> Any:
+    def _reference_in(self, *formulas: Formula) -> Any:
         """Return the key of the first reference among formulas."""
         for kind, content in map(self._formulas.__getitem__, formulas):
             if kind is FormulaKind.REFERENCE:
                 return content.key if isinstance(content, Widened) else content
         return None
 
-    def _expand(self, formula: int) -> Value:
+    def _expand(self, formula: Formula) -> Value:
         kind, content = self._formulas[formula]
         if kind is FormulaKind.VALUE:
             return content  # type: ignore[no-any-return]
@@ -148,7 +148,7 @@ class Algebra(Formulas, Languages):
             return self._meet_one_of(ANYTHING, content)
         return self._minus(ANYTHING, content)
 
-    def _meet_one_of(self, value: Value, parts: tuple[int, ...]) -> Value:
+    def _meet_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
         options = []
         for part, rivals in zip(parts, self._rivals.of(parts), strict=True):
             option = self._meet(value, self._normal_of(part))
@@ -157,7 +157,7 @@ class Algebra(Formulas, Languages):
             options.append(option)
         return self._join_all(options)
 
-    def _minus_one_of(self, value: Value, parts: tuple[int, ...]) -> Value:
+    def _minus_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
         """Intersect a value with the negation of a one-of: no part holds, or two do."""
         pairs = {
             (min(part, rival), max(part, rival)): None
@@ -169,7 +169,7 @@ class Algebra(Formulas, Languages):
             value = self._minus(value, part)
         return self._join_all([value, *options])
 
-    def _meet_all(self, parts: Iterable[int]) -> Value:
+    def _meet_all(self, parts: Iterable[Formula]) -> Value:
         values, choices, negated = [], [], []
         for part in parts:
             kind, content = self._formulas[part]
@@ -192,7 +192,7 @@ class Algebra(Formulas, Languages):
             result = self._minus(result, part)
         return result
 
-    def _minus(self, value: Value, formula: int) -> Value:
+    def _minus(self, value: Value, formula: Formula) -> Value:
         """Intersect a value with the negation of a formula."""
         if formula in self._opposites:
             return self._meet(value, self._normal_of(self._opposites[formula]))
@@ -258,7 +258,7 @@ class Algebra(Formulas, Languages):
             self._few(self.objects.without_covered([x for v in values for x in v.objects])),
         )
 
-    def _minus_all(self, value: Value, parts: Sequence[int]) -> Value:
+    def _minus_all(self, value: Value, parts: Sequence[Formula]) -> Value:
         """Intersect a value with the negation of a conjunction: one part or other fails."""
         options = []
         for part in sorted(parts, key=lambda x: self._formulas[x][0] is not FormulaKind.VALUE):
@@ -303,7 +303,7 @@ class Algebra(Formulas, Languages):
 
     # Emptiness.
 
-    def is_empty(self, formula: int) -> bool:
+    def is_empty(self, formula: Formula) -> bool:
         """Tell whether surely nothing fits; False where recursion leaves it open."""
         if formula == NEVER or self._formulas[formula][0] is FormulaKind.VALUE:
             return formula == NEVER
@@ -327,14 +327,14 @@ class Algebra(Formulas, Languages):
         self._empty[formula] = result
         return result
 
-    def plainly(self, formula: int) -> Value | None:
+    def plainly(self, formula: Formula) -> Value | None:
         """Return the normal form; None where recursion leaves it open, or nothing fits."""
         if formula == ALWAYS or self.is_empty(formula):
             return None
         kind, content = self._formulas[formula]
         return content if kind is FormulaKind.VALUE else self._normal.get(formula)
 
-    def is_listed(self, formula: int) -> bool:
+    def is_listed(self, formula: Formula) -> bool:
         """Tell whether a formula surely stands for a few constants (no array, no object)."""
         value = self.plainly(formula)
         return (

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.children import Children
     from enforcer.schema.limits import Limits
+    from enforcer.schema.nodes import Formula
 
 _COMPARED = 64  # shapes compared with each other to drop those that others cover
 
 
-def child_of(shape: ObjectShape, name: str) -> int:
+def child_of(shape: ObjectShape, name: str) -> Formula:
     """Return the value grammar of a property of that name."""
     for declared, value in shape.names:
         if declared == name:
@@ -33,7 +34,7 @@ def child_of(shape: ObjectShape, name: str) -> int:
     return _class_of(shape, name)
 
 
-def _class_of(shape: ObjectShape, name: str) -> int:
+def _class_of(shape: ObjectShape, name: str) -> Formula:
     if len(shape.classes) == 1:
         return shape.classes[0][1]
     for regex, value in shape.classes:
@@ -76,11 +77,11 @@ class ObjectSets:
         )
 
     def _meet_classes(
-        self, a: tuple[tuple[Regex, int], ...], b: tuple[tuple[Regex, int], ...]
-    ) -> tuple[tuple[Regex, int], ...]:
+        self, a: tuple[tuple[Regex, Formula], ...], b: tuple[tuple[Regex, Formula], ...]
+    ) -> tuple[tuple[Regex, Formula], ...]:
         if a == b:
             return a
-        merged: dict[int, Regex] = {}
+        merged: dict[Formula, Regex] = {}
         self._children.spend(len(a) * len(b))
         for (x, f), (y, g) in product(a, b):
             names = self._children.meet_strings(x, y)
@@ -242,7 +243,7 @@ class ObjectSets:
         tidied = (self.tidy(each) for each in out)
         return tuple(each for each in tidied if each is not None)
 
-    def _witness(self, names: Regex, value: int, path: str) -> list[ObjectShape]:
+    def _witness(self, names: Regex, value: Formula, path: str) -> list[ObjectShape]:
         members = self._children.members(names, self._limits.name_bits)
         if members is None:
             return [ObjectShape(witnesses=(Witness(names, value, path),), path=path)]

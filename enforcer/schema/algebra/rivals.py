@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.schema.algebra.children import Children
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.nodes import Formula, Value
 
 _FEW = 20  # strings that a property may have and still be taken for a `kind`
 _WHOLE = None  # stands for a value that is itself one of a few constants
@@ -33,9 +33,9 @@ class Rivals:
 
     def __init__(self, children: Children) -> None:
         self._children = children
-        self._known: dict[tuple[int, ...], list[list[int]]] = {}
+        self._known: dict[tuple[Formula, ...], list[list[Formula]]] = {}
 
-    def of(self, parts: tuple[int, ...]) -> list[list[int]]:
+    def of(self, parts: tuple[Formula, ...]) -> list[list[Formula]]:
         """List for each part the others that may hold with it; usually there are none.
 
         Raises:
@@ -47,7 +47,7 @@ class Rivals:
             found = self._known[parts] = self._find(parts)
         return found
 
-    def _find(self, parts: tuple[int, ...]) -> list[list[int]]:
+    def _find(self, parts: tuple[Formula, ...]) -> list[list[Formula]]:
         children, apart = self._children, self._told_apart(parts)
         # Where patterns have one reading only, being disjoint is mutual.
         plain = [children.three_valued.widened(part) == part for part in parts]
@@ -64,7 +64,7 @@ class Rivals:
                         rivals[j].add(i)
         return [[parts[j] for j in sorted(listed)] for listed in rivals]
 
-    def _told_apart(self, parts: Sequence[int]) -> dict[int, set[int]]:
+    def _told_apart(self, parts: Sequence[Formula]) -> dict[int, set[int]]:
         """List for parts with constants under one name the others that may have the same."""
         signatures = [self._signature(part) for part in parts]
         counts = Counter(name for signature in signatures for name in signature)
@@ -82,7 +82,7 @@ class Rivals:
             if name in signature
         }
 
-    def _signature(self, part: int) -> _Signature:
+    def _signature(self, part: Formula) -> _Signature:
         """List the constants by which a part is told apart, by the name that has them."""
         value = self._children.plainly(self._children.three_valued.widened(part))
         if value is None:

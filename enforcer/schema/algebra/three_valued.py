@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from enforcer.schema.algebra.formulas import Formulas
-    from enforcer.schema.nodes import ArrayShape, ObjectShape
+    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +40,19 @@ class ThreeValued:
 
     """
 
-    def __init__(self, formulas: Formulas, resolve: Callable[[Any], int]) -> None:
+    def __init__(self, formulas: Formulas, resolve: Callable[[Any], Formula]) -> None:
         self._formulas = formulas
         self._resolve = resolve
-        self._pairs: dict[int, int] = {}
-        self._exact: dict[int, bool] = {}
-        self._widened: dict[int, int] = {}
+        self._pairs: dict[Formula, Formula] = {}
+        self._exact: dict[Formula, bool] = {}
+        self._widened: dict[Formula, Formula] = {}
         self._tracing = False
 
-    def add(self, part: int, widened: int) -> None:
+    def add(self, part: Formula, widened: Formula) -> None:
         """Declare what a formula with two readings may hold for."""
         self._pairs[part] = widened
 
-    def is_exact(self, formula: int) -> bool:
+    def is_exact(self, formula: Formula) -> bool:
         """Tell whether all that a formula does not hold for, its negation holds for.
 
         It is not where a formula with two readings can be reached.
@@ -70,7 +70,7 @@ class ThreeValued:
         finally:
             self._tracing = False
 
-    def _trace(self, formula: int) -> bool:
+    def _trace(self, formula: Formula) -> bool:
         seen, queue = {formula}, [formula]
         for each in queue:
             if each in self._pairs or self._exact.get(each) is False:
@@ -82,7 +82,7 @@ class ThreeValued:
         self._exact.update(dict.fromkeys(seen, True))
         return True
 
-    def _reached(self, formula: int) -> Iterable[int]:
+    def _reached(self, formula: Formula) -> Iterable[Formula]:
         kind, content = self._formulas.look(formula)
         if kind is FormulaKind.VALUE:
             return mentioned(content)
@@ -92,7 +92,7 @@ class ThreeValued:
             return ()
         return (content,) if kind is FormulaKind.NOT else content
 
-    def widened(self, formula: int) -> int:
+    def widened(self, formula: Formula) -> Formula:
         """Return the formula that holds for all but what the negation surely holds for."""
         # What everything fits mentions itself.
         if formula in (NEVER, ALWAYS) or self.is_exact(formula):
@@ -102,7 +102,7 @@ class ThreeValued:
             found = self._widened[formula] = self._widen(formula)
         return found
 
-    def _widen(self, formula: int) -> int:
+    def _widen(self, formula: Formula) -> Formula:
         formulas = self._formulas
         if formula in self._pairs:
             return self._pairs[formula]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.nodes import Formula, ObjectShape
 
 _FEW_SHAPES = 8  # from which on a mask is worth more than the time to compile
 _MOST_VALUES = 8
@@ -30,8 +30,8 @@ _MOST_CELLS = 16
 
 
 def cells(
-    algebra: Algebra, shapes: Sequence[ObjectShape], is_writable: Callable[[int], bool]
-) -> tuple[tuple[tuple[str, int], tuple[int, ...]], ...]:
+    algebra: Algebra, shapes: Sequence[ObjectShape], is_writable: Callable[[Formula], bool]
+) -> tuple[tuple[tuple[str, Formula], tuple[Formula, ...]], ...]:
     """Return `Value.cells` for alternatives; none where they are few.
 
     Args:
@@ -54,10 +54,10 @@ def cells(
 
 
 def _partition(
-    algebra: Algebra, values: tuple[int, ...], is_writable: Callable[[int], bool]
-) -> dict[int, tuple[int, ...]]:
+    algebra: Algebra, values: tuple[Formula, ...], is_writable: Callable[[Formula], bool]
+) -> dict[Formula, tuple[Formula, ...]]:
     """Split values into disjoint parts; nothing if those are many, or cannot be enforced."""
-    found: dict[int, set[int]] = {}
+    found: dict[Formula, set[int]] = {}
     try:
         with algebra.aside():
             for i, value in enumerate(values):
@@ -69,7 +69,7 @@ def _partition(
                 return {}
     except (SchemaLimit, UnsupportedSchema):
         return {}  # the alternatives say the same, and may be within the limits
-    wholes: dict[int, list[int]] = defaultdict(list)
+    wholes: dict[Formula, list[Formula]] = defaultdict(list)
     for part, of in found.items():
         for i in of:
             wholes[values[i]].append(part)
@@ -77,10 +77,10 @@ def _partition(
 
 
 def _refined(
-    algebra: Algebra, parts: dict[int, set[int]], number: int, value: int
-) -> dict[int, set[int]]:
+    algebra: Algebra, parts: dict[Formula, set[int]], number: int, value: Formula
+) -> dict[Formula, set[int]]:
     """Split parts, each with the numbers of the values that it belongs to, by one more value."""
-    refined: dict[int, set[int]] = {}
+    refined: dict[Formula, set[int]] = {}
     rest = value
     for part, of in parts.items():
         inside = algebra.conj((part, value))

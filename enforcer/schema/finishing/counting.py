@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from enforcer.errors import Problem, UnsupportedSchema
 
 if TYPE_CHECKING:
-    from enforcer.schema.nodes import ArrayShape, ElementChoice
+    from enforcer.schema.nodes import ArrayShape, ElementChoice, Formula
 
 _MOST_STATES = 2_000
 State = tuple[int, tuple[int, ...]]
@@ -32,7 +32,7 @@ class CountingAutomaton:
     """
 
     start: State
-    moves: dict[State, tuple[tuple[int, State], ...]]
+    moves: dict[State, tuple[tuple[Formula, State], ...]]
     final: frozenset[State]
 
     @property
@@ -67,7 +67,7 @@ def counting_automaton(array: ArrayShape) -> CountingAutomaton:
             )
         )
     start: State = (0, tuple(0 for _ in caps))
-    edges: dict[State, tuple[tuple[int, State], ...]] = {}
+    edges: dict[State, tuple[tuple[Formula, State], ...]] = {}
     queue = [start]
     for state in queue:
         if state not in edges:

@@ -19,11 +19,11 @@ from enforcer.schema.nodes import NEVER
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.nodes import Formula, ObjectShape
 
     # A name and one of the value grammars that its property may have.
-    Property = tuple[str, int]
-    Cells = Mapping[tuple[str, int], tuple[int, ...]]
+    Property = tuple[str, Formula]
+    Cells = Mapping[tuple[str, Formula], tuple[Formula, ...]]
 
 _MOST_TERMS = 200
 _MOST_TERMS_OF_CELLS = 1_000
@@ -76,7 +76,7 @@ class _Group:
     """Shapes that can be one, and the values that each name has in them."""
 
     members: list[ObjectShape] = field(default_factory=list)
-    values: dict[str, dict[int, None]] = field(default_factory=dict)
+    values: dict[str, dict[Formula, None]] = field(default_factory=dict)
 
 
 def merge(shapes: Sequence[ObjectShape], cells: Cells) -> list[Merged]:
@@ -141,7 +141,7 @@ def _joins(group: _Group, shape: ObjectShape, cells: Cells) -> bool:
     if len(group.members) >= most or shape.classes != first.classes:
         return False
     own = dict(shape.names)
-    joined: dict[str, dict[int, None]] = {}
+    joined: dict[str, dict[Formula, None]] = {}
     for name in {**group.values, **own}:
         found = group.values.get(name)
         if found is None:
@@ -155,7 +155,7 @@ def _joins(group: _Group, shape: ObjectShape, cells: Cells) -> bool:
     return True
 
 
-def _only(value: int) -> dict[int, None]:
+def _only(value: Formula) -> dict[Formula, None]:
     return {} if value == NEVER else {value: None}
 
 
@@ -200,7 +200,7 @@ def _weight(terms: Sequence[Term], properties: Collection[Property]) -> int:
     return len(properties) * (possible.count(",") + 1)
 
 
-def _term(shape: ObjectShape, parts: Mapping[str, Mapping[int, tuple[Property, ...]]]) -> Term:
+def _term(shape: ObjectShape, parts: Mapping[str, Mapping[Formula, tuple[Property, ...]]]) -> Term:
     required: set[Property] = set()
     forbidden: set[Property] = set()
     some: set[frozenset[Property]] = set()

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from enforcer.schema.finishing.counting import counting_automaton
 from enforcer.schema.finishing.unfolding import children
-from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
+from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, Formula, ObjectShape, Value
 
 
-def prune(definitions: dict[int, Value], root: int) -> dict[int, Value] | None:
+def prune(definitions: dict[Formula, Value], root: Formula) -> dict[Formula, Value] | None:
     """Drop what can never be completed, so that no generated prefix is a dead end.
 
     Returns:
@@ -32,10 +32,10 @@ def prune(definitions: dict[int, Value], root: int) -> dict[int, Value] | None:
     return pruned
 
 
-def _productive(definitions: dict[int, Value]) -> set[int]:
+def _productive(definitions: dict[Formula, Value]) -> set[Formula]:
     """Find the least set of values that have a finite member."""
-    found: set[int] = set()
-    parents: dict[int, set[int]] = {}
+    found: set[Formula] = set()
+    parents: dict[Formula, set[Formula]] = {}
     for formula, value in definitions.items():
         for child in children(value):
             parents.setdefault(child, set()).add(formula)
@@ -48,7 +48,7 @@ def _productive(definitions: dict[int, Value]) -> set[int]:
     return found
 
 
-def _has_member(value: Value, productive: set[int]) -> bool:
+def _has_member(value: Value, productive: set[Formula]) -> bool:
     return bool(
         value.null
         or value.booleans
@@ -59,7 +59,7 @@ def _has_member(value: Value, productive: set[int]) -> bool:
     )
 
 
-def _array_has_member(array: ArrayShape, productive: set[int]) -> bool:
+def _array_has_member(array: ArrayShape, productive: set[Formula]) -> bool:
     if array.choices and not array.unique:
         return counting_automaton(_with_choices(array, productive)).inhabited
     if array.choices:
@@ -70,12 +70,12 @@ def _array_has_member(array: ArrayShape, productive: set[int]) -> bool:
     )
 
 
-def _with_choices(array: ArrayShape, productive: set[int]) -> ArrayShape:
+def _with_choices(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
     kept = (tuple(x for x in choices if x.value in productive) for choices in array.choices)
     return replace(array, choices=tuple(kept))
 
 
-def _object_has_member(shape: ObjectShape, productive: set[int]) -> bool:
+def _object_has_member(shape: ObjectShape, productive: set[Formula]) -> bool:
     if not (shape.required or shape.some or shape.minimum or shape.witnesses):
         return True
     names = dict(shape.names)
@@ -91,7 +91,7 @@ def _object_has_member(shape: ObjectShape, productive: set[int]) -> bool:
     return True
 
 
-def _without(value: Value, productive: set[int]) -> Value:
+def _without(value: Value, productive: set[Formula]) -> Value:
     if (
         all(_is_whole(array, productive) for array in value.arrays)
         and all(_is_complete(shape, productive) for shape in value.objects)
@@ -117,7 +117,7 @@ def _without(value: Value, productive: set[int]) -> Value:
     )
 
 
-def _reduced(shape: ObjectShape, productive: set[int]) -> ObjectShape:
+def _reduced(shape: ObjectShape, productive: set[Formula]) -> ObjectShape:
     names = {name: child if child in productive else NEVER for name, child in shape.names}
     return replace(
         shape,
@@ -128,7 +128,7 @@ def _reduced(shape: ObjectShape, productive: set[int]) -> ObjectShape:
     )
 
 
-def _is_whole(array: ArrayShape, productive: set[int]) -> bool:
+def _is_whole(array: ArrayShape, productive: set[Formula]) -> bool:
     """Tell whether nothing of an array shape has to be dropped."""
     ends = array.rest == NEVER and array.maximum is not None
     return (
@@ -139,7 +139,7 @@ def _is_whole(array: ArrayShape, productive: set[int]) -> bool:
     )
 
 
-def _is_complete(shape: ObjectShape, productive: set[int]) -> bool:
+def _is_complete(shape: ObjectShape, productive: set[Formula]) -> bool:
     """Tell whether nothing of an object shape has to be dropped."""
     return (
         not shape.marks
@@ -149,7 +149,7 @@ def _is_complete(shape: ObjectShape, productive: set[int]) -> bool:
     )
 
 
-def _trimmed(array: ArrayShape, productive: set[int]) -> ArrayShape:
+def _trimmed(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
     """End the array before the first element that cannot be completed."""
     if array.choices:
         return _with_choices(array, productive)

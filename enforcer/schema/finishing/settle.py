@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import ArrayShape, ObjectShape, Value
+    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
 
 _ENTANGLED = (
     "strings without a match of this pattern are more than the engine can follow, by a count in "
@@ -84,7 +84,7 @@ class Settler:
             return value
         return replace(value, cells=cells(self._algebra, value.objects, self._is_writable))
 
-    def _is_writable(self, formula: int) -> bool:
+    def _is_writable(self, formula: Formula) -> bool:
         """Tell whether a value, and all that it reaches, is enforced as it is."""
         refused: list[str] = []
 

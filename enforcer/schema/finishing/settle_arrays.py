@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
 
 _MOST_COUNTED = 6  # `contains` counted together in one array
 _COUNT_BITS = 60  # bits to count with
@@ -150,9 +151,9 @@ class ArraySettler:
                 return [array]
         return done
 
-    def _pivot(self, prefix: tuple[int, ...]) -> tuple[int, tuple[int, ...]] | None:
+    def _pivot(self, prefix: tuple[Formula, ...]) -> tuple[int, tuple[Formula, ...]] | None:
         """Choose an element with few values that another one may equal."""
-        found: tuple[int, tuple[int, ...]] | None = None
+        found: tuple[int, tuple[Formula, ...]] | None = None
         for pair in combinations(range(len(prefix)), 2):
             if self._algebra.is_empty(self._algebra.conj(prefix[i] for i in pair)):
                 continue
@@ -170,7 +171,7 @@ class ArraySettler:
             for pair in combinations(array.prefix, 2)
         )
 
-    def _members(self, formula: int) -> tuple[int, ...] | None:
+    def _members(self, formula: Formula) -> tuple[Formula, ...] | None:
         """List the values of a finite domain, each as a formula of its own."""
         algebra, limit = self._algebra, _COUNT_BITS
         value = algebra.normal(formula)

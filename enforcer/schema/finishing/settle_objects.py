@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.limits import Limits
+    from enforcer.schema.nodes import Formula
 
 _MOST_WITNESSES = 3  # properties counted together in one object
 _MOST_REQUIRED = 64  # bits to keep apart which of an object's properties have been written
@@ -131,7 +132,7 @@ class ObjectSettler:
         """Leave out the witnesses where there is room for one property that is all of them."""
         names = both(*(each.names for each in shape.witnesses))
         fits = self._algebra.conj(each.value for each in shape.witnesses)
-        classes: list[tuple[Regex, int]] = [(inverse(names), NEVER)]
+        classes: list[tuple[Regex, Formula]] = [(inverse(names), NEVER)]
         for regex, value in shape.classes:
             common = self._algebra.meet_strings(regex, names)
             if common is not None:
@@ -201,6 +202,6 @@ def _needs_settling(shape: ObjectShape) -> bool:
     )
 
 
-def _may_be_declared(names: Regex, value: int) -> bool:
+def _may_be_declared(names: Regex, value: Formula) -> bool:
     """Tell whether the names of a class may be few, so that all of them may be declared."""
     return value != NEVER and (names.boolean or names.longest is not None)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.nodes import Formula, Value
 
 
-def children(value: Value) -> Iterator[int]:
+def children(value: Value) -> Iterator[Formula]:
     """Yield every value grammar that a value's shapes mention."""
     for array in value.arrays:
         yield from array.prefix
@@ -39,8 +39,8 @@ def children(value: Value) -> Iterator[int]:
 
 
 def unfold(
-    algebra: Algebra, root: int, limits: Limits, settle: Callable[[Value], Value]
-) -> tuple[dict[int, Value], int]:
+    algebra: Algebra, root: Formula, limits: Limits, settle: Callable[[Value], Value]
+) -> tuple[dict[Formula, Value], Formula]:
     """Expand the root and all that it reaches; equal values become one definition.
 
     Args:
@@ -56,9 +56,9 @@ def unfold(
         SchemaLimit: more definitions than the limit.
 
     """
-    canonical: dict[Value, int] = {}
-    alias: dict[int, int] = {}
-    definitions: dict[int, Value] = {}
+    canonical: dict[Value, Formula] = {}
+    alias: dict[Formula, Formula] = {}
+    definitions: dict[Formula, Value] = {}
     queue = [root]
     for formula in queue:
         if formula in alias:
@@ -85,7 +85,7 @@ def unfold(
     return definitions, alias[root]
 
 
-def _renamed(value: Value, alias: dict[int, int]) -> Value:
+def _renamed(value: Value, alias: dict[Formula, Formula]) -> Value:
     if all(alias[child] == child for child in children(value)):
         return value
     return replace(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from enforcer.regex import Regex
+    from enforcer.schema.nodes import Formula
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.reader import SchemaReader
 
@@ -32,7 +33,7 @@ class Keywords:
         self.reader = reader
         self.place = place
         self.schema = schema
-        self.extra: list[int] = []
+        self.extra: list[Formula] = []
 
     def has(self, keyword: str) -> bool:
         """Whether the subschema has a keyword that its draft knows."""

@@ -21,22 +21,23 @@ from enforcer.schema.reading.reader import Malformed
 if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
     from enforcer.schema.reading.keywords import Keywords
 
 _MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
 
 
-def present(algebra: Algebra, *names: str) -> int:
+def present(algebra: Algebra, *names: str) -> Formula:
     """Return that a value, if it is an object, has all these properties."""
     return _if_object(algebra, ObjectShape(required=frozenset(names)))
 
 
-def absent(algebra: Algebra, name: str) -> int:
+def absent(algebra: Algebra, name: str) -> Formula:
     """Return that a value, if it is an object, lacks a property."""
     return _if_object(algebra, ObjectShape(names=((name, NEVER),)))
 
 
-def _if_object(algebra: Algebra, shape: ObjectShape) -> int:
+def _if_object(algebra: Algebra, shape: ObjectShape) -> Formula:
     tidied = algebra.objects.tidy(shape)
     return algebra.value(replace(ANYTHING, objects=() if tidied is None else (tidied,)))
 
@@ -84,7 +85,7 @@ class ObjectKeywords:
         shape = None if shape is None else reader.algebra.objects.tidy(shape)
         return () if shape is None else (shape,)
 
-    def _rest(self) -> int:
+    def _rest(self) -> Formula:
         """Return what holds for every undeclared property, where no pattern is in between."""
         if "additionalProperties" not in self._schema or "patternProperties" in self._schema:
             return ALWAYS
@@ -98,8 +99,8 @@ class ObjectKeywords:
         patterns = schema["patternProperties"]
         if not isinstance(patterns, dict):
             raise Malformed("patternProperties", "must be an object")
-        matching: dict[int, list[Regex]] = {}
-        either_way: dict[int, list[Regex]] = {}
+        matching: dict[Formula, list[Regex]] = {}
+        either_way: dict[Formula, list[Regex]] = {}
         for pattern in patterns:
             value = reader.parse(place.child("patternProperties", pattern))
             languages = self._keywords.languages("patternProperties", pattern)
@@ -122,9 +123,9 @@ class ObjectKeywords:
 
     def _side_by_side(
         self,
-        matching: dict[int, list[Regex]],
-        either_way: dict[int, list[Regex]],
-        rest: int,
+        matching: dict[Formula, list[Regex]],
+        either_way: dict[Formula, list[Regex]],
+        rest: Formula,
         declared: dict[str, Any],
     ) -> list[ObjectShape]:
         """Join patterns that do not overlap, the usual case, in one shape; none otherwise."""
@@ -148,7 +149,7 @@ class ObjectKeywords:
         )
         return [shape]
 
-    def _by_name(self, names: Regex, value: int) -> ObjectShape:
+    def _by_name(self, names: Regex, value: Formula) -> ObjectShape:
         """Return objects whose properties with such a name fit a value grammar."""
         algebra = self._reader.algebra
         if value == ALWAYS or algebra.is_empty_regex(names):

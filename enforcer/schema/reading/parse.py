@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from enforcer.schema.limits import Limits, OnUnsupported
+    from enforcer.schema.nodes import Formula
 
 _REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 _LISTED = frozenset({"enum", "const"})
@@ -69,16 +70,16 @@ class SchemaParser(SchemaReader):
         algebra = Algebra(limits, self._resolve, self._path_of)
         super().__init__(document, limits, on_unsupported, algebra)
         self._targets: dict[Hashable, Place] = {}
-        self._parsed: dict[Hashable, int] = {}
-        self._leaves: dict[str, int] = {}
+        self._parsed: dict[Hashable, Formula] = {}
+        self._leaves: dict[str, Formula] = {}
 
-    def _resolve(self, key: Hashable) -> int:
+    def _resolve(self, key: Hashable) -> Formula:
         return self.parse(self._targets[key])
 
     def _path_of(self, key: Hashable) -> str:
         return self._targets[key].path
 
-    def child(self, place: Place, *keys: str | int) -> int:
+    def child(self, place: Place, *keys: str | int) -> Formula:
         """Return the formula of a subschema below a place; the usual leaf needs no more."""
         schema = place.schema
         for key in keys:
@@ -91,7 +92,7 @@ class SchemaParser(SchemaReader):
                 return self._leaves[named]
         return self.parse(place.child(*keys))
 
-    def parse(self, place: Place) -> int:
+    def parse(self, place: Place) -> Formula:
         """Return the formula of a subschema; problems are collected, not raised."""
         schema = place.schema
         if schema is True or schema is False:
@@ -105,7 +106,7 @@ class SchemaParser(SchemaReader):
             self._parsed[key] = self._parse_object(place, schema)
         return self._parsed[key]
 
-    def _parse_object(self, place: Place, schema: dict[str, Any]) -> int:
+    def _parse_object(self, place: Place, schema: dict[str, Any]) -> Formula:
         draft = place.draft
         if "$ref" in schema and draft <= Draft.DRAFT7:
             # Up to draft 7, `$ref` hides everything beside it.
@@ -129,7 +130,9 @@ class SchemaParser(SchemaReader):
                 formula = Unevaluated(self, keyword).apply(place, formula)
         return formula
 
-    def _readers(self, place: Place, schema: dict[str, Any]) -> tuple[Callable[[], list[int]], ...]:
+    def _readers(
+        self, place: Place, schema: dict[str, Any]
+    ) -> tuple[Callable[[], list[Formula]], ...]:
         readers = (
             (_LISTED, self._enum),
             (_COMBINED, self._combinators),
@@ -143,7 +146,7 @@ class SchemaParser(SchemaReader):
 
     # References.
 
-    def reference(self, place: Place, keyword: str) -> int:
+    def reference(self, place: Place, keyword: str) -> Formula:
         """Return the formula of a reference, to be resolved when needed."""
         target = self.target(place, keyword)
         if target is None:
@@ -156,7 +159,7 @@ class SchemaParser(SchemaReader):
 
     # Values listed, and combinations.
 
-    def _enum(self, place: Place, schema: dict[str, Any]) -> list[int]:
+    def _enum(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
         parts = []
         if "enum" in schema:
             values = schema["enum"]
@@ -177,9 +180,9 @@ class SchemaParser(SchemaReader):
             parts.append(constant(self.algebra, [schema["const"]]))
         return parts
 
-    def _combinators(self, place: Place, schema: dict[str, Any]) -> list[int]:
+    def _combinators(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
         algebra = self.algebra
-        parts: list[int] = []
+        parts: list[Formula] = []
         if "allOf" in schema:
             parts.extend(self.parse(each) for each in self.branches(place, "allOf"))
         if "anyOf" in schema:
@@ -192,7 +195,7 @@ class SchemaParser(SchemaReader):
             parts.append(self._conditional(place, schema))
         return parts
 
-    def _conditional(self, place: Place, schema: dict[str, Any]) -> int:
+    def _conditional(self, place: Place, schema: dict[str, Any]) -> Formula:
         algebra = self.algebra
         holds = self.parse(place.child("if"))
         fails = algebra.neg(holds)
@@ -207,7 +210,7 @@ class SchemaParser(SchemaReader):
         # (`kind` is this, `kind` is that) has as many cases as it is long.
         return algebra.disj((algebra.conj((holds, then)), algebra.conj((fails, otherwise))))
 
-    def _dependencies(self, place: Place, schema: dict[str, Any]) -> list[int]:
+    def _dependencies(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
         parts = []
         for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
             if not self.has(schema, keyword, place.draft):

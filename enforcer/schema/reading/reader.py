@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
 
 # Which draft a keyword came with, and the last one that has it; others are always read.
 _SINCE = {
@@ -80,11 +81,11 @@ class SchemaReader(ABC):
         self.patterns: dict[Regex, tuple[str, str]] = {}  # and each pattern, by its languages
 
     @abstractmethod
-    def parse(self, place: Place) -> int:
+    def parse(self, place: Place) -> Formula:
         """Return the formula of a subschema; problems are collected, not raised."""
 
     @abstractmethod
-    def child(self, place: Place, *keys: str | int) -> int:
+    def child(self, place: Place, *keys: str | int) -> Formula:
         """Return the formula of a subschema below a place; the usual leaf needs no more."""
 
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
@@ -95,14 +96,14 @@ class SchemaReader(ABC):
             and _UNTIL.get(keyword, draft) >= draft
         )
 
-    def refuse(self, place: Place, keyword: str, reason: str) -> int:
+    def refuse(self, place: Place, keyword: str, reason: str) -> Formula:
         """Note what cannot be enforced; returns a formula that stands in for it."""
         path = step(place.path, keyword) if keyword else place.path
         problem = Problem(path, keyword, reason)
         self.unsupported[problem] = None
         return self.algebra.unknown(problem)
 
-    def malformed(self, place: Place, keyword: str, reason: str) -> int:
+    def malformed(self, place: Place, keyword: str, reason: str) -> Formula:
         """Note what is no JSON Schema; returns a formula that stands in for it."""
         path = step(place.path, keyword) if keyword else place.path
         self.invalid[Problem(path, keyword, reason)] = None

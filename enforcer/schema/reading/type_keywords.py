@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
     from enforcer.schema.reading.keywords import Keywords
 
 _T = TypeVar("_T")
@@ -31,7 +32,7 @@ _T = TypeVar("_T")
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
-def constant(algebra: Algebra, values: list[Any]) -> int:
+def constant(algebra: Algebra, values: list[Any]) -> Formula:
     """Return the formula that a value equals one of those listed."""
     strings = [literal(each) for each in values if isinstance(each, str)]
     arrays, objects = [], []
@@ -73,7 +74,7 @@ class TypeKeywords:
         self._place = keywords.place
         self._schema = keywords.schema
 
-    def value(self) -> list[int]:
+    def value(self) -> list[Formula]:
         """Return the formulas of all these keywords; raises `Malformed` for `type` alone."""
         types = self._types()
         null, booleans = "null" in types, frozenset[bool]()
@@ -211,10 +212,10 @@ class TypeKeywords:
             return
         matching, failing = languages
 
-        def among_strings(language: Regex) -> int:
+        def among_strings(language: Regex) -> Formula:
             return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
 
-        def only_strings(language: Regex) -> int:
+        def only_strings(language: Regex) -> Formula:
             return algebra.value(Value(strings=algebra.meet_strings(language, ANY)))
 
         holds = among_strings(matching)
@@ -231,7 +232,7 @@ class TypeKeywords:
 
     def _arrays(self) -> tuple[ArrayShape, ...]:
         place, schema, reader = self._place, self._schema, self._reader
-        prefix: tuple[int, ...] = ()
+        prefix: tuple[Formula, ...] = ()
         rest = ALWAYS
         items = schema.get("items", True)
         if self._keywords.has("prefixItems"):

@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, RegexError, either, inverse, parse
-from enforcer.schema.nodes import ALWAYS, ANYTHING, ArrayShape, ObjectShape, Value
+from enforcer.schema.nodes import ALWAYS, ANYTHING, ArrayShape, Formula, ObjectShape, Value
 from enforcer.schema.reading.object_keywords import absent
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Evaluated:
     names: frozenset[str] = frozenset()
     patterns: tuple[Regex, ...] = ()
     prefix: int = 0
-    contained: tuple[int, ...] = ()
+    contained: tuple[Formula, ...] = ()
 
     def __or__(self, other: Evaluated) -> Evaluated:
         return Evaluated(
@@ -54,7 +54,7 @@ class Evaluated:
 
 
 NOTHING_EVALUATED = Evaluated()
-_Case = tuple[int, Evaluated]
+_Case = tuple[Formula, Evaluated]
 
 
 class TooManyCasesError(Exception):
@@ -69,7 +69,7 @@ class Unevaluated:
         self._keyword = keyword
         self._of_objects = keyword == "unevaluatedProperties"
 
-    def apply(self, place: Place, beside: int) -> int:
+    def apply(self, place: Place, beside: Formula) -> Formula:
         """Return `beside`, restricted in what it leaves unevaluated."""
         reader, algebra = self._reader, self._reader.algebra
         left_over = reader.parse(place.child(self._keyword))
@@ -95,7 +95,7 @@ class Unevaluated:
             )
         )
 
-    def _restriction(self, done: Evaluated, left_over: int) -> int:
+    def _restriction(self, done: Evaluated, left_over: Formula) -> Formula:
         algebra = self._reader.algebra
         if done.everything:
             return ALWAYS
@@ -117,7 +117,7 @@ class Unevaluated:
             )
         )
 
-    def _objects(self, done: Evaluated, left_over: int) -> ObjectShape:
+    def _objects(self, done: Evaluated, left_over: Formula) -> ObjectShape:
         names = tuple((name, ALWAYS) for name in sorted(done.names))
         if not done.patterns:
             return ObjectShape(names=names, classes=((ANY, left_over),))
