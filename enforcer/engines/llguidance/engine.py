@@ -107,7 +107,7 @@ class LLGuidanceEngine:
         self._read(self.write(grammar), _LESS)
 
     def write(self, grammar: ArgumentGrammar) -> str:
-        """Write a grammar in Lark's notation, and the texts to try it with; see `_probes`.
+        """Write a grammar in Lark's notation, and the texts to try it with; see `probes`.
 
         Raises:
             UnsupportedSchema: what llguidance cannot express.
