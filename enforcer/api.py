@@ -36,7 +36,7 @@ from enforcer.turn.requested import envelope
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.turn.envelope import Envelope
@@ -78,7 +78,8 @@ class Enforcer:
     Args:
         vocabulary: what the model's ids stand for.
         dialect: the format, a file in `grammars/`.
-        engine: what masks the arguments, of `enforcer.engines.ENGINES`.
+        engine: what masks the arguments, of `enforcer.engines.ENGINES`; or one that has been
+            built for this vocabulary.
         options: the settings of requests that bring none.
         cache: where compiled grammars are kept; several enforcers may share one. By default
             one of 256 MiB.
@@ -97,7 +98,7 @@ class Enforcer:
         self,
         vocabulary: Vocabulary,
         dialect: str = "kimi_k2",
-        engine: str = "llguidance",
+        engine: str | ArgumentEngine = "llguidance",
         options: Options | None = None,
         *,
         cache: Cache | None = None,
@@ -108,7 +109,7 @@ class Enforcer:
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
-        self.engine = engines.load(engine, vocabulary)
+        self.engine = engines.load(engine, vocabulary) if isinstance(engine, str) else engine
         self.options = options or Options()
         self.cache = Cache(CACHE_BYTES) if cache is None else cache
         self._on_compile = on_compile
