@@ -18,6 +18,7 @@ from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.cache import Cache
+from enforcer.engines import ArgumentEngine
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
 from enforcer.request import history
 from enforcer.request import response_format as formats
@@ -36,7 +37,7 @@ from enforcer.turn.requested import envelope
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
-    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.turn.envelope import Envelope
@@ -109,7 +110,10 @@ class Enforcer:
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
-        self.engine = engines.load(engine, vocabulary) if isinstance(engine, str) else engine
+        if isinstance(engine, ArgumentEngine):
+            self.engine = engine
+        else:
+            self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
         self.cache = Cache(CACHE_BYTES) if cache is None else cache
         self._on_compile = on_compile
@@ -193,14 +197,14 @@ class Enforcer:
         if wanted is not None:
             if not self._has(wanted.kind.value, wanted.source, options):
                 yield
-            text_format = self._format(wanted, options)
+            text_format = _ready(self._format(wanted, options))
         arguments = {}
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
             if alone or not self._is_quick(schema, options):
                 if not self._has(_ARGUMENTS, schema, options):
                     yield
-                arguments[name] = self._compiled(schema, options)
+                arguments[name] = _ready(self._compiled(schema, options))
         return Prepared(arguments, text_format)
 
     def start(
@@ -236,14 +240,14 @@ class Enforcer:
         ready = prepared or Prepared({}, None)
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
-            text_format = self._format(spec.response_format, options)
+            text_format = _ready(self._format(spec.response_format, options))
         allowed = envelope(
             self.table, spec, options, None if text_format is None else text_format.matcher
         )
 
         def grammar(name: str) -> CompiledGrammar:
             found = ready.arguments.get(name)
-            return found or self._compiled(toolset.tools[name].schema, options)
+            return found or _ready(self._compiled(toolset.tools[name].schema, options))
 
         def arguments(name: str) -> ArgumentMatcher:
             return grammar(name).matcher()
@@ -381,7 +385,8 @@ class Enforcer:
         return self.cache.get(self._key(kind, source, options), make, weigh)
 
     def _has(self, kind: str, source: str, options: Options) -> bool:
-        return self.cache.peek(self._key(kind, source, options)) is not None
+        grammar: CompiledGrammar | None = self.cache.peek(self._key(kind, source, options))
+        return grammar is not None and grammar.is_ready
 
     def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.
@@ -408,6 +413,11 @@ class Enforcer:
 @lru_cache(_SEEN)
 def _is_plain(schema: str) -> bool:
     return is_plain_object(schema)
+
+
+def _ready(grammar: CompiledGrammar) -> CompiledGrammar:
+    grammar.renew()
+    return grammar
 
 
 def _nothing(_: object) -> int:
