@@ -139,6 +139,11 @@ class Parser:
         self.dropped = 0
 
     @property
+    def state(self) -> str:
+        """Name of the state of the envelope."""
+        return self._state
+
+    @property
     def in_calls(self) -> bool:
         """Whether the section of calls is open."""
         segment = self._table.segment(self._state)
