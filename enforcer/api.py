@@ -13,33 +13,34 @@ from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer import dialect as dialects
-from enforcer import engines, history
-from enforcer import response_format as formats
-from enforcer import tools as tools_
+from enforcer import engines
 from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.budget.turn import Deadline
 from enforcer.cache import Cache
 from enforcer.engines import ArgumentEngine
-from enforcer.envelope import Table
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
-from enforcer.matcher import Matcher
-from enforcer.options import Options
-from enforcer.parser import Parser, Turn
+from enforcer.request import history
+from enforcer.request import response_format as formats
+from enforcer.request import tools as tools_
+from enforcer.request.options import Options
+from enforcer.request.spec import Spec
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
-from enforcer.schema.plain import is_plain_object
-from enforcer.spec import Spec
-from enforcer.turns import envelope
+from enforcer.schema.reading.plain import is_plain_object
+from enforcer.turn import dialect as dialects
+from enforcer.turn.deadline import Deadline
+from enforcer.turn.envelope import Table
+from enforcer.turn.matcher import Matcher
+from enforcer.turn.parser import Parser, Turn
+from enforcer.turn.requested import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.envelope import Envelope
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
+    from enforcer.turn.envelope import Envelope
     from enforcer.vocabulary import Vocabulary
 
 
@@ -137,7 +138,7 @@ class Enforcer:
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts in content.
             response_format: what text must fit; the turn is such a text, or calls. Known are
-                the forms of `enforcer.response_format.parse`.
+                the forms of `enforcer.request.response_format.parse`.
             budget: as in `start`.
 
         Raises:
@@ -190,7 +191,7 @@ class Enforcer:
 
         """
         toolset, options = spec.toolset, spec.resolve(self.options)
-        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
+        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.ToolChoice.REQUIRED
         text_format = None
         wanted = spec.response_format
         if wanted is not None:
@@ -271,7 +272,7 @@ class Enforcer:
         text = None
         if wanted is not None:
             path = f"$.response_format.{wanted.kind.value}"
-            if wanted.kind is not formats.Kind.JSON_SCHEMA:
+            if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
                 reason = "how short such a text can be is not known: " + _SWITCH_OFF
                 raise UnsupportedSchema((Problem(path, wanted.kind.value, reason),))
             text = self._shortest(wanted.source, options, Root.ANY, f"{path}.schema")
@@ -304,7 +305,7 @@ class Enforcer:
         prompt_ids: Sequence[int] | None = None,
         names: Collection[str] | None = None,
     ) -> Turn:
-        """Read a generated turn; see `enforcer.parser.Parser` for the arguments."""
+        """Read a generated turn; see `enforcer.turn.parser.Parser` for the arguments."""
         parser = Parser(self.table, prompt_ids, names)
         parser.feed(token_ids)
         return parser.turn()
@@ -401,7 +402,7 @@ class Enforcer:
                 self._on_compile(perf_counter_ns() - begun)
 
     def _compile_format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
-        if wanted.kind is not formats.Kind.JSON_SCHEMA:
+        if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
             return self._compile(wanted.source, options, Root.ANY)

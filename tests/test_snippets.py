@@ -12,7 +12,7 @@ import pytest
 from snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
 
 from enforcer import cli
-from enforcer import dialect as dialects
+from enforcer.turn import dialect as dialects
 
 # Page and words of every example in Python; those with `openai` run in `vllm/test_snippets.py`.
 PYTHON = [

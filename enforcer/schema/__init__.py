@@ -1,6 +1,10 @@
 """The schema compiler: a JSON Schema in, an engine-neutral grammar out.
 
-Owns: `compile_schema` and the names that callers need. Every schema is either compiled
+Three stages, each a package: `reading` turns JSON and its keywords into a formula, `algebra` knows
+which values a formula stands for, `finishing` lists all that can be reached, so that an engine can
+count and complete it. `nodes` and `limits` are the words that they share.
+
+Owns: the order of the stages, and the names that callers need. Every schema is either compiled
 exactly, or refused with the path and the keyword. Must not know: engines, tools, hosts.
 """
 
@@ -10,16 +14,17 @@ import json
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema.build import prune, unfold
-from enforcer.schema.culprit import culprit
+from enforcer.schema.finishing.pruning import prune
+from enforcer.schema.finishing.settle import Settler
+from enforcer.schema.finishing.unfolding import unfold
 from enforcer.schema.limits import Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
-from enforcer.schema.parse import Parser
-from enforcer.schema.read import Document, check_json
-from enforcer.schema.settle import Settler
+from enforcer.schema.reading.culprit import culprit
+from enforcer.schema.reading.document import SchemaDocument, check_json
+from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
-    from enforcer.schema.read import Place
+    from enforcer.schema.reading.document import Place
 
 __all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema"]
 
@@ -62,17 +67,30 @@ def compile_schema(
 def _compile(
     schema: object, limits: Limits, on_unsupported: OnUnsupported, root: Root
 ) -> ArgumentGrammar:
-    scoped = check_json(schema, limits)
-    document = Document(schema, scoped=scoped)
-    parser = Parser(document, limits, on_unsupported)
+    # Reading: one formula for the whole schema, and what was noted on the way.
+    document = SchemaDocument(schema, scoped=check_json(schema, limits))
+    parser = SchemaParser(document, limits, on_unsupported)
     formula = parser.parse(document.root)
     parser.raise_malformed()
+
+    # Algebra: asked for the normal form of each formula when the next stage comes to it.
     algebra = parser.algebra
     if root is Root.OBJECT:
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
 
+    # Finishing: all values that are reached, each settled; then without those that never end.
     def refuse(path: str, keyword: str, reason: str) -> None:
         parser.unsupported[Problem(path, keyword, reason)] = None
+
+    settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
+    try:
+        reached, top = unfold(algebra, formula, limits, settler.settle_all)
+    except UnsupportedSchema:
+        # What stands in for something unsupported may be the reason.
+        parser.raise_problems()
+        raise
+    parser.raise_problems()
+    definitions = prune(reached, top)
 
     def fits(place: Place) -> bool:
         try:
@@ -81,16 +99,7 @@ def _compile(
             return True  # as far as anyone knows
         return prune(*found) is not None
 
-    settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
-    try:
-        definitions, top = unfold(algebra, formula, limits, settler.settle_all)
-    except UnsupportedSchema:
-        # What stands in for something unsupported may be the reason.
-        parser.raise_problems()
-        raise
-    parser.raise_problems()
-    pruned = prune(definitions, top)
-    if pruned is None:
+    if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
     key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"
-    return ArgumentGrammar(pruned, top, tuple(parser.unsupported), key)
+    return ArgumentGrammar(definitions, top, tuple(parser.unsupported), key)
