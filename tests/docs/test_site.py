@@ -44,6 +44,13 @@ def _anchors(page: Path) -> frozenset[str]:
     return frozenset(ids)
 
 
+def test_the_readme_leads_to_headings_that_are_there():
+    links = _LINK.findall((ROOT / "README.md").read_text())
+    inside = [link.removeprefix("docs/") for link in links if link.startswith("docs/")]
+    assert len(inside) > 10
+    assert not [link for link in inside if _wrong(DOCS / "index.md", link)]
+
+
 def _wrong(page: Path, link: str) -> bool:
     """Tell whether a link of a page leads out of the site, or nowhere."""
     path, _, anchor = link.partition("#")
