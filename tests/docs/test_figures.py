@@ -14,6 +14,7 @@ COLUMNS = {
     "undeclared calls": 4,
     "calls to undeclared tools": 4,
     "schema errors": 5,
+    "schema accuracy": 7,
     "arguments that fail the schema": 5,
     "wrong ids": 8,
     "wrong call ids": 8,
@@ -30,14 +31,14 @@ def _demo():
 
 @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
 def test_a_page_has_the_figures_of_the_demo(page):
-    text = (ROOT / page).read_text()
+    text = (ROOT / page).read_text().partition("## Random weights")[0]
     demo = _demo()
     found = 0
     for name, column in COLUMNS.items():
         for line in re.findall(rf"^\| {name} \|(.*)\|$", text, re.MULTILINE):
             found += 1
             assert [cell.strip() for cell in line.split("|")] == [row[column] for row in demo]
-    assert found == 4
+    assert found >= 4
     strict, ours = re.search(
         r"^\| right turns .*\| \| (\d+ of \d+) \| (\d+ of \d+) \|$", text, re.MULTILINE
     ).groups()
