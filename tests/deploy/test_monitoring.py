@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from promql import Selector, grouped_by, selectors
+from snippets import PAGES, blocks
 
 from enforcer.vllm import metrics
 from enforcer.vllm import settings as settings_of
@@ -173,6 +174,23 @@ def test_what_compose_mounts_is_there():
             assert built == ROOT
             stage = service["build"]["target"]
             assert f" AS {stage}\n" in (built / service["build"]["dockerfile"]).read_text()
+
+
+def test_containers_are_built_and_run_as_pages_say():
+    commands = [
+        line
+        for page in PAGES
+        for block in blocks(page, "text")
+        for line in block.replace("\\\n", " ").splitlines()
+        if line.startswith("docker ")
+    ]
+    assert len(commands) == 4
+    stages = set(re.findall(r" AS (\w+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE))
+    profiles = {p for service in COMPOSE["services"].values() for p in service["profiles"]}
+    for command in commands:
+        assert set(re.findall(r"--target (\S+)", command)) <= stages
+        assert set(re.findall(r"--profile (\S+)", command)) <= profiles
+        assert all((ROOT / file).is_file() for file in re.findall(r" -f (\S+)", command))
 
 
 def test_what_is_provisioned_has_its_place():
