@@ -87,7 +87,9 @@ def draw(text: str, chart: Chart) -> str:
     for name, colour in zip(names, colours, strict=True):
         parts.append(f'<rect x="{x:.0f}" y="6" width="11" height="11" fill="{colour}"/>')
         parts.append(f'<text x="{x + 16:.0f}" y="16">{escape(name)}</text>')
-        x += 40 + 7.2 * len(name)
+        x += 40 + 6.4 * len(name)
+    if chart.logarithmic:
+        parts.append(f'<text x="{x:.0f}" y="16">(logarithmic)</text>')
     y = _TOP
     for row in rows:
         middle = y + _BAR * len(names) / 2 + 4
@@ -104,12 +106,11 @@ def draw(text: str, chart: Chart) -> str:
             )
             y += _BAR
         y += _GAP
-    return (
+    opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y}" '
-        f'font-family="sans-serif" font-size="12" fill="{_INK}">\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
+        f'font-family="sans-serif" font-size="12" fill="{_INK}">'
     )
+    return "\n".join([opening, *parts, "</svg>", ""])
 
 
 def _number(cell: str) -> float:
