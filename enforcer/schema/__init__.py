@@ -15,13 +15,14 @@ from enforcer.schema.culprit import culprit
 from enforcer.schema.limits import Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
 from enforcer.schema.parse import Parser
+from enforcer.schema.provenance import Provenance
 from enforcer.schema.read import Document, check_json
 from enforcer.schema.settle import Settler
 
 if TYPE_CHECKING:
     from enforcer.schema.read import Place
 
-__all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema"]
+__all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema", "trace_schema"]
 
 _DEFAULT = Limits()
 
@@ -49,6 +50,20 @@ def compile_schema(
         SchemaLimit: over a limit.
 
     """
+    return trace_schema(schema, limits=limits, on_unsupported=on_unsupported, root=root)[0]
+
+
+def trace_schema(
+    schema: object,
+    *,
+    limits: Limits = _DEFAULT,
+    on_unsupported: OnUnsupported = OnUnsupported.REFUSE,
+    root: Root = Root.ANY,
+) -> tuple[ArgumentGrammar, Provenance]:
+    """Compile a schema as `compile_schema` does, and tell where its values come from.
+
+    What tells it holds all that was read, and is not for keeping.
+    """
     if schema is None and root is Root.OBJECT:
         schema = True
     try:
@@ -61,7 +76,7 @@ def compile_schema(
 
 def _compile(
     schema: object, limits: Limits, on_unsupported: OnUnsupported, root: Root
-) -> ArgumentGrammar:
+) -> tuple[ArgumentGrammar, Provenance]:
     scoped = check_json(schema, limits)
     document = Document(schema, scoped=scoped)
     parser = Parser(document, limits, on_unsupported)
@@ -71,26 +86,32 @@ def _compile(
     if root is Root.OBJECT:
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
 
-    def refuse(path: str, keyword: str, reason: str) -> None:
-        parser.unsupported[Problem(path, keyword, reason)] = None
+    refused: list[tuple[int, Problem]] = []
+
+    def refuse(formula: int, path: str, keyword: str, reason: str) -> None:
+        refused.append((formula, Problem(path, keyword, reason)))
 
     def fits(place: Place) -> bool:
         try:
-            found = unfold(algebra, parser.parse(place), limits, settler.settle)
+            found = unfold(parser.parse(place), limits, settler.settle)
         except (UnsupportedSchema, RecursionError):
             return True  # as far as anyone knows
-        return prune(*found) is not None
+        return prune(found.definitions, found.root) is not None
 
     settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
     try:
-        definitions, top = unfold(algebra, formula, limits, settler.settle_all)
+        found = unfold(formula, limits, settler.settle_all)
     except UnsupportedSchema:
         # What stands in for something unsupported may be the reason.
+        parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
         parser.raise_problems()
         raise
+    provenance = Provenance(parser, found, formula)
+    for each, problem in refused:
+        parser.unsupported.update(dict.fromkeys(provenance.offenders(each, problem)))
     parser.raise_problems()
-    pruned = prune(definitions, top)
+    pruned = prune(found.definitions, found.root)
     if pruned is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
     key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"
-    return ArgumentGrammar(pruned, top, tuple(parser.unsupported), key)
+    return ArgumentGrammar(pruned, found.root, tuple(parser.unsupported), key), provenance

@@ -163,6 +163,15 @@ class Algebra(Languages):
             return listed[0] if listed else NEVER
         return self._intern(Kind.ONE_OF, tuple(listed))
 
+    def parts(self, formula: int) -> tuple[int, ...]:
+        """Return what a formula combines, or the target of a reference; nothing for a value."""
+        kind, content = self._formulas[formula]
+        if kind in (Kind.VALUE, Kind.UNKNOWN):
+            return ()
+        if kind is Kind.REFERENCE:
+            return (self._target(content),)
+        return (content,) if kind is Kind.NOT else content
+
     def _target(self, key: Any) -> int:
         if isinstance(key, Widened):
             return self.readings.widened(self._resolve(key.key))
