@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
@@ -24,6 +24,7 @@ from enforcer.budget.turn import Deadline
 from enforcer.cache import Cache
 from enforcer.envelope import Table
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
+from enforcer.explain.request import Words
 from enforcer.matcher import Matcher
 from enforcer.options import Options
 from enforcer.parser import Parser, Turn
@@ -150,7 +151,7 @@ class Enforcer:
             formats.parse(response_format),
         )
         self.check(spec)
-        return self.start(spec, prompt_ids, budget)
+        return self.start(spec, prompt_ids, budget, explained=True)
 
     def check(self, spec: Spec) -> None:
         """Refuse a request any of whose schemas cannot be enforced.
@@ -210,6 +211,7 @@ class Enforcer:
         prepared: Prepared | None = None,
         ahead: Callable[[Callable[[], object]], object] | None = None,
         rollback: int | None = None,
+        explained: bool = False,
     ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
 
@@ -223,6 +225,8 @@ class Enforcer:
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
             rollback: how many of the last ids the host may take back; None for all.
+            explained: remember the texts of calls, so that `Matcher.expected` and
+                `Matcher.explain` have words for what is inside them.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -235,16 +239,21 @@ class Enforcer:
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
             text_format = self._format(spec.response_format, options)
-        allowed = envelope(
-            self.table, spec, options, None if text_format is None else text_format.matcher
-        )
+        words = None
+        if explained:
+            words = Words(self.vocabulary, lambda: self._pieces, spec, options)
+        text: Callable[[], ArgumentMatcher] | None = None
+        if text_format is not None:
+            text = text_format.matcher if words is None else partial(words.text, text_format)
+        allowed = envelope(self.table, spec, options, text)
 
         def grammar(name: str) -> CompiledGrammar:
             found = ready.arguments.get(name)
             return found or self._compiled(toolset.tools[name].schema, options)
 
         def arguments(name: str) -> ArgumentMatcher:
-            return grammar(name).matcher()
+            found = grammar(name)
+            return found.matcher() if words is None else words.arguments(name, found)
 
         def expect(name: str) -> None:
             if ahead is not None and name not in ready.arguments:

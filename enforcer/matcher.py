@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from enforcer.budget.turn import Deadline
     from enforcer.engines import ArgumentMatcher
     from enforcer.envelope import Envelope
+    from enforcer.explain import Expected, Explanation
     from enforcer.header import HeaderNode
 
 
@@ -110,6 +111,16 @@ class Matcher:
         return self._accepted
 
     @property
+    def position(self) -> Position:
+        """Where the turn stands."""
+        return self._now
+
+    @property
+    def envelope(self) -> Envelope:
+        """What the request allows."""
+        return self._envelope
+
+    @property
     def failure(self) -> EnforcerError | None:
         """Why the gate is closed; None while it is open."""
         return self._now.failure
@@ -141,6 +152,18 @@ class Matcher:
             target[self._words :] = 0
             target = target[: self._words]
         self._fill(target)
+
+    def expected(self) -> Expected:
+        """Say in words what may come next, with the paths of the schema; takes milliseconds."""
+        from enforcer.explain import turn
+
+        return turn.expected(self)
+
+    def explain(self, token_id: int) -> Explanation:
+        """Say why an id may come next or may not; takes milliseconds."""
+        from enforcer.explain import turn
+
+        return turn.explain(self, token_id)
 
     def _fill(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now

@@ -82,16 +82,17 @@ class Provenance:
         """The sources of the whole value."""
         return self._narrowed((self._parser.document.root,), self._atoms(self._root))
 
-    def below(self, sources: Sources, key: str | int, value: int) -> Sources:
+    def below(self, sources: Sources, key: str | int, values: Iterable[int]) -> Sources:
         """Give the sources of a property or an element.
 
         Args:
             sources: of the object or array.
             key: name of the property or index of the element.
-            value: the definition that it fits.
+            values: the definitions, one of which it fits.
 
         """
-        return self._below(sources, key, self._merged.get(value, (value,)))
+        formulas = (x for value in values for x in self._merged.get(value, (value,)))
+        return self._below(sources, key, formulas)
 
     @cached_property
     def paths(self) -> Mapping[int, tuple[str, ...]]:
