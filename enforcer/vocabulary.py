@@ -348,7 +348,7 @@ class Vocabulary:
 
 def split(text: str) -> list[str]:
     """Split a text at the borders that no token of Kimi's tokenizer goes across."""
-    import regex
+    import regex  # type: ignore[import-untyped]
 
     return list(regex.findall(_KIMI_PATTERN, text, flags=regex.VERSION1))
 

@@ -23,7 +23,6 @@ from enforcer.vocabulary import Vocabulary, split
 
 if TYPE_CHECKING:
     from enforcer.explain.reply import Recorded
-    from enforcer.explain.trace import Trace
 
 _DESCRIPTION = """\
 Follows a turn token by token: in which state it was, how many ids were legal, what could
@@ -112,7 +111,7 @@ def _request(file: str, choice: str | None) -> dict[str, Any]:
     """Read the fields of a chat request that say what a turn may be."""
     read = documents.read(file)
     if len(read) != 1:
-        raise ConfigurationError(f"{file} has {len(read)} values: give one request or list of tools")
+        raise ConfigurationError(f"{file} has {len(read)} values, not one request or list of tools")
     value = read[0].value
     tools = [
         {"type": "function", "function": {"name": one.name, "parameters": one.schema}}

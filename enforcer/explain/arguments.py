@@ -110,9 +110,9 @@ class _View:
         containers: list[InObject | InArray] = []
         at: Thread | None = thread
         while at is not None:
-            frame = at.frame.before if isinstance(at.frame, InName) else at.frame
-            if isinstance(frame, InObject | InArray):
-                containers.append(frame)
+            around = at.frame.before if isinstance(at.frame, InName) else at.frame
+            if isinstance(around, InObject | InArray):
+                containers.append(around)
             at = at.outer
         containers.reverse()
         levels = self._levels(containers)
@@ -253,7 +253,7 @@ class _View:
     ) -> None:
         """Say what follows between the members of the container at a depth."""
         path = self._cursor.path[: depth - 1]
-        numbers, sources = levels[depth - 1]
+        _, sources = levels[depth - 1]
         if isinstance(frame, InArray):
             self._elements(frame, path, sources)
         elif isinstance(frame, InObject):
@@ -264,9 +264,7 @@ class _View:
             else:
                 self._properties(frame, path, sources)
 
-    def _properties(
-        self, frame: InObject, path: tuple[str | int, ...], sources: Sources
-    ) -> None:
+    def _properties(self, frame: InObject, path: tuple[str | int, ...], sources: Sources) -> None:
         if frame.phase is Phase.MEMBER:
             self._names(frame, "`,` and another property", sources)
         else:
@@ -310,9 +308,7 @@ class _View:
                 words = "any other name" if regex == ANY else f"a name as {quoted(typed + tail)}"
                 self._draft(subject, sources).kinds[words] = None
 
-    def _elements(
-        self, frame: InArray, path: tuple[str | int, ...], sources: Sources
-    ) -> None:
+    def _elements(self, frame: InArray, path: tuple[str | int, ...], sources: Sources) -> None:
         values = tuple(dict.fromkeys(value for value, _ in frame.plan.steps(frame.at)))
         if frame.phase is Phase.MEMBER:
             if self._can(b","):

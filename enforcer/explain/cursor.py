@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 _BLANK = frozenset(b" \t\r\n")
 _QUOTE, _BACKSLASH = 0x22, 0x5C
-_OPENERS = {ord("{"): "", ord("["): 0}
+_OPENERS: dict[int, str | int] = {ord("{"): "", ord("["): 0}
 _STRUCTURE = frozenset(b"{}[],:")
 
 

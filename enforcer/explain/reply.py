@@ -156,7 +156,7 @@ def _token(entry: Mapping[str, Any], vocabulary: Vocabulary) -> int | None:
     if isinstance(token, str) and token.startswith(_BY_ID):
         digits = token.removeprefix(_BY_ID)
         return int(digits) if digits.isdigit() else None
-    if token in vocabulary.controls:
+    if isinstance(token, str) and token in vocabulary.controls:
         return vocabulary.control(token)
     data = entry.get("bytes")
     if isinstance(data, list) and all(isinstance(x, int) and 0 <= x < 256 for x in data):  # noqa: PLR2004

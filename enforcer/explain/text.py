@@ -139,4 +139,3 @@ class FollowedText:
         for token_id in self._ids[len(self._readings) - 1 :]:
             self._readings.append(self._readings[-1].read(self._vocabulary.token_bytes(token_id)))
         return self._readings[-1]
-

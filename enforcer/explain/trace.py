@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer.explain.turn import expected, explain, is_set, mask_of
-from enforcer.explain.words import Expected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from enforcer.explain.words import Expected
     from enforcer.matcher import Matcher
     from enforcer.vocabulary import Vocabulary
 

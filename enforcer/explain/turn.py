@@ -73,7 +73,9 @@ class _Place:
 
     def expected(self) -> Expected:
         now = self._now
-        at, begun, options = None, "", ()
+        at: str | None = None
+        begun = ""
+        options: tuple[Option, ...] = ()
         text = now.grammar if isinstance(now.grammar, FollowedText) else None
         if now.failure is not None:
             pass
@@ -232,8 +234,7 @@ class _Place:
         options = self._header_options(data[:count])
         there = in_words(options) if options else found
         return (
-            f"{shown(begun + data)} begins no header of a tool that may be called: "
-            f"expected {there}"
+            f"{shown(begun + data)} begins no header of a tool that may be called: expected {there}"
         )
 
 

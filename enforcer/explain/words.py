@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from enforcer.regex import ANY, RegexBudget, finite_members
@@ -16,6 +15,7 @@ from enforcer.schema.numbers import REALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from fractions import Fraction
 
     from enforcer.regex import Regex
     from enforcer.schema.nodes import Value
