@@ -117,13 +117,11 @@ class _Place:
             return b""
         return node.trie.texts[node.low][: node.depth]
 
-    def _header_options(self, beyond: bytes = b"") -> tuple[Option, ...]:
+    def _header_options(self) -> tuple[Option, ...]:
         node = self._now.header
         if node is None:
             return ()
-        begun = self._header_so_far() + beyond
-        low, high = node.trie.narrow(node.low, node.high, begun) if begun else (node.low, node.high)
-        left = [at for at in range(low, high) if len(node.trie.texts[at]) > len(begun)]
+        left = [at for at in range(node.low, node.high) if len(node.trie.texts[at]) > node.depth]
         names = tuple(node.trie.names[at] for at in left)
         if not names:
             return ()
@@ -224,17 +222,9 @@ class _Place:
         node = self._now.header
         if node is None or node.low == node.high:
             return f"{shown(data)} does not fit: expected {found}"
-        begun = self._header_so_far()
-        count = 0
-        for end in range(1, len(data)):
-            low, high = node.trie.narrow(node.low, node.high, begun + data[:end])
-            if low == high:
-                break
-            count = end
-        options = self._header_options(data[:count])
-        there = in_words(options) if options else found
         return (
-            f"{shown(begun + data)} begins no header of a tool that may be called: expected {there}"
+            f"{shown(self._header_so_far() + data)} begins no header of a tool that may be "
+            f"called: expected {found}"
         )
 
 
