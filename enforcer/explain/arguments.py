@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer.budget.reading import Begin, InArray, InName, InObject, Phase, Text
-from enforcer.budget.shortest import fresh
-from enforcer.budget.spelled import Partial, spell
+from enforcer.budget.spelled import Partial, endings, spell
 from enforcer.engines._numbers import number_texts
 from enforcer.explain.cursor import locate
 from enforcer.explain.words import (
@@ -27,7 +26,7 @@ from enforcer.explain.words import (
     strings_in_words,
     strings_of,
 )
-from enforcer.regex import ANY, NOTHING, fullmatch
+from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, literal
 from enforcer.regex.derivative import derivative
 
 if TYPE_CHECKING:
@@ -289,23 +288,26 @@ class _View:
             data = spelled(name)
             return data is not None and self._can(data)
 
-        left = [
-            name
-            for i, (name, _) in enumerate(plan.names)
-            if not frame.seen >> i & 1 and name.startswith(typed)
-        ]
+        # Names that are there come last: not every engine's grammar keeps them from repeating.
+        left = sorted(
+            (name for name, _ in plan.names if name.startswith(typed)),
+            key=lambda name: frame.seen >> plan.index[name] & 1,
+        )
         legal = [name for name in left if is_legal(name)] if len(left) <= _ASKED else left
         if legal:
             draft = self._draft(subject, sources)
             for name in legal:
-                required = " (required)" if name in plan.shape.required else ""
-                draft.values[quoted(name)] = quoted(name) + required
+                note = " (required)" if name in plan.shape.required else ""
+                note = " (again)" if frame.seen >> plan.index[name] & 1 else note
+                draft.values[quoted(name)] = quoted(name) + note
         taken = plan.declared | frame.extras
         tails = frozenset(name[len(typed) :] for name in taken if name.startswith(typed))
+        partial = Partial() if begun is None else begun.partial
+        opened = before + b'"' if begun is None else b""
         for regex, _ in plan.classes:
-            tail = fresh(_after(regex, typed), tails)
-            if tail is not None and is_legal(typed + tail):
-                words = "any other name" if regex == ANY else f"a name as {quoted(typed + tail)}"
+            rest = _without(_after(regex, typed), tails)
+            if any(self._can(opened + end) for end in endings(partial, rest)):
+                words = "any other name" if regex == ANY else "another name"
                 self._draft(subject, sources).kinds[words] = None
 
     def _elements(self, frame: InArray, path: tuple[str | int, ...], sources: Sources) -> None:
@@ -343,6 +345,10 @@ def _after(regex: Regex, text: str) -> Regex:
     for char in text:
         regex = derivative(regex, char)
     return regex
+
+
+def _without(regex: Regex, texts: frozenset[str]) -> Regex:
+    return both(regex, inverse(either(*map(literal, sorted(texts))))) if texts else regex
 
 
 def _goes_on(regex: Regex, text: str) -> bool:

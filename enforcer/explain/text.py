@@ -90,6 +90,9 @@ class FollowedText:
             self._engine.rollback(count)
         return count
 
+    def _can(self, data: bytes) -> bool:
+        return self.ahead(data) == len(data)
+
     def expected(self, beyond: bytes = b"") -> tuple[str | None, str, tuple[Option, ...]]:
         """Say what may come next.
 
@@ -113,7 +116,9 @@ class FollowedText:
             text = self.data + beyond[:taken]
             cursor = locate(text)
             reading = self._reading(outline).read(beyond[:taken])
-            found = options(outline, reading, text, lambda data: self.ahead(data) == len(data))
+            found = options(outline, reading, text, self._can)
+            if not found and self._can(b"\n"):  # as behind a carriage return
+                found = options(outline, reading, text, lambda data: self._can(b"\n" + data))
         finally:
             if taken:
                 self._engine.rollback(taken)

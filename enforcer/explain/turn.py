@@ -84,7 +84,7 @@ class _Place:
         elif now.grammar is not None:
             options = (Option("more of a text of which no words are kept"),)
         elif now.header is not None:
-            begun = self._header_so_far().decode()
+            begun = self._header_so_far().decode("utf-8", "replace")
             options = self._header_options()
         elif (self._row & self._vocabulary.text_row).any():
             options = (Option("any text"),)
@@ -121,13 +121,19 @@ class _Place:
         node = self._now.header
         if node is None:
             return ()
-        left = [at for at in range(node.low, node.high) if len(node.trie.texts[at]) > node.depth]
+        rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}
+        left = [at for at, rest in rests.items() if self._begins_legally(rest)]
         names = tuple(node.trie.names[at] for at in left)
         if not names:
             return ()
         rest = node.trie.texts[left[0]].decode() if len(left) == 1 else ""
         spelled = f", written `{rest}`" if rest else ""
         return (Option(f"the name of a tool: {listing(names)}{spelled}", names),)
+
+    def _begins_legally(self, rest: bytes) -> bool:
+        """Tell whether a legal id begins a text."""
+        found = (self._vocabulary.find(rest[:end]) for end in range(1, len(rest) + 1))
+        return any(token_id is not None and is_set(self._row, token_id) for token_id in found)
 
     # Why not.
 
@@ -189,10 +195,12 @@ class _Place:
         if now.grammar is not None:
             return self._why_not_in(now.grammar, data, token_id, found)
         if now.header is not None:
-            return self._why_no_header(data, found)
+            return self._why_no_header(data, token_id, found)
         segment = self._table.segment(now.state)
         if segment is Segment.NONE:
             return f"{shown(data)}: in the state {now.state} stands no text, expected {found}"
+        if now.row.text_to is not None:
+            return f"{shown(data)} {_TOO_LONG}: expected {found}"
         if self._envelope.due is Due.CALL and not now.calls and segment is Segment.CONTENT:
             return (
                 f"{shown(data)}: `tool_choice` demands a call, before which at most "
@@ -215,11 +223,13 @@ class _Place:
         _, _, options = text.expected(data[:count])
         return (
             f"{shown(data[:count])} would fit, but not {shown(_whole(data[count:]))} behind it: "
-            f"expected {in_words(options)}"
+            f"expected {in_words(options) if options else 'no more of ' + text.subject.what}"
         )
 
-    def _why_no_header(self, data: bytes, found: Expected) -> str:
+    def _why_no_header(self, data: bytes, token_id: int, found: Expected) -> str:
         node = self._now.header
+        if node is not None and node.advance(token_id) is not None:
+            return f"{shown(data)} {_TOO_LONG}: expected {found}"
         if node is None or node.low == node.high:
             return f"{shown(data)} does not fit: expected {found}"
         return (
