@@ -27,8 +27,7 @@ import numpy as np
 
 import enforcer
 from bench.first_mask.run import vocabulary as find_vocabulary
-from enforcer.budget.turn import BudgetTooSmall
-from enforcer.errors import EnforcerError
+from enforcer.errors import BudgetTooSmall, EnforcerError
 from enforcer.verify.suites import wrap
 
 if TYPE_CHECKING:

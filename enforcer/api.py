@@ -22,6 +22,7 @@ from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.budget.turn import Deadline
 from enforcer.cache import Cache
+from enforcer.engines import ArgumentEngine
 from enforcer.envelope import Table
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
 from enforcer.explain.request import Words
@@ -78,7 +79,8 @@ class Enforcer:
     Args:
         vocabulary: what the model's ids stand for.
         dialect: the format, a file in `grammars/`.
-        engine: what masks the arguments, of `enforcer.engines.ENGINES`.
+        engine: what masks the arguments, of `enforcer.engines.ENGINES`; or one that has been
+            built for this vocabulary.
         options: the settings of requests that bring none.
         cache: where compiled grammars are kept; several enforcers may share one. By default
             one of 256 MiB.
@@ -97,7 +99,7 @@ class Enforcer:
         self,
         vocabulary: Vocabulary,
         dialect: str = "kimi_k2",
-        engine: str = "llguidance",
+        engine: str | ArgumentEngine = "llguidance",
         options: Options | None = None,
         *,
         cache: Cache | None = None,
@@ -108,7 +110,10 @@ class Enforcer:
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
-        self.engine = engines.load(engine, vocabulary)
+        if isinstance(engine, ArgumentEngine):
+            self.engine = engine
+        else:
+            self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
         self.cache = Cache(CACHE_BYTES) if cache is None else cache
         self._on_compile = on_compile
@@ -192,14 +197,14 @@ class Enforcer:
         if wanted is not None:
             if not self._has(wanted.kind.value, wanted.source, options):
                 yield
-            text_format = self._format(wanted, options)
+            text_format = _ready(self._format(wanted, options))
         arguments = {}
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
             if alone or not self._is_quick(schema, options):
                 if not self._has(_ARGUMENTS, schema, options):
                     yield
-                arguments[name] = self._compiled(schema, options)
+                arguments[name] = _ready(self._compiled(schema, options))
         return Prepared(arguments, text_format)
 
     def start(
@@ -238,7 +243,7 @@ class Enforcer:
         ready = prepared or Prepared({}, None)
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
-            text_format = self._format(spec.response_format, options)
+            text_format = _ready(self._format(spec.response_format, options))
         words = None
         if explained:
             words = Words(self.vocabulary, lambda: self._pieces, spec, options)
@@ -249,7 +254,7 @@ class Enforcer:
 
         def grammar(name: str) -> CompiledGrammar:
             found = ready.arguments.get(name)
-            return found or self._compiled(toolset.tools[name].schema, options)
+            return found or _ready(self._compiled(toolset.tools[name].schema, options))
 
         def arguments(name: str) -> ArgumentMatcher:
             found = grammar(name)
@@ -388,7 +393,8 @@ class Enforcer:
         return self.cache.get(self._key(kind, source, options), make, weigh)
 
     def _has(self, kind: str, source: str, options: Options) -> bool:
-        return self.cache.peek(self._key(kind, source, options)) is not None
+        grammar: CompiledGrammar | None = self.cache.peek(self._key(kind, source, options))
+        return grammar is not None and grammar.is_ready
 
     def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.
@@ -415,6 +421,11 @@ class Enforcer:
 @lru_cache(_SEEN)
 def _is_plain(schema: str) -> bool:
     return is_plain_object(schema)
+
+
+def _ready(grammar: CompiledGrammar) -> CompiledGrammar:
+    grammar.renew()
+    return grammar
 
 
 def _nothing(_: object) -> int:

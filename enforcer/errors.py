@@ -65,13 +65,17 @@ class RequestError(EnforcerError):
     Attributes:
         path: `$.`-path into the request, for example `$.tools[2].function.name`.
         reason: what is wrong and what to do, without the path.
+        problems: all offenders found; never empty.
 
     """
+
+    problems: tuple[Problem, ...]
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
         self.path = path
         self.reason = reason
+        self.problems = (Problem(path, "", reason),)
 
     def __str__(self) -> str:
         return f"{self.reason} (at `{self.path}`)"
@@ -79,6 +83,10 @@ class RequestError(EnforcerError):
     def at(self, place: Callable[[str], str]) -> Self:
         """Give the same error with other paths, as where the request was sent in another form."""
         return type(self)(place(self.path), self.reason)
+
+    def under(self, path: str) -> Self:
+        """Give the same error with `path` in place of the root `$`."""
+        return self.at(lambda old: path + old.removeprefix("$"))
 
 
 class InvalidTools(RequestError):  # noqa: N818
@@ -91,6 +99,10 @@ class UnknownTag(RequestError):  # noqa: N818
 
 class IllegalPrefix(RequestError):  # noqa: N818
     """The prompt ends inside a turn that the request's tools do not allow."""
+
+
+class BudgetTooSmall(RequestError):  # noqa: N818
+    """What the request demands cannot be written in as many ids as it may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +140,6 @@ class SchemaError(RequestError):
         self.args = (problems,)
         self.problems = problems
         self.keyword = first.keyword
-
-    def under(self, path: str) -> Self:
-        """Give the same error with `path` in place of the schema's root `$`."""
-        return self.at(lambda old: path + old.removeprefix("$"))
 
     def at(self, place: Callable[[str], str]) -> Self:
         """Give the same error with other paths."""

@@ -44,31 +44,46 @@ def envelope(
     )
 
 
-def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Sequence[int]) -> None:
+def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Sequence[int]) -> int:
     """Refuse a prompt that has begun a turn which a request does not allow.
 
     Cheap: nothing is compiled. So what the prompt has begun inside a call's arguments, or of a
-    text that has a format, is taken for right; whoever starts the turn finds out.
+    text that has a format, is taken for right here.
+
+    Returns:
+        How many ids of the prompt stand in its turn, if only an engine can tell whether they
+        are right; else 0.
 
     Raises:
         IllegalPrefix: it has.
 
     """
     resolved = spec.resolve(options)
-    text_format = None if spec.response_format is None else lambda: _Anything(table)
-    Matcher(envelope(table, spec, resolved, text_format), lambda _: _Anything(table), prompt_ids)
+    followed: list[_Anything] = []
+
+    def follow() -> _Anything:
+        followed.append(_Anything(table))
+        return followed[-1]
+
+    text_format = None if spec.response_format is None else follow
+    Matcher(envelope(table, spec, resolved, text_format), lambda _: follow(), prompt_ids)
+    if not any(text.has_begun for text in followed):
+        return 0
+    return len(table.opened(prompt_ids)[1])
 
 
 class _Anything:
     """Text of whatever kind, in the place of one that an engine would follow."""
 
     def __init__(self, table: Table) -> None:
+        self.has_begun = False
         self._text = table.vocabulary.text_row
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         row[:] = self._text
 
     def accept(self, token_id: int) -> bool:  # noqa: ARG002 - the matcher has seen to controls
+        self.has_begun = True
         return True
 
     def rollback(self, count: int) -> None:

@@ -346,3 +346,26 @@ def test_isolating_costs_a_tool_its_schema_and_the_others_nothing():
     assert not accepts(isolating, section(call("get", 0, '{"a": "x"}')), *start)
     assert accepts(isolating, section(call("wrong", 0, '{"n": null}')), *start)
     assert not accepts(isolating, section(call("wrong", 0, "[1]")), *start)
+
+
+def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared():
+    served = enforcer.Enforcer(small())
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    spec = Spec(parse([tool], "required", False), 0)
+
+    def prepared():
+        steps, paused = served.prepare(spec), 0
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return paused, end.value.arguments["f"]
+            paused += 1
+
+    paused, grammar = prepared()
+    assert (paused, grammar.is_ready) == (1, True)
+    assert prepared() == (0, grammar)
+    grammar._lexer.lost = "for a test"
+    assert not grammar.is_ready
+    assert prepared() == (1, grammar)  # it may take long, so others may go first
+    assert grammar.is_ready

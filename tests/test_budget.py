@@ -20,8 +20,7 @@ from enforcer.budget.pieces import Pieces
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.budget.spelled import Partial, endings
-from enforcer.budget.turn import BudgetTooSmall
-from enforcer.errors import UnsupportedSchema
+from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.regex import ANY, both, inverse, literal, parse
 from enforcer.schema import Root, compile_schema
 

@@ -82,6 +82,12 @@ async def observe(
     """
     window = Window()
     done = asyncio.Event()
+    # Made before: what the client is busy with would count as a gap.
+    bodies = (
+        []
+        if load is None
+        else [_written(load, f"{salt}w{at}", constraint) for at in range(load.count)]
+    )
     # A kept connection may be closed by the server just as the next request is written.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
     async with httpx.AsyncClient(base_url=url, timeout=None, limits=limits) as client:  # noqa: S113 - each wait has its own bound
@@ -93,10 +99,8 @@ async def observe(
         begun = time.monotonic()
         await asyncio.sleep(_BEFORE)
         if load is not None:
-            requests = (
-                _send(client, load, f"{salt}w{at}", constraint, window) for at in range(load.count)
-            )
-            await asyncio.gather(*requests)
+            sent = (_send(client, load, route, data, window) for route, data in bodies)
+            await asyncio.gather(*sent)
         await asyncio.sleep(max(0.0, seconds - (time.monotonic() - begun)))
         done.set()
         await asyncio.gather(*streams)
@@ -126,12 +130,14 @@ async def _stream(
                     break
 
 
-async def _send(
-    client: httpx.AsyncClient, load: Load, word: str, constraint: Constraint, window: Window
-) -> None:
+def _written(load: Load, word: str, constraint: Constraint) -> tuple[str, bytes]:
     route, body = load.build(word, constraint)
-    # Made here, so that the neighbours' events are not held up by the making of the next one.
-    data = await asyncio.to_thread(json.dumps, body)
+    return route, json.dumps(body).encode()
+
+
+async def _send(
+    client: httpx.AsyncClient, load: Load, route: str, data: bytes, window: Window
+) -> None:
     headers = {"content-type": "application/json"}
     patience = _PATIENCE if load.patience is None else load.patience
     try:

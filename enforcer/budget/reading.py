@@ -8,114 +8,42 @@ Must not know: engines, turns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from enforcer.budget.frames import (
+    Begin,
+    Frame,
+    InArray,
+    InName,
+    InObject,
+    Phase,
+    Text,
+    Thread,
+    done,
+    ends,
+    fresh_ends,
+    hits_of,
+    name_of,
+    properties,
+    rest_of,
+    with_pair,
+)
 from enforcer.budget.least import furthest, least, widest
-from enforcer.budget.shortest import Arrays, Objects, Pair, Place, Shortest
-from enforcer.budget.spelled import Partial, endings, spell
-from enforcer.regex import ANY, NOTHING, both, either, inverse, literal
+from enforcer.budget.objects import Pair
+from enforcer.budget.spelled import Partial
+from enforcer.regex import ANY, NOTHING
 from enforcer.regex.derivative import derivative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from enforcer.budget.shortest import Shortest
     from enforcer.regex import Regex
 
 _BLANK = frozenset(b" \t\r\n")
 _RETURN, _QUOTE = 0x0D, 0x22
-
-
-class Phase(Enum):
-    """Where a text is between the members of an object or an array."""
-
-    OPENED = "behind the bracket"
-    NAMED = "behind a name"
-    COLON = "behind a colon"
-    MEMBER = "behind a member"
-    COMMA = "behind a comma"
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """A value is to begin."""
-
-    value: int
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Within a string or a number, or a word."""
-
-    regex: Regex
-    partial: Partial
-    furthest: int
-
-
-@dataclass(frozen=True, slots=True)
-class InObject:
-    """Between the properties of an object."""
-
-    plan: Objects
-    phase: Phase = Phase.OPENED
-    seen: int = 0
-    extras: frozenset[str] = frozenset()
-    hits: int = 0
-    pair: Pair | None = None
-    pair_hits: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class InName:
-    """Within the name of a property."""
-
-    before: InObject
-    text: str
-    partial: Partial
-    rests: tuple[Regex, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class InArray:
-    """Between the elements of an array."""
-
-    plan: Arrays
-    at: Place
-    phase: Phase = Phase.OPENED
-
-
-Frame = Begin | Text | InObject | InName | InArray
-
-
-class Thread:
-    """One reading: the innermost frame, and what stands around it."""
-
-    __slots__ = ("_hash", "cost", "frame", "outer")
-
-    def __init__(self, frame: Frame | None, outer: Thread | None) -> None:
-        self.frame = frame
-        self.outer = outer
-        self._hash = hash((frame, outer))
-        self.cost: float | None = None  # found out when it is first asked for
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, Thread)
-            and self._hash == other._hash
-            and self.frame == other.frame
-            and self.outer == other.outer
-        )
-
-    def within(self, frame: Frame) -> Thread:
-        """Put another frame in the place of the innermost one."""
-        return Thread(frame, self.outer)
 
 
 class Reading:
@@ -239,7 +167,7 @@ class Reading:
         if isinstance(frame, Begin):
             return plan.cost(frame.value)
         if isinstance(frame, Text):
-            return min((plan.pieces.count(x) for x in _ends(frame)), default=inf)
+            return min((plan.pieces.count(x) for x in ends(frame)), default=inf)
         if isinstance(frame, InName):
             return min((cost for cost, _ in self._names(frame)), default=inf)
         if isinstance(frame, InArray):
@@ -262,7 +190,7 @@ class Reading:
         """Count the value of the property that has been named, and what follows it."""
         if frame.pair is None:
             return inf
-        return self._shortest.cost(frame.pair.value) + self._left(_with_pair(frame))
+        return self._shortest.cost(frame.pair.value) + self._left(with_pair(frame))
 
     def _next(self, thread: Thread) -> bytes:
         frame, plan = thread.frame, self._shortest
@@ -271,7 +199,7 @@ class Reading:
         if isinstance(frame, Begin):
             return plan.first(frame.value)
         if isinstance(frame, Text):
-            return min(_ends(frame), key=plan.pieces.count)
+            return min(ends(frame), key=plan.pieces.count)
         if isinstance(frame, InName):
             return min(self._names(frame))[1]
         if isinstance(frame, InArray):
@@ -293,24 +221,21 @@ class Reading:
     def _names(self, frame: InName) -> Iterator[tuple[float, bytes]]:
         """Give the ways to complete a name: all that is left then, and the piece."""
         before = frame.before
-        for i, (name, value) in enumerate(before.plan.names):
-            if before.seen >> i & 1 or not name.startswith(frame.text):
-                continue
-            rest = _rest_of(frame.partial, name[len(frame.text) :])
+        plan = before.plan
+        for i in plan.candidates(frame.text, before.seen, before.extras, before.hits):
+            name, value = plan.names[i]
+            rest = rest_of(frame.partial, name[len(frame.text) :])
             if rest is not None:
                 named = replace(before, phase=Phase.NAMED, pair=Pair(i, name, value))
                 yield self._named(named, rest)
-        taken = before.plan.declared | before.extras
-        tails = frozenset(n[len(frame.text) :] for n in taken if n.startswith(frame.text))
-        for regex, (_, value) in zip(frame.rests, before.plan.classes, strict=True):
+        for regex, (_, value) in zip(frame.rests, plan.classes, strict=True):
             if regex == NOTHING:
                 continue
-            for rest in _fresh_ends(frame.partial, regex, tails):
-                whole = _name_of(frame, rest)
-                for hits in _hits(before.plan, whole):
-                    pair = Pair(None, whole, value)
-                    named = replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits)
-                    yield self._named(named, rest)
+            for rest in fresh_ends(frame, regex):
+                whole = name_of(frame, rest)
+                pair, counted = Pair(None, whole, value), hits_of(plan, whole)
+                named = replace(before, phase=Phase.NAMED, pair=pair, pair_hits=counted)
+                yield self._named(named, rest)
 
     def _named(self, named: InObject, rest: bytes) -> tuple[float, bytes]:
         piece = rest + b":"
@@ -360,7 +285,7 @@ class Reading:
                 found.extend(self._step(thread.outer, byte))
             return found
         if byte == _QUOTE and not frame.partial.pending:
-            return (_done(thread),) if frame.regex.nullable else ()
+            return (done(thread),) if frame.regex.nullable else ()
         read = frame.partial.read(byte)
         if read is None:
             return ()
@@ -372,7 +297,7 @@ class Reading:
 
     def _name(self, thread: Thread, frame: InName, byte: int) -> Iterable[Thread]:
         if byte == _QUOTE and not frame.partial.pending:
-            return [thread.within(named) for named in _properties(frame)]
+            return [thread.within(named) for named in properties(frame)]
         read = frame.partial.read(byte)
         if read is None:
             return ()
@@ -382,8 +307,7 @@ class Reading:
             text += char
             rests = tuple(rest if rest is ANY else derivative(rest, char) for rest in rests)
         found = InName(frame.before, text, partial, rests)
-        names = frame.before.plan.names
-        if any(rest != NOTHING for rest in rests) or any(n.startswith(text) for n, _ in names):
+        if any(rest != NOTHING for rest in rests) or frame.before.plan.begins(text):
             return (thread.within(found),)
         return ()
 
@@ -394,7 +318,7 @@ class Reading:
                 yield thread.within(replace(frame, phase=Phase.COLON))
         elif phase is Phase.COLON:
             if frame.pair is not None:
-                outer = thread.within(_with_pair(frame))
+                outer = thread.within(with_pair(frame))
                 yield from self._begin(Thread(None, outer), frame.pair.value, byte)
         elif byte == _QUOTE and phase is not Phase.MEMBER:
             rests = tuple(regex for regex, _ in frame.plan.classes)
@@ -404,12 +328,12 @@ class Reading:
         elif byte == ord("}") and phase is not Phase.COMMA:
             missing = frame.plan.missing(frame.seen, frame.extras, frame.hits)
             if missing == ():
-                yield _done(thread)
+                yield done(thread)
 
     def _array(self, thread: Thread, frame: InArray, byte: int) -> Iterator[Thread]:
         if byte == ord("]"):
             if frame.phase is not Phase.COMMA and frame.plan.rest(frame.at, comma=False) == 1:
-                yield _done(thread)
+                yield done(thread)
         elif frame.phase is Phase.MEMBER:
             if byte == ord(","):
                 yield thread.within(replace(frame, phase=Phase.COMMA))
@@ -426,88 +350,3 @@ _BARE = Partial(quoted=False)
 
 def _is_any(regex: Regex) -> bool:
     return regex == ANY
-
-
-def _done(thread: Thread) -> Thread:
-    return thread.outer if thread.outer is not None else Thread(None, None)
-
-
-def _ends(frame: Text) -> Iterator[bytes]:
-    return endings(frame.partial, frame.regex)
-
-
-def _with_pair(frame: InObject) -> InObject:
-    """Give the place behind the property that has been named."""
-    pair, seen, extras = frame.pair, frame.seen, frame.extras
-    if pair is not None and pair.index is not None:
-        seen |= 1 << pair.index
-    elif pair is not None:
-        extras |= {pair.name}
-    return InObject(frame.plan, Phase.MEMBER, seen, extras, frame.hits | frame.pair_hits)
-
-
-def _properties(frame: InName) -> Iterator[InObject]:
-    """Give the readings of a complete name: what value it calls for."""
-    before, name = frame.before, frame.text
-    plan = before.plan
-    index = plan.index.get(name)
-    if index is not None:
-        yield replace(before, phase=Phase.NAMED, pair=Pair(index, *plan.names[index]))
-        return
-    if name in plan.declared:
-        return
-    for rest, (_, value) in zip(frame.rests, plan.classes, strict=True):
-        if rest.nullable:
-            for hits in _hits(plan, name):
-                pair = Pair(None, name, value)
-                yield replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits)
-
-
-def _hits(plan: Objects, name: str) -> Iterator[int]:
-    """Give what an undeclared property counts for; all that has a mark's name fits its value."""
-    hits = 0
-    for mark in plan.shape.marks:
-        if _fits(mark.names, name):
-            hits |= sum(1 << hit for hit in mark.hits)
-    yield hits
-
-
-def _fits(regex: Regex, text: str) -> bool:
-    for char in text:
-        regex = derivative(regex, char)
-        if regex == NOTHING:
-            return False
-    return regex.nullable
-
-
-def _rest_of(partial: Partial, tail: str) -> bytes | None:
-    """Give what is left of a name, its quote included; None if it goes on otherwise."""
-    if not partial.pending:
-        return spell(tail, quoted=True) + b'"'
-    rest = partial.rest_of(tail[:1]) if tail else None
-    return None if rest is None else rest + spell(tail[1:], quoted=True) + b'"'
-
-
-def _fresh_ends(partial: Partial, regex: Regex, tails: frozenset[str]) -> Iterator[bytes]:
-    """Give ends of a name that none of some others has."""
-    found = list(endings(partial, regex))
-    if tails and any(_clashes(partial, end, tails) for end in found):
-        others = either(*map(literal, sorted(tails)))
-        found = list(endings(partial, both(regex, inverse(others))))
-    yield from found
-
-
-def _clashes(partial: Partial, end: bytes, tails: frozenset[str]) -> bool:
-    return any(_rest_of(partial, tail) == end for tail in tails)
-
-
-def _name_of(frame: InName, rest: bytes) -> str:
-    """Read the whole name back from what completes it."""
-    text, partial = frame.text, frame.partial
-    for byte in rest[:-1]:
-        read = partial.read(byte)
-        if read is None:
-            break  # no end of a name is like that
-        partial = read[0]
-        text += read[1] or ""
-    return text

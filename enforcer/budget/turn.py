@@ -19,7 +19,7 @@ from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import PENDING
 from enforcer.dialect import FREE_TEXT, Segment
 from enforcer.envelope import Opening
-from enforcer.errors import RequestError
+from enforcer.errors import BudgetTooSmall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
 
 # After text that fits its format.
 FITTING = Opening(call=False, finish=True, text=False, empty=True)
-
-
-class BudgetTooSmall(RequestError):  # noqa: N818 - named for what is wrong
-    """What the request demands cannot be written in as many ids as it may have."""
 
 
 class Deadline:

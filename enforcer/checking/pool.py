@@ -26,12 +26,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer.checking.process import Ended, Forker, Process
-from enforcer.checking.work import SECONDS, TOO_MUCH_MEMORY, Verdict
+from enforcer.checking.verdict import Verdict
+from enforcer.checking.work import SECONDS, TOO_MUCH_MEMORY
 from enforcer.errors import Busy, ConfigurationError, Problem, SchemaLimit
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from enforcer.checking.beginning import Beginning
     from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
@@ -96,7 +98,7 @@ class Pool:
             while self._threads < _SPARE:
                 self._start_thread()
 
-    def check(self, check: Check) -> Verdict:
+    def check(self, check: Check | Beginning) -> Verdict:
         """Wait for a verdict; blocks the thread.
 
         Raises:
@@ -112,7 +114,7 @@ class Pool:
         finally:
             self._leave(job)
 
-    async def check_async(self, check: Check) -> Verdict:
+    async def check_async(self, check: Check | Beginning) -> Verdict:
         """Wait for a verdict without blocking the event loop; raises as `check` does.
 
         If the task is cancelled, and nobody else waits for that check, it is dropped unless it
@@ -129,7 +131,7 @@ class Pool:
         finally:
             self._leave(job)
 
-    def _join(self, check: Check) -> _Job:
+    def _join(self, check: Check | Beginning) -> _Job:
         key = check.key()
         with self._changed:
             job = self._jobs.get(key)

@@ -1,7 +1,6 @@
-"""What is asked of a worker, and what it answers, as data.
+"""A check of one schema, and what both sides of a worker's pipe agree upon.
 
-Owns: the two forms, their JSON, what both sides of the pipe agree upon, and doing the work.
-Must not know: processes, pipes.
+Owns: what is asked about a schema, as data, and finding it out. Must not know: processes, pipes.
 """
 
 from __future__ import annotations
@@ -9,33 +8,23 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
-from enforcer.errors import (
-    InvalidSchema,
-    Problem,
-    SchemaError,
-    SchemaLimit,
-    UnsatisfiableSchema,
-    UnsupportedSchema,
-    brief,
-)
+from enforcer.checking.verdict import Verdict
+from enforcer.errors import Problem, SchemaError, SchemaLimit, UnsupportedSchema, brief
 from enforcer.response_format import Kind, ResponseFormat
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from enforcer.engines import ArgumentEngine
     from enforcer.schema import ArgumentGrammar
 
-_ERRORS = {
-    kind.__name__: kind
-    for kind in (InvalidSchema, UnsupportedSchema, UnsatisfiableSchema, SchemaLimit)
-}
+NAME = "check"
 LENGTH = 4  # bytes of a message's length, which stands before it
 NUMBER: Literal["little"] = "little"  # how numbers are written
 READY = b"ready"  # the first message of what forks workers
@@ -81,6 +70,7 @@ class Check:
     def to_json(self) -> bytes:
         """Write it for a worker."""
         written = {
+            "asks": NAME,
             "kind": self.kind.value,
             "source": self.source,
             "root": self.root.value,
@@ -95,9 +85,8 @@ class Check:
         return json.dumps(written).encode()
 
     @classmethod
-    def from_json(cls, data: bytes) -> Check:
+    def from_json(cls, written: dict[str, Any]) -> Check:
         """Read what `to_json` has written."""
-        written = json.loads(data)
         return cls(
             Kind(written["kind"]),
             written["source"],
@@ -108,63 +97,24 @@ class Check:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What came of a check.
-
-    Attributes:
-        error: why the schema is refused, its path from the schema's root; None if it is not.
-        relaxed: what will not be enforced, where that was asked for.
-        seconds: processor time that the check took.
-        written: what was written for the engine, where that was asked for.
-
-    """
-
-    error: SchemaError | None = None
-    relaxed: tuple[Problem, ...] = ()
-    seconds: float = 0.0
-    written: str = ""
-
-    @property
-    def weight(self) -> int:
-        """Bytes that it holds, roughly."""
-        problems = self.relaxed + (self.error.problems if self.error is not None else ())
-        return 200 + sum(300 + len(p.path) + len(p.reason) for p in problems)
-
-    def to_json(self) -> bytes:
-        """Write it for whoever asked."""
-        error = self.error
-        written = {
-            "error": None if error is None else type(error).__name__,
-            "problems": [] if error is None else [asdict(p) for p in error.problems],
-            "relaxed": [asdict(p) for p in self.relaxed],
-            "seconds": self.seconds,
-            "written": self.written,
-        }
-        return json.dumps(written).encode()
-
-    @classmethod
-    def from_json(cls, data: bytes) -> Verdict:
-        """Read what `to_json` has written."""
-        written: dict[str, Any] = json.loads(data)
-        name = written["error"]
-        problems = tuple(Problem(**p) for p in written["problems"])
-        return cls(
-            None if name is None else _ERRORS[name](problems),
-            tuple(Problem(**p) for p in written["relaxed"]),
-            written["seconds"],
-            written["written"],
-        )
-
-
 def perform(check: Check, engine: ArgumentEngine) -> Verdict:
     """Do a check in this process, without a bound; never raises for what it is given."""
+
+    def do() -> Verdict:
+        try:
+            if check.writes:
+                return Verdict(written=engine.write(_grammar(check)))
+            return Verdict(relaxed=_check(check, engine)[:_MOST_PROBLEMS])
+        except SchemaError as error:
+            return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
+
+    return survived(do)
+
+
+def survived(do: Callable[[], Verdict]) -> Verdict:
+    """Do something that may fail in any way; what it is done for is refused then."""
     try:
-        if check.writes:
-            return Verdict(written=engine.write(_grammar(check)))
-        return Verdict(relaxed=_check(check, engine)[:_MOST_PROBLEMS])
-    except SchemaError as error:
-        return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
+        return do()
     except MemoryError:
         return Verdict(error=SchemaLimit((Problem("$", "", TOO_MUCH_MEMORY),)))
     except Exception as error:  # noqa: BLE001 - whatever a library does with it, it is refused

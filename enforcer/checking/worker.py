@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import resource
 import signal
@@ -21,15 +22,28 @@ import socket
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from enforcer import engines
-from enforcer.checking.work import LENGTH, NUMBER, READY, SECONDS, Check, Order, perform
+from enforcer.checking import beginning
+from enforcer.checking.beginning import Beginning
+from enforcer.checking.work import (
+    LENGTH,
+    NUMBER,
+    READY,
+    SECONDS,
+    Check,
+    Order,
+    perform,
+    survived,
+)
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from enforcer.checking.verdict import Verdict
     from enforcer.engines import ArgumentEngine
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
@@ -59,14 +73,16 @@ def main() -> None:
             return
         order, number = Order(data[:1]), int.from_bytes(data[1:], NUMBER)
         if order is Order.FORK:
-            answer = _fork(orders, handles[0], engine)
+            answer = _fork(orders, handles[0], engine, vocabulary)
         else:
             os.kill(number, signal.SIGKILL)
             answer = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
         orders.send(answer.to_bytes(8, NUMBER, signed=True))
 
 
-def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine) -> int:
+def _fork(
+    orders: socket.socket, handle: int, engine: ArgumentEngine, vocabulary: Vocabulary
+) -> int:
     parent = os.getpid()
     if pid := os.fork():
         os.close(handle)
@@ -76,20 +92,29 @@ def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine) -> int:
         _end_with(parent)
         orders.close()
         with socket.socket(fileno=handle) as own:
-            _serve(own.makefile("rb"), own.makefile("wb"), engine)
+            _serve(own.makefile("rb"), own.makefile("wb"), engine, vocabulary)
         status = 0
     finally:
         os._exit(status)
 
 
-def _serve(asked: BinaryIO, answers: BinaryIO, engine: ArgumentEngine) -> None:
+def _serve(
+    asked: BinaryIO, answers: BinaryIO, engine: ArgumentEngine, vocabulary: Vocabulary
+) -> None:
     _bound_memory()
     os.nice(_LESS_URGENT)
+    start = beginning.starter(vocabulary, engine)
+
+    def answer(data: bytes) -> Verdict:
+        written = json.loads(data)
+        if written["asks"] == beginning.NAME:
+            return start(Beginning.from_json(written))
+        return perform(Check.from_json(written), engine)
+
     while (data := _read(asked)) is not None:
-        check = Check.from_json(data)
         begun = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        verdict = perform(check, engine)
+        verdict = survived(partial(answer, data))
         signal.setitimer(signal.ITIMER_PROF, 0)
         reply = replace(verdict, seconds=time.process_time() - begun).to_json()
         answers.write(len(reply).to_bytes(LENGTH, NUMBER) + reply)

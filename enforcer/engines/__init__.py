@@ -8,7 +8,7 @@ imported only when chosen), the envelope, tools or requests.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from enforcer.errors import UnknownEngine, brief
 
@@ -68,11 +68,31 @@ class CompiledGrammar(Protocol):
         """Bytes that it holds now, roughly; it may grow as texts are matched."""
         ...
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether what its texts share is whole: one that came to a limit may have broken it."""
+        ...
+
+    def renew(self) -> None:
+        """Make it ready, which may take as long as compiling it did.
+
+        Raises:
+            EngineFailure: the engine cannot compile it any more.
+
+        """
+        ...
+
     def matcher(self) -> ArgumentMatcher:
-        """Start a new text; cheap (tens of microseconds)."""
+        """Start a new text; cheap (tens of microseconds, milliseconds if it is not ready).
+
+        Raises:
+            EngineFailure: it is not ready, and `renew` would take longer than that.
+
+        """
         ...
 
 
+@runtime_checkable
 class ArgumentEngine(Protocol):
     """Compiles argument grammars for one vocabulary."""
 

@@ -180,13 +180,20 @@ class LLGuidanceGrammar:
         """Whether a text can begin without compiling anything."""
         return self._lexer.lost is None
 
+    def renew(self) -> None:
+        """Compile it again if its lexer is lost; raises as the first time."""
+        self.lexer()
+
     @property
     def can_be_rebuilt(self) -> bool:
         """Whether compiling it again takes no longer than a step may."""
         return self._size <= _REBUILT
 
     def matcher(self) -> LLGuidanceMatcher:
-        """Start a new text."""
+        """Start a new text; raises where a lost lexer takes too long to replace."""
+        lost = self._lexer.lost
+        if lost is not None and not self.can_be_rebuilt:
+            raise EngineFailure(_gave_up(lost))
         return LLGuidanceMatcher(self)
 
     def start(self) -> llguidance.LLMatcher:

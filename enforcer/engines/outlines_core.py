@@ -131,6 +131,14 @@ class OutlinesCoreGrammar:
         """Bytes: the index's transitions, and the masks of the states that were asked for."""
         return self._transitions * _TRANSITION + len(self._masks) * 4 * self.vocabulary.words
 
+    @property
+    def is_ready(self) -> bool:
+        """Always: no text can break what others share."""
+        return True
+
+    def renew(self) -> None:
+        """Do nothing."""
+
     def matcher(self) -> OutlinesCoreMatcher:
         """Start a new text."""
         return OutlinesCoreMatcher(self)

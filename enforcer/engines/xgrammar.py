@@ -116,6 +116,14 @@ class XGrammarGrammar:
         """Bytes, as xgrammar counts them."""
         return int(self._compiled.memory_size_bytes)
 
+    @property
+    def is_ready(self) -> bool:
+        """Always: no text can break what others share."""
+        return True
+
+    def renew(self) -> None:
+        """Do nothing."""
+
     def matcher(self) -> XGrammarMatcher:
         """Start a new text."""
         return XGrammarMatcher(xgrammar.GrammarMatcher(self._compiled), self._vocabulary)

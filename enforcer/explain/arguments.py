@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from enforcer.budget.reading import Begin, InArray, InName, InObject, Phase, Text
+from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, rest_of
 from enforcer.budget.spelled import Partial, endings, spell
 from enforcer.engines._numbers import number_texts
 from enforcer.explain.cursor import locate
@@ -32,8 +32,11 @@ from enforcer.regex.derivative import derivative
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from enforcer.budget.reading import Frame, Reading, Thread
-    from enforcer.budget.shortest import Arrays, Objects, Shortest
+    from enforcer.budget.arrays import Arrays
+    from enforcer.budget.frames import Frame, Thread
+    from enforcer.budget.objects import Objects
+    from enforcer.budget.reading import Reading
+    from enforcer.budget.shortest import Shortest
     from enforcer.explain.cursor import Cursor
     from enforcer.regex import Regex
     from enforcer.schema.nodes import Value
@@ -236,7 +239,7 @@ class _View:
             ends = " (which may end here)" if frame.regex.nullable else ""
             self._draft(subject, sources).kinds[words + ends] = None
             return
-        rests = {tail: _rest(frame.partial, tail) for tail in tails}
+        rests = {tail: rest_of(frame.partial, tail) for tail in tails}
         legal = [
             quoted(typed + tail)
             for tail, rest in rests.items()
@@ -281,7 +284,7 @@ class _View:
 
         def spelled(name: str) -> bytes | None:
             if begun is not None:
-                return _rest(begun.partial, name[len(typed) :])
+                return rest_of(begun.partial, name[len(typed) :])
             return before + b'"' + spell(name, quoted=True) + b'"'
 
         def is_legal(name: str) -> bool:
@@ -365,11 +368,3 @@ def _typed(begun: bytes) -> str:
         partial, char = read
         text += char or ""
     return text
-
-
-def _rest(partial: Partial, tail: str) -> bytes | None:
-    """Write the rest of a string, its quote included; None if it goes on otherwise."""
-    if not partial.pending:
-        return spell(tail, quoted=True) + b'"'
-    rest = partial.rest_of(tail[0]) if tail else None
-    return None if rest is None else rest + spell(tail[1:], quoted=True) + b'"'

@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from enforcer.checking.work import SECONDS, Check, Verdict
+from enforcer.checking.beginning import Beginning
+from enforcer.checking.verdict import Verdict
+from enforcer.checking.work import SECONDS, Check
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.response_format import Kind
 from enforcer.schema import Limits, OnUnsupported, Root
@@ -23,11 +25,12 @@ from enforcer.vllm import metrics, runtime, settings
 from enforcer.vllm.metrics import Checked, Relaxed
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from enforcer.options import Options
     from enforcer.spec import Spec
 
+_OPENING = 64  # ids that the opening of a turn may have
 _OVER_TIME = (
     f"checking the schemas of this request up to this one takes over {SECONDS:g} seconds of "
     "processor time; those that have passed are remembered, so send it again, or simplify them"
@@ -79,6 +82,35 @@ async def check_async(spec: Spec) -> list[Inexact]:
         while True:
             asked = steps.send(await runtime.pool().check_async(asked))
     return found
+
+
+async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: int | None) -> None:
+    """Refuse a turn that cannot be started; what is found out is remembered.
+
+    Args:
+        text: the spec, with what the server has settled, its schemas checked.
+        prompt_ids: ids of the rendered prompt.
+        begun: how many of them stand in the turn.
+        budget: how many ids the turn may have; None if nobody knows.
+
+    Raises:
+        IllegalPrefix: the prompt has begun what the request does not allow.
+        BudgetTooSmall: what is demanded does not fit into the budget.
+        SchemaError: how short a text can be is not known.
+        Busy: too much is being checked for others.
+
+    """
+    # The turn's opening is short.
+    skipped = max(0, len(prompt_ids) - begun - _OPENING)
+    asked = Beginning(text, skipped, tuple(prompt_ids[skipped:]), budget)
+    key = ("verdict", asked.key())
+    verdict: Verdict | None = runtime.kept().peek(key)
+    if verdict is None:
+        verdict = await runtime.pool().check_async(asked)
+        found = verdict
+        runtime.kept().get(key, lambda: found, lambda kept: kept.weight)
+    if verdict.error is not None:
+        raise verdict.error
 
 
 def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:

@@ -74,14 +74,39 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
             refuse_sampling(request, spec)
             with answered():
                 inexact = await checks.check_async(spec)
-            _put(own, text, isolated(settled, inexact))
+            settled = isolated(settled, inexact)
+            _put(own, text, settled)
             # A chat's dialog and its one prompt, or the prompts of a completion.
             prompts = result[1] if isinstance(result, tuple) else result
             for prompt in prompts:
-                refuse_prefix(self.renderer.tokenizer, spec, _ids(prompt))
+                await _refuse_beginning(self, request, spec, settled, _ids(prompt))
         return result
 
     return _rendered
+
+
+async def _refuse_beginning(
+    renderer: Any, request: Any, spec: Spec, text: str, prompt_ids: Sequence[int] | None
+) -> None:
+    """Refuse a turn that the engine could not start, as far as a prompt's ids are known."""
+    if prompt_ids is None:
+        return
+    begun = refuse_prefix(renderer.renderer.tokenizer, spec, prompt_ids)
+    budget = None
+    if spec.resolve(settings.current().options()).finish_within_budget:
+        budget = _budget(request, renderer.model_config.max_model_len - len(prompt_ids))
+    # Without room for a single id it is vLLM that refuses.
+    if begun or (budget is not None and budget > 0):
+        with answered():
+            await checks.begin_async(text, prompt_ids, begun, budget)
+
+
+def _budget(request: Any, room: int) -> int:
+    """Say how many ids a request may generate; the model's defaults may know of less."""
+    names = ("max_completion_tokens", "max_tokens", "max_output_tokens")  # the first one counts
+    wanted = (getattr(request, name, None) for name in names)
+    most: int | None = next((most for most in wanted if most is not None), None)
+    return room if most is None else min(most, room)
 
 
 def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
@@ -244,19 +269,22 @@ def _ids(prompt: Any) -> Sequence[int] | None:
     return prompt.get("prompt_token_ids") if isinstance(prompt, Mapping) else None
 
 
-def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> None:
+def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> int:
     """Refuse a prompt that has begun a turn which the request's tools do not allow.
+
+    Returns:
+        As `look_at_prompt` does.
 
     Raises:
         VLLMValidationError: it has.
 
     """
     if prompt_ids is None:
-        return
+        return 0
     settled = spec.settled
     table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
     try:
-        look_at_prompt(table, spec, settings.current().options(), prompt_ids)
+        return look_at_prompt(table, spec, settings.current().options(), prompt_ids)
     except IllegalPrefix as error:
         raise refusal(error) from error
 

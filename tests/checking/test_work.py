@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from enforcer import engines
-from enforcer.checking.work import Check, Verdict, perform
+from enforcer.checking.verdict import Verdict
+from enforcer.checking.work import Check, perform
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.response_format import Kind
 from enforcer.schema import Limits, OnUnsupported, Root
@@ -28,7 +29,7 @@ CHECKS = [
 
 @pytest.mark.parametrize("asked", CHECKS)
 def test_a_check_comes_back_as_it_was(asked):
-    assert Check.from_json(asked.to_json()) == asked
+    assert Check.from_json(json.loads(asked.to_json())) == asked
 
 
 def test_keys_tell_checks_apart_and_do_not_grow():
@@ -103,7 +104,9 @@ def test_an_end_that_is_meant_is_none(error):
 
 def test_a_schema_is_written_for_the_engine():
     asked = replace(check({"type": "object", "properties": {"a": {"const": 1}}}), writes=True)
-    verdict = Verdict.from_json(perform(Check.from_json(asked.to_json()), ENGINE).to_json())
+    verdict = Verdict.from_json(
+        perform(Check.from_json(json.loads(asked.to_json())), ENGINE).to_json()
+    )
     matcher = ENGINE.read(verdict.written).matcher()
     assert all(matcher.accept(byte) for byte in b'{"a": 1}')
     assert matcher.is_accepting()

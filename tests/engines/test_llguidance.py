@@ -238,3 +238,20 @@ def test_a_text_can_go_on_without_the_ids_that_were_too_much(engine, vocabulary,
     matcher.rollback(taken)
     consumed(matcher, vocabulary, ' "m": 2}')
     assert matcher.is_accepting()
+
+
+def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(
+    engine, vocabulary, limits, monkeypatch
+):
+    limits(max_lexer_states=200)
+    grammar = engine.compile(compile_schema(MANY_STATES))
+    monkeypatch.setattr("enforcer.engines._lexer._REBUILT", 10)
+    grammar.renew()
+    assert grammar.is_ready
+    with pytest.raises(EngineFailure, match="too many states"):
+        consumed(grammar.matcher(), vocabulary, '{"deep": "' + text(Random(2)))
+    assert not grammar.is_ready
+    with pytest.raises(EngineFailure, match="too many states"):
+        grammar.matcher()
+    grammar.renew()
+    consumed(grammar.matcher(), vocabulary, '{"n": 3}')

@@ -86,13 +86,14 @@ def test_a_turn_that_failed():
     assert "it has failed: the engine is gone" in why(matcher, "<|tool_call_begin|>")
 
 
-def least_turn(tools):
-    """Start the demanded turn that may have the fewest ids."""
+def least_turn(tools, more=0):
+    """Start a demanded turn that may have the fewest ids, or some more."""
     options = enforcer.Options(finish_within_budget=True)
     served = enforcer.Enforcer(V, options=options)
     for budget in range(100):
         with suppress(BudgetTooSmall):
-            return served.matcher(tools, "required", budget=budget)
+            served.matcher(tools, "required", budget=budget)
+            return served.matcher(tools, "required", budget=budget + more)
     raise AssertionError
 
 
@@ -103,7 +104,9 @@ def test_too_few_ids_left():
         assert matcher.accept(token_id)
     assert told(matcher) == ["the name of a tool: get, written `functions.get:0`"]
     assert "would leave too few ids" in why(matcher, "functions")
-    matcher = least_turn(TOOLS[:1])
-    for token_id in write(V, ARGUMENTS + '{"city":"0'):
+    matcher = least_turn(TOOLS[:1], more=12)
+    for token_id in write(V, ARGUMENTS + '{"city":"'):
         assert matcher.accept(token_id)
-    assert "`0` would leave too few ids" in why(matcher, "0")
+    while matcher.explain(V.find(b"x")).legal:
+        assert matcher.accept(V.find(b"x"))
+    assert "`x` would leave too few ids" in why(matcher, "x")

@@ -40,7 +40,7 @@ def random_server(random_folder, tmp_path_factory):
 @pytest.fixture(scope="session")
 def tiny_server(tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "tiny.log"
-    with serving(TINY, ENFORCED, log) as server:
+    with serving(TINY, ENFORCED, log, ENFORCER_ALLOW_CLIENT="finish") as server:
         yield server
 
 

@@ -238,6 +238,31 @@ def test_begun_turns_over_http(tiny_server, stream):
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True])
+def test_what_only_an_engine_can_refuse_over_http(tiny_server, stream):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tool = {"type": "function", "function": {"name": "get", "parameters": schema}}
+    begun = BEGUN.removeprefix(OPENING) + '<|tool_call_argument_begin|>{"n": "'
+    own = {"structural_tag": carried([tool])}
+    prompt = "<|im_assistant|>assistant<|im_middle|>" + begun
+    path = "/v1/completions"
+    answer = _post(tiny_server, path, prompt=prompt, structured_outputs=own, stream=stream)
+    assert answer.status_code == 400, answer.text
+    assert "IllegalPrefix" in answer.text
+    fits = prompt.removesuffix('"') + "1"
+    answer = _post(tiny_server, path, prompt=fits, structured_outputs=own, stream=stream)
+    assert answer.status_code == 200, answer.text
+    extra = enforcer.extra_body([tool], "required", finish_within_budget=True)
+    body = {"messages": ASK, "tools": [tool], "tool_choice": "required", "stream": stream}
+    answer = _post(tiny_server, **body, **extra)
+    assert answer.status_code == 400, answer.text
+    assert "BudgetTooSmall" in answer.text
+    assert "ids, and 8 are left" in answer.text
+    answer = _post(tiny_server, **{**body, "max_tokens": 60}, **extra)
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("stream", [False, True])
 def test_a_spec_that_would_be_ignored_over_http(tiny_server, stream):
     extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)
     for path, ask in (

@@ -1,0 +1,100 @@
+"""A turn's beginning, tried out before anything is generated.
+
+Owns: what is asked of a worker about the beginning of one turn, and finding it out with the code
+that will start the turn. Must not know: processes, pipes, hosts.
+
+Two things take an argument engine or a compiled schema to know, and so more than a server's
+event loop can spare: whether a text that the prompt has begun fits its schema, and whether what
+is demanded fits into the ids that the turn may have.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from enforcer import spec as specs
+from enforcer.api import Enforcer
+from enforcer.checking.verdict import Verdict
+from enforcer.errors import IllegalPrefix, RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from enforcer.engines import ArgumentEngine
+    from enforcer.vocabulary import Vocabulary
+
+NAME = "beginning"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Asks whether a turn can be started.
+
+    Attributes:
+        spec: what the request allows, as text, with what the server has settled for it.
+        skipped: how many ids of the prompt come before those that are given.
+        prompt_ids: the last ids of the prompt, from the beginning of the turn at the latest.
+        budget: how many ids the turn may have; None if nobody knows.
+
+    """
+
+    spec: str
+    skipped: int
+    prompt_ids: tuple[int, ...]
+    budget: int | None
+
+    def key(self) -> Hashable:
+        """Give what distinguishes it from others; small, however large the spec is."""
+        digest = sha256(self.spec.encode("utf-8", "surrogatepass"))
+        digest.update(array("q", self.prompt_ids).tobytes())
+        return (NAME, digest.digest(), self.skipped, len(self.prompt_ids), self.budget)
+
+    def to_json(self) -> bytes:
+        """Write it for a worker."""
+        written = {
+            "asks": NAME,
+            "spec": self.spec,
+            "skipped": self.skipped,
+            "prompt_ids": self.prompt_ids,
+            "budget": self.budget,
+        }
+        return json.dumps(written).encode()
+
+    @classmethod
+    def from_json(cls, written: dict[str, Any]) -> Beginning:
+        """Read what `to_json` has written."""
+        return cls(
+            written["spec"], written["skipped"], tuple(written["prompt_ids"]), written["budget"]
+        )
+
+
+def starter(vocabulary: Vocabulary, engine: ArgumentEngine) -> Callable[[Beginning], Verdict]:
+    """Give what tries beginnings out, and keeps what it has compiled for the next."""
+
+    @cache
+    def enforcer(dialect: str) -> Enforcer:
+        return Enforcer(vocabulary, dialect, engine)
+
+    def start(asked: Beginning) -> Verdict:
+        spec = specs.read(asked.spec)
+        if spec.settled is None:
+            raise ValueError("a spec that no server has settled")
+        try:
+            enforcer(spec.settled.dialect).start(spec, asked.prompt_ids, asked.budget)
+        except IllegalPrefix as error:
+            return Verdict(error=error.at(lambda path: _moved(path, asked.skipped)))
+        except RequestError as error:
+            return Verdict(error=error)
+        return Verdict()
+
+    return start
+
+
+def _moved(path: str, skipped: int) -> str:
+    before, at = path.removesuffix("]").rsplit("[", 1)
+    return f"{before}[{int(at) + skipped}]"

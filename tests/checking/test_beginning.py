@@ -1,0 +1,118 @@
+"""What the workers find out about the beginning of a turn is what starting it would."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from vocabularies import call, section, small, write
+
+from enforcer import engines
+from enforcer import spec as specs
+from enforcer.api import Enforcer
+from enforcer.checking.beginning import Beginning, starter
+from enforcer.checking.pool import Pool
+from enforcer.checking.verdict import Verdict
+from enforcer.errors import BudgetTooSmall, IllegalPrefix, UnsupportedSchema
+from enforcer.options import Options
+
+V = small()
+ENGINE = engines.load("llguidance", V)
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "f",
+        "parameters": {
+            "type": "object",
+            "properties": {"n": {"type": "integer"}},
+            "required": ["n"],
+            "additionalProperties": False,
+        },
+    },
+}
+SETTLED = specs.Settled("kimi_k2", "llguidance", Options())
+
+
+OPENING = "<|im_assistant|>assistant<|im_middle|>"
+CALL = OPENING + "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+BEGUN = CALL + "<|tool_call_argument_begin|>"
+
+
+def asked(text, tools=(TOOL,), choice="auto", budget=None, response_format=None, *, finish=False):
+    settled = replace(SETTLED, options=Options(finish_within_budget=finish))
+    written = specs.write(list(tools), choice, True, 0, response_format)
+    return Beginning(specs.settle(written, settled), 0, tuple(write(V, text)), budget)
+
+
+def found(one):
+    return starter(V, ENGINE)(one)
+
+
+def test_it_comes_back_as_it_was():
+    one = asked(BEGUN, budget=7)
+    again = Beginning.from_json(json.loads(one.to_json()))
+    assert again == one
+    assert again.key() == one.key()
+
+
+def test_keys_tell_beginnings_apart_and_do_not_grow():
+    several = [
+        asked(BEGUN),
+        asked(OPENING),
+        asked(BEGUN, budget=7),
+        asked(BEGUN, choice="required"),
+    ]
+    several += [replace(several[0], skipped=1)]
+    assert len({one.key() for one in several}) == len(several)
+    assert len(repr(asked(BEGUN + "1" * 9_000).key())) < 500
+
+
+@pytest.mark.parametrize("text", ['{"n": 1', '{"n": 1}', "", '{"n": 1}<|tool_call_end|>'])
+def test_what_fits_is_let_in(text):
+    assert found(asked(BEGUN + text)).error is None
+
+
+def test_what_does_not_fit_is_told_with_the_place_in_the_whole_prompt():
+    one = asked(BEGUN + '{"m')
+    with pytest.raises(IllegalPrefix) as caught:
+        Enforcer(V).start(specs.read(one.spec), one.prompt_ids)
+    verdict = found(replace(one, skipped=100))
+    verdict = Verdict.from_json(verdict.to_json())
+    assert isinstance(verdict.error, IllegalPrefix)
+    assert caught.value.path == f"$.prompt_token_ids[{len(one.prompt_ids) - 1}]"
+    assert verdict.error.path == f"$.prompt_token_ids[{len(one.prompt_ids) + 99}]"
+
+
+def test_a_text_that_has_a_format():
+    wanted = {"type": "json_schema", "json_schema": {"schema": {"enum": ["ab"]}}}
+    assert found(asked(OPENING + '"a', (), None, response_format=wanted)).error is None
+    wrong = found(asked(OPENING + '"b', (), None, response_format=wanted))
+    assert isinstance(wrong.error, IllegalPrefix)
+
+
+def test_a_budget_is_held_against_what_is_demanded():
+    whole = write(V, section(call("f", 0, '{"n":1}')))
+    small_one = asked(OPENING, choice="required", budget=4, finish=True)
+    verdict = Verdict.from_json(found(small_one).to_json())
+    assert isinstance(verdict.error, BudgetTooSmall)
+    assert "$.max_tokens" in str(verdict.error)
+    assert found(replace(small_one, budget=len(whole) + 1)).error is None
+    # Without the option a turn may be cut.
+    assert found(asked(OPENING, choice="required", budget=4)).error is None
+
+
+def test_what_has_no_known_shortest_end_is_told():
+    wanted = {"type": "regex", "regex": "a+"}
+    one = asked(OPENING, (), None, 50, response_format=wanted, finish=True)
+    verdict = Verdict.from_json(found(one).to_json())
+    assert isinstance(verdict.error, UnsupportedSchema)
+    assert "finish_within_budget" in str(verdict.error)
+
+
+def test_a_worker_finds_the_same():
+    pool = Pool("llguidance", V)
+    assert pool.check(asked(BEGUN + '{"n": 1')).error is None
+    assert isinstance(pool.check(asked(BEGUN + '{"m')).error, IllegalPrefix)
+    tight = asked(OPENING, choice="required", budget=4, finish=True)
+    assert isinstance(pool.check(tight).error, BudgetTooSmall)
