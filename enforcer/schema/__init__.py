@@ -7,19 +7,27 @@ exactly, or refused with the path and the keyword. Must not know: engines, tools
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema.build import prune, unfold
+from enforcer.errors import (
+    Problem,
+    SchemaError,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
+from enforcer.schema.build import Unfolded, prune, unfold
 from enforcer.schema.culprit import culprit
 from enforcer.schema.limits import Limits, OnUnsupported, Root
-from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
+from enforcer.schema.nodes import ANY_OBJECT, NOTHING_AT_ALL, ArgumentGrammar
 from enforcer.schema.parse import Parser
 from enforcer.schema.provenance import Provenance
 from enforcer.schema.read import Document, check_json
 from enforcer.schema.settle import Settler
 
 if TYPE_CHECKING:
+    from enforcer.schema.nodes import Value
     from enforcer.schema.read import Place
 
 __all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema", "trace_schema"]
@@ -74,6 +82,21 @@ def trace_schema(
         ) from None
 
 
+def _placed(
+    error: SchemaLimit, parser: Parser, settled: dict[int, Value], root: int
+) -> SchemaLimit:
+    """Name the part of the schema that was worked on when it became too much."""
+    known = Unfolded(settled, root, {each: each for each in settled}, settled)
+    try:
+        with parser.algebra.aside():
+            path = Provenance(parser, known, root).where(next(reversed(settled)))
+    except (SchemaError, RecursionError):
+        return error
+    if path is None or error.path != "$":
+        return error
+    return SchemaLimit(tuple(replace(problem, path=path) for problem in error.problems))
+
+
 def _compile(
     schema: object, limits: Limits, on_unsupported: OnUnsupported, root: Root
 ) -> tuple[ArgumentGrammar, Provenance]:
@@ -99,12 +122,21 @@ def _compile(
         return prune(found.definitions, found.root) is not None
 
     settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
+    settled: dict[int, Value] = {}
+
+    def settle(each: int) -> Value:
+        settled[each] = NOTHING_AT_ALL  # as long as that is all that is known
+        settled[each] = settler.settle_all(each)
+        return settled[each]
+
     try:
-        found = unfold(formula, limits, settler.settle_all)
-    except UnsupportedSchema:
+        found = unfold(formula, limits, settle)
+    except UnsupportedSchema as error:
         # What stands in for something unsupported may be the reason.
         parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
         parser.raise_problems()
+        if isinstance(error, SchemaLimit):
+            raise _placed(error, parser, settled, formula) from error
         raise
     provenance = Provenance(parser, found, formula)
     for each, problem in refused:

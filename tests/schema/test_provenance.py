@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enforcer.errors import UnsupportedSchema
-from enforcer.schema import OnUnsupported, Root, compile_schema, trace_schema
+from enforcer.errors import SchemaLimit, UnsupportedSchema
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema, trace_schema
 
 UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 BRANCHES = {
@@ -136,3 +136,40 @@ def test_of_equal_offenders_each_is_named(schema, keyword, paths):
     assert [(p.path, p.keyword) for p in caught.value.problems] == [(p, keyword) for p in paths]
     relaxed = compile_schema(schema, on_unsupported=OnUnsupported.RELAX).relaxed
     assert [problem.path for problem in relaxed] == paths
+
+
+@pytest.mark.parametrize(
+    ("limits", "schema", "path"),
+    [
+        (
+            Limits(branches=4),
+            {"items": {"anyOf": [{"required": [n, n + n]} for n in "abcdef"]}},
+            "$.properties.deep.items.anyOf[0]",
+        ),
+        (
+            Limits(steps=40),
+            {
+                "additionalProperties": {
+                    "allOf": [
+                        {"anyOf": [{"properties": {n + m: {"const": m}}} for n in "abcdef"]}
+                        for m in "uvw"
+                    ]
+                }
+            },
+            "$.properties.deep.additionalProperties",
+        ),
+    ],
+)
+def test_a_limit_names_the_part_that_was_worked_on(limits, schema, path):
+    whole = {"properties": {"fine": {"type": "string"}, "deep": schema}}
+    with pytest.raises(SchemaLimit) as caught:
+        compile_schema(whole, limits=limits)
+    assert caught.value.path == path
+
+
+def test_many_positions_are_not_looked_for_without_end():
+    branches = [{"properties": {"n": UNIQUE, "k": {"const": i}}} for i in range(150)]
+    schema = {"properties": {f"p{i}": {"anyOf": branches} for i in range(40)}}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compile_schema(schema, limits=Limits(branches=1_000))
+    assert caught.value.keyword == "uniqueItems"
