@@ -14,9 +14,10 @@ env: ## Create or update .venv (vLLM's CPU build, this project, its tools).
 demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare.
 	@$(BIN)/python -m bench.demo
 
-test: env ## Lint, types, tests.
+test: env ## Lint, layers, types, tests.
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 

@@ -33,7 +33,7 @@ from enforcer.verify.suites import wrap
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
 
 _SHARED = Path(__file__).resolve().parents[2] / "shared" / "cases"
 _HEADER = ("<|im_user|>", "user", "<|im_middle|>", "Hi", "<|im_end|>")

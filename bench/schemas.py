@@ -34,7 +34,7 @@ import numpy as np
 
 from bench.first_mask import tools as tools_
 from bench.first_mask.run import vocabulary as find_vocabulary
-from enforcer.engines.llguidance import LLGuidanceEngine
+from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
 

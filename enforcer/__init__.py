@@ -21,11 +21,11 @@ from enforcer.errors import (
     UnsupportedHost,
     UnsupportedSchema,
 )
-from enforcer.matcher import Matcher
-from enforcer.options import Options
-from enforcer.parser import Call, Parser, Turn
+from enforcer.request.options import Options
+from enforcer.request.spec import Route, extra_body
 from enforcer.schema import Limits, OnUnsupported
-from enforcer.spec import Route, extra_body
+from enforcer.turn.matcher import Matcher
+from enforcer.turn.parser import Call, Parser, Turn
 from enforcer.vocabulary import Vocabulary
 
 __all__ = [

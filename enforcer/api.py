@@ -11,36 +11,38 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from enforcer import dialect as dialects
-from enforcer import engines, history
-from enforcer import response_format as formats
-from enforcer import tools as tools_
+from enforcer import engines
 from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.budget.turn import Deadline
 from enforcer.cache import Cache
 from enforcer.engines import ArgumentEngine
-from enforcer.envelope import Table
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
 from enforcer.explain.request import Words
-from enforcer.matcher import Matcher
-from enforcer.options import Options
-from enforcer.parser import Parser, Turn
+from enforcer.explain.turn import ExplainedMatcher
+from enforcer.request import history
+from enforcer.request import response_format as formats
+from enforcer.request import tools as tools_
+from enforcer.request.options import Options
+from enforcer.request.spec import Spec
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
-from enforcer.schema.plain import is_plain_object
-from enforcer.spec import Spec
-from enforcer.turns import envelope
+from enforcer.schema.reading.plain import is_plain_object
+from enforcer.turn import dialect as dialects
+from enforcer.turn.deadline import Deadline
+from enforcer.turn.envelope import Table
+from enforcer.turn.matcher import Matcher
+from enforcer.turn.parser import Parser, Turn
+from enforcer.turn.requested import envelope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.envelope import Envelope
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
+    from enforcer.turn.envelope import Envelope
     from enforcer.vocabulary import Vocabulary
 
 
@@ -128,7 +130,7 @@ class Enforcer:
         *,
         response_format: object = None,
         budget: int | None = None,
-    ) -> Matcher:
+    ) -> ExplainedMatcher:
         """Start the turn that answers a chat request.
 
         Args:
@@ -138,7 +140,7 @@ class Enforcer:
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts in content.
             response_format: what text must fit; the turn is such a text, or calls. Known are
-                the forms of `enforcer.response_format.parse`.
+                the forms of `enforcer.request.response_format.parse`.
             budget: as in `start`.
 
         Raises:
@@ -156,7 +158,7 @@ class Enforcer:
             formats.parse(response_format),
         )
         self.check(spec)
-        return self.start(spec, prompt_ids, budget, explained=True)
+        return cast("ExplainedMatcher", self.start(spec, prompt_ids, budget, explained=True))
 
     def check(self, spec: Spec) -> None:
         """Refuse a request any of whose schemas cannot be enforced.
@@ -191,7 +193,7 @@ class Enforcer:
 
         """
         toolset, options = spec.toolset, spec.resolve(self.options)
-        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.Choice.REQUIRED
+        alone = len(toolset.allowed) == 1 and toolset.choice is tools_.ToolChoice.REQUIRED
         text_format = None
         wanted = spec.response_format
         if wanted is not None:
@@ -230,8 +232,8 @@ class Enforcer:
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
             rollback: how many of the last ids the host may take back; None for all.
-            explained: remember the texts of calls, so that `Matcher.expected` and
-                `Matcher.explain` have words for what is inside them.
+            explained: make an `ExplainedMatcher`, which remembers the texts of calls, so that
+                it has words for what is inside them.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -267,7 +269,8 @@ class Enforcer:
         deadline = None
         if budget is not None and options.finish_within_budget:
             deadline = self._deadline(allowed, spec, options, budget)
-        return Matcher(
+        made = ExplainedMatcher if explained else Matcher
+        return made(
             allowed, arguments, prompt_ids, expect=expect, deadline=deadline, rollback=rollback
         )
 
@@ -280,7 +283,7 @@ class Enforcer:
         text = None
         if wanted is not None:
             path = f"$.response_format.{wanted.kind.value}"
-            if wanted.kind is not formats.Kind.JSON_SCHEMA:
+            if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
                 reason = "how short such a text can be is not known: " + _SWITCH_OFF
                 raise UnsupportedSchema((Problem(path, wanted.kind.value, reason),))
             text = self._shortest(wanted.source, options, Root.ANY, f"{path}.schema")
@@ -313,7 +316,7 @@ class Enforcer:
         prompt_ids: Sequence[int] | None = None,
         names: Collection[str] | None = None,
     ) -> Turn:
-        """Read a generated turn; see `enforcer.parser.Parser` for the arguments."""
+        """Read a generated turn; see `enforcer.turn.parser.Parser` for the arguments."""
         parser = Parser(self.table, prompt_ids, names)
         parser.feed(token_ids)
         return parser.turn()
@@ -410,7 +413,7 @@ class Enforcer:
                 self._on_compile(perf_counter_ns() - begun)
 
     def _compile_format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
-        if wanted.kind is not formats.Kind.JSON_SCHEMA:
+        if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
             return self.engine.compile_text(wanted)
         try:
             return self._compile(wanted.source, options, Root.ANY)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from enforcer.api import Enforcer
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
 
 _WORD = 32
 

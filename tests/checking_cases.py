@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from enforcer.checking.work import Check
-from enforcer.response_format import Kind
+from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
 
 # Without bounds but those on processes, so that a compiler that has become faster at refusing
@@ -26,7 +26,9 @@ _UNBOUNDED = Limits(
 def check(schema: object, limits: Limits | None = None) -> Check:
     """Ask for a schema of arguments."""
     source = json.dumps(schema)
-    return Check(Kind.JSON_SCHEMA, source, Root.OBJECT, OnUnsupported.REFUSE, limits or Limits())
+    return Check(
+        FormatKind.JSON_SCHEMA, source, Root.OBJECT, OnUnsupported.REFUSE, limits or Limits()
+    )
 
 
 def quick(number: int = 0) -> Check:

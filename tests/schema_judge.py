@@ -15,7 +15,7 @@ import numpy as np
 from jsonschema import validators
 from vocabularies import bits, small, split
 
-from enforcer.engines.llguidance import LLGuidanceEngine
+from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.schema import compile_schema
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from enforcer.errors import (
     UnknownEngine,
     UnsupportedSchema,
 )
-from enforcer.spec import Spec
-from enforcer.tools import parse
+from enforcer.request.spec import Spec
+from enforcer.request.tools import parse
 
 V = small()
 BEGIN = V.control("<|tool_calls_section_begin|>")

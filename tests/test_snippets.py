@@ -14,7 +14,7 @@ from vocabularies import small, write
 
 import enforcer
 from enforcer import cli
-from enforcer import dialect as dialects
+from enforcer.turn import dialect as dialects
 
 # Page and words of every example in Python; those with `openai` run in `vllm/test_snippets.py`.
 PYTHON = [

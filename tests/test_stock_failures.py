@@ -33,7 +33,7 @@ xgr = pytest.importorskip("xgrammar")
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
 from vllm.parser.parser_manager import ParserManager  # noqa: E402
 
-from enforcer import spec as specs  # noqa: E402
+from enforcer.request import spec as specs  # noqa: E402
 from enforcer.vllm import requests, runtime  # noqa: E402
 from enforcer.vllm.tool_parser import EnforcedParser  # noqa: E402
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from enforcer import dialect as dialects
-from enforcer.envelope import Due, Envelope, Table
 from enforcer.errors import EnforcerError
-from enforcer.matcher import Matcher
+from enforcer.turn import dialect as dialects
+from enforcer.turn.envelope import Due, Envelope, Table
+from enforcer.turn.matcher import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

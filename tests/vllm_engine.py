@@ -30,14 +30,14 @@ from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 from vllm_servers import TINY, reader
 
-from enforcer import spec as specs
+from enforcer.request import spec as specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from random import Random
 
     import enforcer
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
 
 _BLOCK = 16
 _FRESH = 0.15  # of the rows behind a draft, so many are compared with a matcher begun anew

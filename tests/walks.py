@@ -19,7 +19,7 @@ import enforcer
 if TYPE_CHECKING:
     from random import Random
 
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
 
 V = small()
 _USUAL = 60  # examples of the usual profile

@@ -63,8 +63,8 @@ class EnforcerRival:
 
     def begin(self, tools: Tools) -> tuple[Turn, dict[str, float]]:
         """Go from a request to its first mask."""
-        from enforcer import tools as tools_
-        from enforcer.spec import Spec
+        from enforcer.request import tools as tools_
+        from enforcer.request.spec import Spec
 
         start = time.perf_counter()
         spec = Spec(tools_.parse(tools, "auto", True), 0)

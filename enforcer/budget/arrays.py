@@ -10,7 +10,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from enforcer.budget.objects import KEPT
-from enforcer.schema.counting import State, automaton
+from enforcer.schema.finishing.counting import State, counting_automaton
+from enforcer.schema.nodes import Formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ Place = int | State
 
 
 # The cost without a first comma, the next element if any, and the place after it.
-_Best = tuple[float, int | None, Place]
+_Best = tuple[float, Formula | None, Place]
 
 
 class Arrays:
@@ -36,12 +37,12 @@ class Arrays:
         self.start: Place = 0
         self._unique = shape.unique and bool(shape.choices)
         if shape.choices and not self._unique:
-            self._counted = automaton(shape)
+            self._counted = counting_automaton(shape)
             self.start = self._counted.start
         self._top = max(shape.minimum, len(shape.prefix), shape.maximum or 0, 1)
         self._known: dict[tuple[Place, bool], _Best] = {}
 
-    def steps(self, at: Place) -> Sequence[tuple[int, Place]]:
+    def steps(self, at: Place) -> Sequence[tuple[Formula, Place]]:
         """List the elements that may come next, and the places after them."""
         if self._counted is not None:
             return () if isinstance(at, int) else self._counted.moves.get(at, ())
@@ -109,7 +110,7 @@ class Arrays:
         cost = sum(each[0] for each in free[:need]) + need
         return cost, free[0][2], at | 1 << free[0][1]
 
-    def _free(self, at: int) -> list[tuple[int, int]]:
+    def _free(self, at: int) -> list[tuple[int, Formula]]:
         choices = self.shape.choices[-1]
         return [(i, c.value) for i, c in enumerate(choices) if not at >> i & 1]
 
@@ -139,7 +140,7 @@ class Arrays:
                 known[state, True] = min(ways, key=lambda way: way[0], default=(inf, None, state))
         return known.get((at, more), (inf, None, at))
 
-    def _through(self, value: int, after: _Best) -> float:
+    def _through(self, value: Formula, after: _Best) -> float:
         return self._plan.cost(value) + after[0] + (after[1] is not None)
 
 

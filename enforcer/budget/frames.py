@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from enforcer.budget.arrays import Arrays, Place
     from enforcer.regex import Regex
+    from enforcer.schema.nodes import Formula
 
 
 class Phase(Enum):
@@ -36,7 +37,7 @@ class Phase(Enum):
 class Begin:
     """A value is to begin."""
 
-    value: int
+    value: Formula
 
 
 @dataclass(frozen=True, slots=True)

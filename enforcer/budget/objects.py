@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.nodes import Formula, ObjectShape
 
 _FEW = 16  # names that are weighed one by one
 KEPT = 10_000  # answers kept for each shape
@@ -33,7 +33,7 @@ class Pair:
 
     index: int | None
     name: str
-    value: int
+    value: Formula
 
     @property
     def text(self) -> bytes:
@@ -54,15 +54,15 @@ class Plan(Protocol):
         """Whether the costs are known; until then they only get smaller."""
         ...
 
-    def lives(self, value: int) -> bool:
+    def lives(self, value: Formula) -> bool:
         """Tell whether anything fits a value."""
         ...
 
-    def cost(self, value: int) -> float:
+    def cost(self, value: Formula) -> float:
         """Count the ids of the shortest instance."""
         ...
 
-    def first(self, value: int) -> bytes:
+    def first(self, value: Formula) -> bytes:
         """Give the piece that the shortest instance begins with."""
         ...
 
@@ -228,7 +228,7 @@ class Objects:
         found = [pair for pair in found if self._plan.pair(pair) < inf]
         return min(found, key=self._cost_of, default=None)
 
-    def _fresh(self, regex: Regex, value: int, extra: frozenset[str]) -> Pair | None:
+    def _fresh(self, regex: Regex, value: Formula, extra: frozenset[str]) -> Pair | None:
         name = fresh(regex, self.declared | extra)
         return None if name is None else Pair(None, name, value)
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from enforcer.budget.shortest import Shortest
     from enforcer.regex import Regex
+    from enforcer.schema.nodes import Formula
 
 _BLANK = frozenset(b" \t\r\n")
 _RETURN, _QUOTE = 0x0D, 0x22
@@ -259,7 +260,7 @@ class Reading:
             return self._array(thread, frame, byte)
         return ()
 
-    def _begin(self, thread: Thread, number: int, byte: int) -> Iterator[Thread]:
+    def _begin(self, thread: Thread, number: Formula, byte: int) -> Iterator[Thread]:
         plan = self._shortest
         value = plan.grammar.definitions[number]
         if byte == _QUOTE:

@@ -15,10 +15,10 @@ from enforcer.budget.arrays import Arrays
 from enforcer.budget.least import furthest, least, widest
 from enforcer.budget.objects import Objects, Pair
 from enforcer.budget.spelled import spell
-from enforcer.engines._numbers import number_texts
 from enforcer.errors import EnforcerError
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiple_text import NotSpellableError
 from enforcer.regex import NOTHING, either, literal
-from enforcer.schema.multiple_text import NotSpellableError
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from enforcer.budget.pieces import Pieces
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import ArgumentGrammar, Value
+    from enforcer.schema.nodes import ArgumentGrammar, Formula, Value
 
 # What a character that has been begun may take beyond what the text did before it.
 PENDING = 12
@@ -58,8 +58,8 @@ class Shortest:
         self.grammar = grammar
         self.pieces = pieces
         self.final = False
-        self._costs: dict[int, float] = dict.fromkeys(grammar.definitions, inf)
-        self.bare: dict[int, Regex] = {
+        self._costs: dict[Formula, float] = dict.fromkeys(grammar.definitions, inf)
+        self.bare: dict[Formula, Regex] = {
             number: _bare(value) for number, value in grammar.definitions.items()
         }
         self.objects = {
@@ -84,11 +84,11 @@ class Shortest:
             raise NoShortestEnd("no shortest instance of the schema could be found")
         _ = self.growth  # found out now, so that what cannot be told is refused at once
 
-    def lives(self, value: int) -> bool:
+    def lives(self, value: Formula) -> bool:
         """Tell whether anything fits a value."""
         return value != NEVER and value in self.grammar.definitions
 
-    def cost(self, value: int) -> float:
+    def cost(self, value: Formula) -> float:
         """Count the ids of the shortest instance."""
         return self._costs.get(value, inf)
 
@@ -106,11 +106,11 @@ class Shortest:
         """Count the ids of a property."""
         return self.pieces.count(b"," + pair.text if comma else pair.text) + self.cost(pair.value)
 
-    def first(self, value: int) -> bytes:
+    def first(self, value: Formula) -> bytes:
         """Give the piece that the shortest instance begins with."""
         return min(self._ways(value), key=lambda way: way[0])[1]
 
-    def _ways(self, number: int) -> Iterable[tuple[float, bytes]]:
+    def _ways(self, number: Formula) -> Iterable[tuple[float, bytes]]:
         """Give the shortest instance of each type: its ids, and its first piece."""
         value = self.grammar.definitions[number]
         count = self.pieces.count

@@ -17,10 +17,10 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from enforcer import spec as specs
 from enforcer.api import Enforcer
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import IllegalPrefix, RequestError
+from enforcer.request import spec as specs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import Problem, SchemaError, SchemaLimit, UnsupportedSchema, brief
-from enforcer.response_format import Kind, ResponseFormat
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Check:
     """Asks whether an engine can enforce one schema, or one format of text.
 
     Attributes:
-        kind: what `source` is; see `enforcer.response_format`.
+        kind: what `source` is; see `enforcer.request.response_format`.
         source: a schema as JSON text, or the source of a format.
         root: what a value must be, besides fitting the schema.
         on_unsupported: what to do with what cannot be enforced exactly.
@@ -55,7 +55,7 @@ class Check:
 
     """
 
-    kind: Kind
+    kind: FormatKind
     source: str
     root: Root
     on_unsupported: OnUnsupported
@@ -88,7 +88,7 @@ class Check:
     def from_json(cls, written: dict[str, Any]) -> Check:
         """Read what `to_json` has written."""
         return cls(
-            Kind(written["kind"]),
+            FormatKind(written["kind"]),
             written["source"],
             Root(written["root"]),
             OnUnsupported(written["on_unsupported"]),
@@ -127,7 +127,7 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
 
 
 def _check(check: Check, engine: ArgumentEngine) -> tuple[Problem, ...]:
-    if check.kind is not Kind.JSON_SCHEMA:
+    if check.kind is not FormatKind.JSON_SCHEMA:
         engine.compile_text(ResponseFormat(check.kind, check.source))
         return ()
     grammar = _grammar(check)

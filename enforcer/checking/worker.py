@@ -29,16 +29,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from enforcer import engines
 from enforcer.checking import beginning
 from enforcer.checking.beginning import Beginning
-from enforcer.checking.work import (
-    LENGTH,
-    NUMBER,
-    READY,
-    SECONDS,
-    Check,
-    Order,
-    perform,
-    survived,
-)
+from enforcer.checking.work import LENGTH, NUMBER, READY, SECONDS, Check, Order, perform, survived
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
 

@@ -27,8 +27,8 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.request.tools import read_name
 from enforcer.schema import OnUnsupported, Root, compile_schema
-from enforcer.tools import read_name
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enforcer.doctor import Check, Status, installation
+from enforcer.diagnosis import Check, Status
+from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
 
 if TYPE_CHECKING:

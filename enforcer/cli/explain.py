@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enforcer import dialect as dialects
 from enforcer import documents, engines
 from enforcer.api import Enforcer
 from enforcer.cli import declarations
 from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
+from enforcer.turn import dialect as dialects
 from enforcer.vocabulary import Vocabulary, split
 
 if TYPE_CHECKING:

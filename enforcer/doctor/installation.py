@@ -13,10 +13,11 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from enforcer import dialect, engines
-from enforcer.doctor import Check, bad, note, ok
+from enforcer import engines
+from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
+from enforcer.turn import dialect
 from enforcer.vllm import settings as server_settings
 from enforcer.vllm.names import TESTED_VERSIONS
 from enforcer.vocabulary import Vocabulary

@@ -10,10 +10,11 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from enforcer import dialect as dialects
-from enforcer.doctor import Check, bad, note, ok, template
-from enforcer.envelope import Table
+from enforcer.diagnosis import Check, bad, note, ok
+from enforcer.diagnosis.template import checks_of
 from enforcer.errors import EnforcerError
+from enforcer.turn import dialect as dialects
+from enforcer.turn.envelope import Table
 from enforcer.vllm import settings
 from enforcer.vocabulary import Vocabulary
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from enforcer.dialect import Dialect
+    from enforcer.turn.dialect import Dialect
 
 
 def checks(
@@ -58,7 +59,7 @@ def checks(
         yield bad("tokenizer", f"it cannot be loaded: {error!r}", mend)
         return
     yield from tokenizer_checks(tokenizer, folder, dialect)
-    yield from template_checks(tokenizer, template, dialect)
+    yield from checks_of(tokenizer, template, dialect)
 
 
 def tokenizer_checks(tokenizer: Any, folder: Path, dialect: Dialect) -> Iterator[Check]:
@@ -97,26 +98,3 @@ def _size(folder: Path, vocabulary: Vocabulary) -> Check:
             "the tokenizer is of another model: take the one that belongs to the weights",
         )
     return ok(title, f"{size} ids")
-
-
-def template_checks(tokenizer: Any, file: Path | None, dialect: Dialect) -> Iterator[Check]:
-    """Check the chat template: the file's, or the tokenizer's own."""
-    try:
-        source = file.read_text(encoding="utf-8") if file else tokenizer.get_chat_template()
-    except (OSError, ValueError) as error:
-        mend = "serve with --chat-template FILE, the template of the model"
-        yield bad("chat template", f"there is none: {error}", mend)
-        return
-
-    def render(messages: list[dict[str, Any]], *, tools: list[Any] | None, generate: bool) -> str:
-        return str(
-            tokenizer.apply_chat_template(
-                messages,
-                tools=tools,
-                chat_template=source,
-                add_generation_prompt=generate,
-                tokenize=False,
-            )
-        )
-
-    yield from template.checks(render, dialect)

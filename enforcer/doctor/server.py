@@ -11,9 +11,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from enforcer.doctor import Check, Status, bad, note, ok
+from enforcer.diagnosis import Check, Status, bad, note, ok
 from enforcer.errors import ConfigurationError, UnsatisfiableSchema
-from enforcer.spec import Route, extra_body
+from enforcer.request.spec import Route, extra_body
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
 from enforcer.verify.measure import Fault

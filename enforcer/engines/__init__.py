@@ -1,8 +1,8 @@
 """The seam between the envelope and the grammars inside a call.
 
-Owns: the protocol that every argument engine implements, and the choice of one
-by name. Must not know: any engine's package (each has one module of its own,
-imported only when chosen), the envelope, tools or requests.
+Owns: the protocol that every argument engine implements, and the choice of one by name. Must not
+know: any engine's package (each is imported only when chosen), the envelope, and of requests no
+more than the format of their text.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
 _MODULES = {
-    "llguidance": "enforcer.engines.llguidance",
+    "llguidance": "enforcer.engines.llguidance.engine",
     "xgrammar": "enforcer.engines.xgrammar",
     "outlines-core": "enforcer.engines.outlines_core",
 }
@@ -103,7 +103,7 @@ class ArgumentEngine(Protocol):
 
     @property
     def holds_plain(self) -> bool:
-        """Whether it compiles whatever `enforcer.schema.plain` calls plain."""
+        """Whether it compiles whatever `enforcer.schema.reading.plain` calls plain."""
         ...
 
     def check(self, grammar: ArgumentGrammar) -> None:

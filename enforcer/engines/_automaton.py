@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.regex import NOTHING, Regex, RegexBudget, either, is_empty
-from enforcer.regex.build import EPSILON, chars, concat, repeat
+from enforcer.regex.constructors import EPSILON, chars, concat, repeat
 from enforcer.regex.derivative import successors
 from enforcer.regex.elimination import TooLargeError, solve
 from enforcer.regex.syntax import Concat, Repeat, Union

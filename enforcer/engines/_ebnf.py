@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines import _rules as rules
 from enforcer.engines._automaton import automaton
 from enforcer.engines._spelling import of_chars, spellings
-from enforcer.regex.build import chars
+from enforcer.regex.constructors import chars
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class _Writer:
             return self._text(node)
         if isinstance(node, rules.Sequence):
             return _group(" ".join(map(self.expression, node.parts)) or '""')
-        if isinstance(node, rules.Choice):
+        if isinstance(node, rules.Alternatives):
             return _group(" | ".join(map(self.expression, node.parts)))
         return _counted(self.expression(node.part), node.minimum, node.maximum)
 

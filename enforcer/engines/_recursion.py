@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.nodes import Formula, Value
 
 
 def recursion(grammar: ArgumentGrammar, advice: str) -> Problem | None:
@@ -30,7 +30,7 @@ def recursion(grammar: ArgumentGrammar, advice: str) -> Problem | None:
     edges = {root: ("$", "$ref")}
     under_way = {root}
     walks = [(root, _children(grammar.definitions[root]))]
-    done: set[int] = set()
+    done: set[Formula] = set()
     while walks:
         formula, children = walks[-1]
         for child, path, keyword in children:
@@ -51,7 +51,7 @@ def recursion(grammar: ArgumentGrammar, advice: str) -> Problem | None:
     return None
 
 
-def _children(value: Value) -> Iterator[tuple[int, str, str]]:
+def _children(value: Value) -> Iterator[tuple[Formula, str, str]]:
     """Yield each child with its path and the keyword that lets it be there."""
     for shape in value.objects:
         for name, child in shape.names:

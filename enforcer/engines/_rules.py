@@ -12,8 +12,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.engines._numbers import number_texts
+from enforcer.engines._spelling import WHITE_SPACE
 from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiple_text import NotSpellableError
 from enforcer.regex import (
     Regex,
     RegexBudget,
@@ -25,19 +27,17 @@ from enforcer.regex import (
     literal,
     parse,
 )
-from enforcer.regex.build import concat, repeat
-from enforcer.response_format import Kind
-from enforcer.schema.lark import WHITE_SPACE
-from enforcer.schema.multiple_text import NotSpellableError
+from enforcer.regex.constructors import concat, repeat
+from enforcer.request.response_format import FormatKind
 from enforcer.schema.nodes import NOTHING_AT_ALL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence as Sequence_
 
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import ArrayShape, ObjectShape, Value
+    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
 
 OTHER_ENGINE = "use the llguidance engine, which enforces it"
 
@@ -73,7 +73,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternatives:
     """Any one of the parts; at least one."""
 
     parts: tuple[Expression, ...]
@@ -88,7 +88,7 @@ class Repetition:
     maximum: int | None
 
 
-Expression = Text | Name | Sequence | Choice | Repetition
+Expression = Text | Name | Sequence | Alternatives | Repetition
 
 _EMPTY = Sequence(())
 _OPEN_OBJECT = Text(concat(literal("{"), _GAP))
@@ -148,10 +148,10 @@ def rules_of_text(wanted: ResponseFormat) -> Rules:
     """
     path = f"$.response_format.{wanted.kind.value}"
     keyword = wanted.kind.value
-    if wanted.kind is Kind.CHOICE:
+    if wanted.kind is FormatKind.CHOICE:
         texts = (literal(text) for text in json.loads(wanted.source))
         return Rules(Text(either(*texts)), {})
-    if wanted.kind is not Kind.REGEX:
+    if wanted.kind is not FormatKind.REGEX:
         reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
         raise UnsupportedSchema((Problem(path, keyword, reason),))
     try:
@@ -192,16 +192,16 @@ class _Writer:
     def _refuse(self, path: str, keyword: str, reason: str) -> None:
         self._problems[Problem(path, keyword, f"{reason}; {OTHER_ENGINE}")] = None
 
-    def _children(self, value: Value) -> list[int]:
+    def _children(self, value: Value) -> list[Formula]:
         found = [child for array in value.arrays for child in (*array.prefix, array.rest)]
         for shape in value.objects:
             found.extend(child for _, child in (*shape.names, *shape.classes))
         return [child for child in found if not self._is_never(child)]
 
-    def _is_never(self, formula: int) -> bool:
+    def _is_never(self, formula: Formula) -> bool:
         return self._grammar.definitions[formula] == NOTHING_AT_ALL
 
-    def _define(self, formula: int, value: Value) -> None:
+    def _define(self, formula: Formula, value: Value) -> None:
         options: list[Expression] = []
         words = ["null"] if value.null else []
         words.extend("true" if each else "false" for each in sorted(value.booleans))
@@ -255,7 +255,7 @@ class _Writer:
 
     # Objects.
 
-    def _object(self, formula: int, number: int, shape: ObjectShape) -> Expression:
+    def _object(self, formula: Formula, number: int, shape: ObjectShape) -> Expression:
         if shape.witnesses:
             self._refuse(
                 shape.witnesses[0].path,
@@ -312,11 +312,11 @@ class _Writer:
             self._bodies[f"{prefix}s{place.read}e{place.others}"] = body
         return opened
 
-    def _named(self, walk: _Walk) -> list[tuple[Regex, int]]:
+    def _named(self, walk: _Walk) -> list[tuple[Regex, Formula]]:
         values = dict(walk.shape.names)
         return [(literal(name), values[name]) for name in walk.names]
 
-    def _others(self, shape: ObjectShape) -> list[tuple[Regex, int]]:
+    def _others(self, shape: ObjectShape) -> list[tuple[Regex, Formula]]:
         """List the languages of undeclared names that a property may have."""
         undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
         found = []
@@ -326,7 +326,7 @@ class _Writer:
                 found.append((left, value))
         return found
 
-    def _pair(self, rule: str, names: Regex, value: int) -> Name:
+    def _pair(self, rule: str, names: Regex, value: Formula) -> Name:
         self._bodies[rule] = Sequence((Text(names, quoted=True), _COLON, _value(value)))
         return Name(rule)
 
@@ -397,7 +397,7 @@ def _surely_empty(regex: Regex) -> bool:
         return False
 
 
-def _value(formula: int) -> Name:
+def _value(formula: Formula) -> Name:
     return Name(f"v{formula}")
 
 
@@ -410,4 +410,4 @@ def _listed(part: Expression, least: int, most: int | None) -> Expression:
 
 def choice(parts: Sequence_[Expression]) -> Expression:
     """Build a choice, or its only part."""
-    return parts[0] if len(parts) == 1 else Choice(tuple(parts))
+    return parts[0] if len(parts) == 1 else Alternatives(tuple(parts))

@@ -1,9 +1,9 @@
 r"""The JSON spellings of a string language, as a language of texts.
 
 Owns: every legal way of writing a character between the quotes of a JSON string: raw,
-as a short escape, as `\uXXXX` and as a surrogate pair. The result is an ordinary
-`Regex` over the text, for engines that have no notation of their own for it. Must not
-know: schemas, any engine's notation.
+as a short escape, as `\uXXXX` and as a surrogate pair; and the white space between tokens. The
+result is an ordinary `Regex` over the text, for engines that have no notation of their own for
+it. Must not know: schemas, any engine's notation.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.regex import Regex, either, literal
-from enforcer.regex.build import chars, concat, repeat
 from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import chars, concat, repeat
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Spans = tuple[tuple[int, int], ...]
+
+# One space, or a line break and its indentation: what compact, default and indented
+# printers write between two tokens, and nothing endless.
+WHITE_SPACE = r" |\r?\n[ \t]{0,64}"
 
 _RAW = ~CharSet.of([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
 _SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentEngine
     from enforcer.engines._rules import Rules
-    from enforcer.response_format import ResponseFormat
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 

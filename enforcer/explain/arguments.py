@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, rest_of
 from enforcer.budget.spelled import Partial, endings, spell
-from enforcer.engines._numbers import number_texts
 from enforcer.explain.cursor import locate
 from enforcer.explain.words import (
     Option,
@@ -26,6 +25,7 @@ from enforcer.explain.words import (
     strings_in_words,
     strings_of,
 )
+from enforcer.numbers.languages import number_texts
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, literal
 from enforcer.regex.derivative import derivative
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from enforcer.budget.shortest import Shortest
     from enforcer.explain.cursor import Cursor
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.nodes import Formula, Value
     from enforcer.schema.provenance import Provenance, Sources
 
 _ASKED = 200  # names and values about each of which the engine is asked
@@ -136,9 +136,9 @@ class _View:
 
     def _levels(
         self, containers: Sequence[InObject | InArray]
-    ) -> list[tuple[tuple[int, ...], Sources]]:
+    ) -> list[tuple[tuple[Formula, ...], Sources]]:
         """Give the values that stand at each step of the path, and their sources."""
-        numbers: tuple[int, ...] = (self._plan.grammar.root,)
+        numbers: tuple[Formula, ...] = (self._plan.grammar.root,)
         sources = self._provenance.root
         found = [(numbers, sources)]
         for i, (key, frame) in enumerate(zip(self._cursor.path, containers, strict=False)):
@@ -150,13 +150,13 @@ class _View:
             found.append((numbers, sources))
         return found
 
-    def _has(self, number: int, plan: Objects | Arrays) -> bool:
+    def _has(self, number: Formula, plan: Objects | Arrays) -> bool:
         return any(plan is each for each in self._plan.objects[number]) or any(
             plan is each for each in self._plan.arrays[number]
         )
 
     @staticmethod
-    def _children(frame: InObject | InArray, key: str | int) -> tuple[int, ...]:
+    def _children(frame: InObject | InArray, key: str | int) -> tuple[Formula, ...]:
         if isinstance(frame, InObject):
             if frame.pair is not None:
                 return (frame.pair.value,)
@@ -188,7 +188,7 @@ class _View:
     # Values.
 
     def _value(
-        self, subject: str, numbers: Iterable[int], sources: Sources, before: bytes = b""
+        self, subject: str, numbers: Iterable[Formula], sources: Sources, before: bytes = b""
     ) -> None:
         """Say what value is due, `before` it a comma, say."""
         for number in numbers:
@@ -208,7 +208,7 @@ class _View:
             return list(listed)
         return [text for text in listed if self._can(spelled(text))]
 
-    def _within(self, frame: Text, numbers: Iterable[int], sources: Sources) -> None:
+    def _within(self, frame: Text, numbers: Iterable[Formula], sources: Sources) -> None:
         """Say how a string, a number or a word that has been begun goes on."""
         subject = self._subject(self._cursor.path)
         if frame.partial.quoted:
@@ -251,7 +251,7 @@ class _View:
     # Objects and arrays.
 
     def _between(
-        self, frame: Frame, levels: Sequence[tuple[tuple[int, ...], Sources]], depth: int
+        self, frame: Frame, levels: Sequence[tuple[tuple[Formula, ...], Sources]], depth: int
     ) -> None:
         """Say what follows between the members of the container at a depth."""
         path = self._cursor.path[: depth - 1]

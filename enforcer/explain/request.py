@@ -15,7 +15,7 @@ from enforcer.errors import SchemaError
 from enforcer.explain.arguments import Outline
 from enforcer.explain.text import FollowedText, Subject
 from enforcer.explain.words import quoted
-from enforcer.response_format import Kind
+from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root, trace_schema
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from enforcer.budget.pieces import Pieces
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.options import Options
-    from enforcer.spec import Spec
+    from enforcer.request.options import Options
+    from enforcer.request.spec import Spec
     from enforcer.vocabulary import Vocabulary
 
 
@@ -56,7 +56,7 @@ class Words:
         """Start the text that fits the response format."""
         wanted = self._spec.response_format
         outline = None
-        if wanted is not None and wanted.kind is Kind.JSON_SCHEMA:
+        if wanted is not None and wanted.kind is FormatKind.JSON_SCHEMA:
             outline = partial(self._outline, "the text", wanted.source, Root.ANY)
         what = "the text" if wanted is None else f"text that fits the {wanted.kind.value}"
         return FollowedText(grammar.matcher(), self._vocabulary, Subject(what, None, outline))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer.explain.words import Expected
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
     from enforcer.vocabulary import Vocabulary
 
 

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.dialect import Guard, Segment
-from enforcer.envelope import Due
 from enforcer.explain.text import FollowedText
 from enforcer.explain.words import Expected, Explanation, Option, in_words, listing, shown
+from enforcer.turn.dialect import Guard, Segment
+from enforcer.turn.envelope import Due
+from enforcer.turn.matcher import Matcher
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from enforcer.envelope import Envelope
-    from enforcer.matcher import Matcher
-    from enforcer.position import Position
+    from enforcer.turn.envelope import Envelope
+    from enforcer.turn.position import Position
 
 _TOO_LONG = "would leave too few ids to finish what the turn has to"
 
@@ -51,6 +51,18 @@ def explain(
     """Say why an id is legal in a turn or not; `row` is its mask, if that is at hand."""
     row = mask_of(matcher) if row is None else row
     return _Place(matcher, row).explain(token_id)
+
+
+class ExplainedMatcher(Matcher):
+    """A matcher with words for what it allows; `Enforcer.matcher` makes it."""
+
+    def expected(self) -> Expected:
+        """Say what may come next, with the paths of the schema; takes milliseconds."""
+        return expected(self)
+
+    def explain(self, token_id: int) -> Explanation:
+        """Say why an id may come next or may not; takes milliseconds."""
+        return explain(self, token_id)
 
 
 class _Place:
@@ -199,7 +211,7 @@ class _Place:
         segment = self._table.segment(now.state)
         if segment is Segment.NONE:
             return f"{shown(data)}: in the state {now.state} stands no text, expected {found}"
-        if now.row.text_to is not None:
+        if now.row.text:
             return f"{shown(data)} {_TOO_LONG}: expected {found}"
         if self._envelope.due is Due.CALL and not now.calls and segment is Segment.CONTENT:
             return (

@@ -10,16 +10,16 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from enforcer.numbers.sets import REALS
 from enforcer.regex import ANY, RegexBudget, finite_members
-from enforcer.schema.numbers import REALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from fractions import Fraction
 
+    from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
     from enforcer.schema.nodes import Value
-    from enforcer.schema.numbers import NumberSet
 
 MOST_LISTED = 1_000  # values that are listed one by one; in words, the first of them
 _SHOWN = 20

@@ -1,9 +1,8 @@
-r"""Regular expressions as values: exact languages of strings, and their JSON spellings.
+r"""Regular expressions as values: exact languages of strings.
 
 Patterns (`parse`), texts (`literal`), lengths and known formats become `Regex`
-values; `both`, `either` and `inverse` combine them; `to_json_literal` writes
-one as a terminal of llguidance's Lark dialect, ready to stand on the right of
-`NAME:`, that accepts a JSON string in every legal spelling.
+values; `both`, `either` and `inverse` combine them. How an engine is told of one
+is the engine's own matter.
 
 `parse` takes only strings that match by ECMA-262 *and* by Python's `re`. So its
 complement may hold strings that match by one of them: where a schema says what
@@ -17,7 +16,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from enforcer.regex.assertions import language
-from enforcer.regex.build import ANY, NOTHING, either, inverse, length, literal
+from enforcer.regex.constructors import ANY, NOTHING, either, inverse, length, literal
 from enforcer.regex.derivative import (
     BUDGET,
     RegexBudget,
@@ -33,7 +32,6 @@ from enforcer.regex.edges import Reading
 from enforcer.regex.formats import format_regex
 from enforcer.regex.pattern import read
 from enforcer.regex.positive import entangled, loosened, positive, unwritten
-from enforcer.regex.render import to_json_body, to_json_literal
 from enforcer.regex.syntax import Regex
 from enforcer.regex.tree import RegexError
 
@@ -104,7 +102,5 @@ __all__ = [
     "parse",
     "positive",
     "size",
-    "to_json_body",
-    "to_json_literal",
     "unwritten",
 ]

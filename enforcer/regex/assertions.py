@@ -14,16 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.regex import automaton
-from enforcer.regex.build import (
-    ANY,
-    EPSILON,
-    NOTHING,
-    concat,
-    either,
-    inverse,
-    literal,
-)
 from enforcer.regex.charset import EMPTY, LINE_ENDS, CharSet
+from enforcer.regex.constructors import ANY, EPSILON, NOTHING, concat, either, inverse, literal
 from enforcer.regex.derivative import intersection
 from enforcer.regex.edges import (
     START,
@@ -35,7 +27,7 @@ from enforcer.regex.edges import (
     plain_language,
 )
 from enforcer.regex.slices import ending, starting
-from enforcer.regex.tree import Choice, Counted, Edge, Look, Node, RegexError, Sequence
+from enforcer.regex.tree import Alternation, Counted, Edge, Look, Node, RegexError, Sequence
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
@@ -102,7 +94,7 @@ class _Compiler:
             return self.consume(plain, rest)
         if isinstance(node, Sequence):
             return self._sequence(node, rest, reading)
-        if isinstance(node, Choice):
+        if isinstance(node, Alternation):
             return self._union([self.compile(item, rest, reading) for item in node.items])
         if isinstance(node, Counted):
             return self._counted(node, rest, reading)

@@ -13,22 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.regex.build import ANY, EPSILON, concat, either
 from enforcer.regex.charset import LINE_ENDS, partition
+from enforcer.regex.constructors import ANY, EPSILON, concat, either
 from enforcer.regex.derivative import derivative
 from enforcer.regex.diagram import FALSE, TRUE, Diagrams, TooManyNodesError
-from enforcer.regex.edges import (
-    START,
-    Reading,
-    is_boundary,
-    left_classes,
-    plain_language,
-    walk,
-)
+from enforcer.regex.edges import START, Reading, is_boundary, left_classes, plain_language, walk
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
 from enforcer.regex.tree import (
     EVERY,
-    Choice,
+    Alternation,
     Counted,
     Edge,
     Look,
@@ -203,7 +196,7 @@ class _Explorer:
             for item in reversed(node.items):
                 rest = self._push(item, reading, rest)
             return self._advance(rest, context, letter, looping)
-        if isinstance(node, Choice):
+        if isinstance(node, Alternation):
             found = FALSE
             for item in node.items:
                 branch = self._advance(self._push(item, reading, rest), context, letter, looping)
@@ -284,7 +277,7 @@ def _text_before(item: Node, reading: Reading) -> Regex | None:
         return concat(ANY, plain)
     if item is Edge.START:
         return EPSILON
-    if isinstance(item, Choice):
+    if isinstance(item, Alternation):
         found = [_text_before(part, reading) for part in item.items]
         return None if None in found else either(*(part for part in found if part is not None))
     if isinstance(item, Sequence) and item.items[0] is Edge.START:

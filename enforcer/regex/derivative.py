@@ -12,8 +12,8 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
-from enforcer.regex.build import EPSILON, NOTHING, both, concat, either, inverse, repeat
 from enforcer.regex.charset import ALL, CharSet, partition
+from enforcer.regex.constructors import EPSILON, NOTHING, both, concat, either, inverse, repeat
 from enforcer.regex.syntax import (
     Chars,
     Complement,

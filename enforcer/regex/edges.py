@@ -17,10 +17,10 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex.build import chars, concat, either, repeat
 from enforcer.regex.charset import EMPTY, LINE_ENDS, CharSet, Readings, partition, word
+from enforcer.regex.constructors import chars, concat, either, repeat
 from enforcer.regex.syntax import Chars, Literal, Regex
-from enforcer.regex.tree import Choice, Counted, Edge, Look, Node, One, Sequence
+from enforcer.regex.tree import Alternation, Counted, Edge, Look, Node, One, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ def plain_language(node: Node, reading: Reading) -> Regex | None:
     if isinstance(node, Counted):
         part = plain_language(node.item, reading)
         return None if part is None else repeat(part, node.minimum, node.maximum)
-    if isinstance(node, Sequence | Choice):
+    if isinstance(node, Sequence | Alternation):
         parts = []
         for item in node.items:
             part = plain_language(item, reading)
@@ -124,7 +124,7 @@ def walk(tree: Node) -> Iterator[Node]:
     while pending:
         node = pending.pop()
         yield node
-        if isinstance(node, Sequence | Choice):
+        if isinstance(node, Sequence | Alternation):
             pending.extend(node.items)
         elif isinstance(node, Counted | Look):
             pending.append(node.item)

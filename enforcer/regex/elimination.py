@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.regex.build import EPSILON, NOTHING, chars, concat, either, repeat
 from enforcer.regex.charset import union
+from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
 
 if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet

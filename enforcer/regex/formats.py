@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.regex.assertions import language
-from enforcer.regex.build import length
+from enforcer.regex.constructors import length
 from enforcer.regex.derivative import intersection
 from enforcer.regex.edges import Reading
 from enforcer.regex.pattern import read

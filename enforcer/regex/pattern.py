@@ -29,7 +29,17 @@ from enforcer.regex.charset import (
     unicode_property,
     word,
 )
-from enforcer.regex.tree import EVERY, Choice, Counted, Edge, Look, Node, One, RegexError, Sequence
+from enforcer.regex.tree import (
+    EVERY,
+    Alternation,
+    Counted,
+    Edge,
+    Look,
+    Node,
+    One,
+    RegexError,
+    Sequence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +76,7 @@ class _Group:
 
     def close(self) -> Node:
         self.done.append(_sequence(self.items))
-        node = self.done[0] if len(self.done) == 1 else Choice(tuple(self.done))
+        node = self.done[0] if len(self.done) == 1 else Alternation(tuple(self.done))
         return node if self.wrap is None else Look(node, *self.wrap, self.position)
 
 

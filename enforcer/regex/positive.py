@@ -13,8 +13,8 @@ from __future__ import annotations
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
-from enforcer.regex.build import NOTHING, both, concat, either, inverse, repeat
 from enforcer.regex.charset import ALL, CharSet, partition, union
+from enforcer.regex.constructors import NOTHING, both, concat, either, inverse, repeat
 from enforcer.regex.derivative import derivative, first_classes
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
 from enforcer.regex.syntax import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.regex.build import ANY, NOTHING, both, chars, concat, either, repeat
+from enforcer.regex.constructors import ANY, NOTHING, both, chars, concat, either, repeat
 from enforcer.regex.syntax import Chars, Concat, Intersection, Literal, Regex, Repeat, Union
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Regular languages over Unicode scalar values, as immutable expressions.
 
 Owns: the seven kinds of expression, what is known of each at once (its shortest
-member, its size), and equality. Must not know: how they are built (only `build`
+member, its size), and equality. Must not know: how they are built (only `constructors`
 makes them), the syntax of patterns, JSON, engines.
 """
 

@@ -63,7 +63,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternation:
     """Any one of the items."""
 
     items: tuple[Node, ...]
@@ -88,6 +88,6 @@ class Look:
     position: int
 
 
-Node = One | Sequence | Choice | Counted | Look | Edge
+Node = One | Sequence | Alternation | Counted | Look | Edge
 
 EVERY = One(Readings.same(ALL))

@@ -1,6 +1,10 @@
 """The schema compiler: a JSON Schema in, an engine-neutral grammar out.
 
-Owns: `compile_schema` and the names that callers need. Every schema is either compiled
+Three stages, each a package: `reading` turns JSON and its keywords into a formula, `algebra` knows
+which values a formula stands for, `finishing` lists all that can be reached, so that an engine can
+count and complete it. `nodes` and `limits` are the words that they share.
+
+Owns: the order of the stages, and the names that callers need. Every schema is either compiled
 exactly, or refused with the path and the keyword. Must not know: engines, tools, hosts.
 """
 
@@ -17,18 +21,19 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
-from enforcer.schema.build import Unfolded, prune, unfold
-from enforcer.schema.culprit import culprit
+from enforcer.schema.finishing.pruning import prune
+from enforcer.schema.finishing.settle import Settler
+from enforcer.schema.finishing.unfolding import Unfolded, unfold
 from enforcer.schema.limits import Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, NOTHING_AT_ALL, ArgumentGrammar
-from enforcer.schema.parse import Parser
 from enforcer.schema.provenance import Provenance
-from enforcer.schema.read import Document, check_json
-from enforcer.schema.settle import Settler
+from enforcer.schema.reading.culprit import culprit
+from enforcer.schema.reading.document import SchemaDocument, check_json
+from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
-    from enforcer.schema.nodes import Value
-    from enforcer.schema.read import Place
+    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.reading.document import Place
 
 __all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema", "trace_schema"]
 
@@ -83,7 +88,7 @@ def trace_schema(
 
 
 def _placed(
-    error: SchemaLimit, parser: Parser, settled: dict[int, Value], root: int
+    error: SchemaLimit, parser: SchemaParser, settled: dict[Formula, Value], root: Formula
 ) -> SchemaLimit:
     """Name the part of the schema that was worked on when it became too much."""
     known = Unfolded(settled, root, {each: each for each in settled}, settled)
@@ -100,19 +105,44 @@ def _placed(
 def _compile(
     schema: object, limits: Limits, on_unsupported: OnUnsupported, root: Root
 ) -> tuple[ArgumentGrammar, Provenance]:
-    scoped = check_json(schema, limits)
-    document = Document(schema, scoped=scoped)
-    parser = Parser(document, limits, on_unsupported)
+    # Reading: one formula for the whole schema, and what was noted on the way.
+    document = SchemaDocument(schema, scoped=check_json(schema, limits))
+    parser = SchemaParser(document, limits, on_unsupported)
     formula = parser.parse(document.root)
     parser.raise_malformed()
+
+    # Algebra: asked for the normal form of each formula when the next stage comes to it.
     algebra = parser.algebra
     if root is Root.OBJECT:
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
 
-    refused: list[tuple[int, Problem]] = []
+    # Finishing: all values that are reached, each settled; then without those that never end.
+    refused: list[tuple[Formula, Problem]] = []
+    settled: dict[Formula, Value] = {}
 
-    def refuse(formula: int, path: str, keyword: str, reason: str) -> None:
-        refused.append((formula, Problem(path, keyword, reason)))
+    def refuse(each: Formula, path: str, keyword: str, reason: str) -> None:
+        refused.append((each, Problem(path, keyword, reason)))
+
+    def settle(each: Formula) -> Value:
+        settled[each] = NOTHING_AT_ALL  # as long as that is all that is known
+        settled[each] = settler.settle_all(each)
+        return settled[each]
+
+    settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
+    try:
+        reached = unfold(formula, limits, settle)
+    except UnsupportedSchema as error:
+        # What stands in for something unsupported may be the reason.
+        parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
+        parser.raise_problems()
+        if isinstance(error, SchemaLimit):
+            raise _placed(error, parser, settled, formula) from error
+        raise
+    provenance = Provenance(parser, reached, formula)
+    for each, problem in refused:
+        parser.unsupported.update(dict.fromkeys(provenance.offenders(each, problem)))
+    parser.raise_problems()
+    definitions = prune(reached.definitions, reached.root)
 
     def fits(place: Place) -> bool:
         try:
@@ -121,29 +151,7 @@ def _compile(
             return True  # as far as anyone knows
         return prune(found.definitions, found.root) is not None
 
-    settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
-    settled: dict[int, Value] = {}
-
-    def settle(each: int) -> Value:
-        settled[each] = NOTHING_AT_ALL  # as long as that is all that is known
-        settled[each] = settler.settle_all(each)
-        return settled[each]
-
-    try:
-        found = unfold(formula, limits, settle)
-    except UnsupportedSchema as error:
-        # What stands in for something unsupported may be the reason.
-        parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
-        parser.raise_problems()
-        if isinstance(error, SchemaLimit):
-            raise _placed(error, parser, settled, formula) from error
-        raise
-    provenance = Provenance(parser, found, formula)
-    for each, problem in refused:
-        parser.unsupported.update(dict.fromkeys(provenance.offenders(each, problem)))
-    parser.raise_problems()
-    pruned = prune(found.definitions, found.root)
-    if pruned is None:
+    if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
     key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"
-    return ArgumentGrammar(pruned, found.root, tuple(parser.unsupported), key), provenance
+    return ArgumentGrammar(definitions, reached.root, tuple(parser.unsupported), key), provenance

@@ -9,27 +9,29 @@ know: schemas and their keywords, engines.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NewType
 
+from enforcer.numbers.sets import REALS
 from enforcer.regex import ANY
-from enforcer.schema.numbers import REALS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from enforcer.errors import Problem
+    from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
-    from enforcer.schema.numbers import NumberSet
 
-NEVER = 0  # the value grammar that nothing fits
-ALWAYS = 1  # the value grammar that everything fits
+# A Boolean combination of values, known to one algebra; in a finished grammar, the name of one.
+Formula = NewType("Formula", int)
+NEVER = Formula(0)  # the value grammar that nothing fits
+ALWAYS = Formula(1)  # the value grammar that everything fits
 
 
 @dataclass(frozen=True, slots=True)
 class Contains:
     """At least `minimum` and at most `maximum` elements from index `start` fit `value`."""
 
-    value: int
+    value: Formula
     start: int
     minimum: int
     maximum: int | None
@@ -37,7 +39,7 @@ class Contains:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ElementChoice:
     """One way to fill an element, and what it counts for.
 
     Attributes:
@@ -47,7 +49,7 @@ class Choice:
 
     """
 
-    value: int
+    value: Formula
     counted: tuple[int, ...] = ()
     distinct: int | None = None
 
@@ -71,14 +73,14 @@ class ArrayShape:
 
     """
 
-    prefix: tuple[int, ...] = ()
-    rest: int = ALWAYS
+    prefix: tuple[Formula, ...] = ()
+    rest: Formula = ALWAYS
     minimum: int = 0
     maximum: int | None = None
     contains: tuple[Contains, ...] = ()
     unique: bool = False
     repeated: bool = False
-    choices: tuple[tuple[Choice, ...], ...] = ()
+    choices: tuple[tuple[ElementChoice, ...], ...] = ()
     path: str = field(default="$", compare=False)
 
 
@@ -87,7 +89,7 @@ class Witness:
     """At least one property has a name in `names` and a value that fits `value`."""
 
     names: Regex
-    value: int
+    value: Formula
     path: str = field(default="$", compare=False)
 
 
@@ -103,7 +105,7 @@ class Mark:
     """
 
     names: Regex
-    value: int
+    value: Formula
     hits: tuple[int, ...]
 
 
@@ -125,8 +127,8 @@ class ObjectShape:
 
     """
 
-    names: tuple[tuple[str, int], ...] = ()
-    classes: tuple[tuple[Regex, int], ...] = ((ANY, ALWAYS),)
+    names: tuple[tuple[str, Formula], ...] = ()
+    classes: tuple[tuple[Regex, Formula], ...] = ((ANY, ALWAYS),)
     required: frozenset[str] = frozenset()
     some: frozenset[frozenset[str]] = frozenset()
     minimum: int = 0
@@ -159,10 +161,10 @@ class Value:
     strings: Regex | None = None
     arrays: tuple[ArrayShape, ...] = ()
     objects: tuple[ObjectShape, ...] = ()
-    cells: tuple[tuple[tuple[str, int], tuple[int, ...]], ...] = ()
+    cells: tuple[tuple[tuple[str, Formula], tuple[Formula, ...]], ...] = ()
 
 
-def mentioned(value: Value) -> Iterator[int]:
+def mentioned(value: Value) -> Iterator[Formula]:
     """Yield every value grammar that a value's shapes mention, constraints included."""
     for array in value.arrays:
         yield from array.prefix
@@ -198,8 +200,8 @@ class ArgumentGrammar:
 
     """
 
-    definitions: Mapping[int, Value]
-    root: int
+    definitions: Mapping[Formula, Value]
+    root: Formula
     relaxed: tuple[Problem, ...]
     key: str
 

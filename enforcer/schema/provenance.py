@@ -24,17 +24,17 @@ from enforcer.regex import (
     literal,
     parse,
 )
-from enforcer.schema.nodes import ALWAYS, NEVER
-from enforcer.schema.read import Draft, step
+from enforcer.schema.nodes import ALWAYS, NEVER, Formula
+from enforcer.schema.reading.document import Draft, step
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping
 
     from enforcer.errors import Problem
-    from enforcer.schema.build import Unfolded
+    from enforcer.schema.finishing.unfolding import Unfolded
     from enforcer.schema.nodes import ObjectShape, Value
-    from enforcer.schema.parse import Parser
-    from enforcer.schema.read import Place
+    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.parse import SchemaParser
 
 _REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 _SINGLE = ("not", "if", "then", "else")
@@ -71,11 +71,11 @@ class Provenance:
 
     """
 
-    def __init__(self, parser: Parser, unfolded: Unfolded, root: int) -> None:
+    def __init__(self, parser: SchemaParser, unfolded: Unfolded, root: Formula) -> None:
         self._parser = parser
         self._unfolded = unfolded
         self._root = root
-        self._known_atoms: dict[int, frozenset[int]] = {}
+        self._known_atoms: dict[int, frozenset[Formula]] = {}
         self._looked_at = 0
 
     @cached_property
@@ -83,7 +83,7 @@ class Provenance:
         """The sources of the whole value."""
         return self._narrowed((self._parser.document.root,), self._atoms(self._root))
 
-    def below(self, sources: Sources, key: str | int, values: Iterable[int]) -> Sources:
+    def below(self, sources: Sources, key: str | int, values: Iterable[Formula]) -> Sources:
         """Give the sources of a property or an element.
 
         Args:
@@ -96,15 +96,15 @@ class Provenance:
         return self._below(sources, key, formulas)
 
     @cached_property
-    def paths(self) -> Mapping[int, tuple[str, ...]]:
+    def paths(self) -> Mapping[Formula, tuple[str, ...]]:
         """The paths that each definition comes from, wherever in the grammar it is used."""
-        found: dict[int, dict[str, None]] = {}
+        found: dict[Formula, dict[str, None]] = {}
         for formula, sources in self._everywhere.items():
             named = found.setdefault(self._unfolded.alias.get(formula, formula), {})
             named.update(dict.fromkeys(path for each in sources for path in each.paths))
         return {value: tuple(named) for value, named in found.items()}
 
-    def offenders(self, formula: int, problem: Problem) -> tuple[Problem, ...]:
+    def offenders(self, formula: Formula, problem: Problem) -> tuple[Problem, ...]:
         """Give the same problem at every place that it stands at; itself where none is known.
 
         Equal subschemas are one formula, which is refused once, by the path of the first.
@@ -119,22 +119,22 @@ class Provenance:
         }
         return tuple(replace(problem, path=path) for path in paths) or (problem,)
 
-    def where(self, formula: int) -> str | None:
+    def where(self, formula: Formula) -> str | None:
         """Give the path of the first place at which a formula occurs; None where none is known."""
         known = self._everywhere.get(formula)
         return known[0].paths[0] if known else None
 
     # One position.
 
-    def _below(self, sources: Sources, key: str | int, formulas: Iterable[int]) -> Sources:
-        atoms = frozenset[int]().union(*map(self._atoms, formulas))
+    def _below(self, sources: Sources, key: str | int, formulas: Iterable[Formula]) -> Sources:
+        atoms = frozenset[Formula]().union(*map(self._atoms, formulas))
         for places in (sources.places, sources.applying):
             direct = tuple(found for place in places for found in self._steps(place, key))
             if direct:
                 return self._narrowed(direct, atoms)
         return sources  # the schema says nothing of it, so that the whole stands for it
 
-    def _narrowed(self, direct: tuple[Place, ...], atoms: frozenset[int]) -> Sources:
+    def _narrowed(self, direct: tuple[Place, ...], atoms: frozenset[Formula]) -> Sources:
         """Find what applies at a position, and what of it a value is made of."""
         applying: dict[Hashable, Place] = {}
         places: dict[str, Place] = {}
@@ -205,10 +205,10 @@ class Provenance:
 
     # What a value is made of.
 
-    def _own(self, place: Place) -> frozenset[int]:
+    def _own(self, place: Place) -> frozenset[Formula]:
         return self._atoms(self._parser.parse(place))
 
-    def _atoms(self, formula: int) -> frozenset[int]:
+    def _atoms(self, formula: Formula) -> frozenset[Formula]:
         """List the formulas that are combined in one, apart from what holds always or never."""
         known = self._known_atoms.get(formula)
         if known is None:
@@ -224,9 +224,9 @@ class Provenance:
         return known
 
     @cached_property
-    def _merged(self) -> Mapping[int, tuple[int, ...]]:
+    def _merged(self) -> Mapping[Formula, tuple[Formula, ...]]:
         """The formulas that each definition stands for."""
-        found: dict[int, list[int]] = {}
+        found: dict[Formula, list[Formula]] = {}
         for formula, value in self._unfolded.alias.items():
             found.setdefault(value, []).append(formula)
         return {value: tuple(formulas) for value, formulas in found.items()}
@@ -234,11 +234,11 @@ class Provenance:
     # All positions.
 
     @cached_property
-    def _everywhere(self) -> dict[int, list[Sources]]:
+    def _everywhere(self) -> dict[Formula, list[Sources]]:
         """The sources of each formula at the positions where it occurs, each kind once."""
-        found: dict[int, list[Sources]] = {self._root: [self.root]}
+        found: dict[Formula, list[Sources]] = {self._root: [self.root]}
         seen = {(self._root, self.root.paths)}
-        queue: deque[tuple[int, Sources]] = deque([(self._root, self.root)])
+        queue: deque[tuple[Formula, Sources]] = deque([(self._root, self.root)])
         most = self._looked_at + _MOST_PLACES
         while queue:
             formula, sources = queue.popleft()
@@ -286,7 +286,7 @@ def _element(place: Place, index: int) -> Iterator[Place]:
             yield place.child(keyword)
 
 
-def _edges(value: Value) -> Iterator[tuple[str | int, int]]:
+def _edges(value: Value) -> Iterator[tuple[str | int, Formula]]:
     """Give the values that a value's shapes mention, each with a key that leads to it."""
     for array in value.arrays:
         slots = array.choices or tuple(() for _ in (*array.prefix, array.rest))

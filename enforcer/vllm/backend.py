@@ -20,9 +20,9 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
-from enforcer import dialect as dialects
-from enforcer import spec as specs
 from enforcer.errors import ConfigurationError, EnforcerError
+from enforcer.request import spec as specs
+from enforcer.turn import dialect as dialects
 from enforcer.vllm import frontend, metrics, runtime, settings, stock
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.metrics import Failure
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import torch
 
     from enforcer.api import Enforcer
-    from enforcer.matcher import Matcher
-    from enforcer.spec import Spec
+    from enforcer.request.spec import Spec
+    from enforcer.turn.matcher import Matcher
 
 logger = logging.getLogger("vllm.enforcer")
 

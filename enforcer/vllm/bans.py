@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from vllm import envs
 
-from enforcer.dialect import FREE_TEXT
+from enforcer.turn.dialect import FREE_TEXT
 from enforcer.vllm import settings
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
-    from enforcer.envelope import Table
-    from enforcer.spec import Spec
+    from enforcer.request.spec import Spec
+    from enforcer.turn.envelope import Table
 
 
 def suffices(spec: Spec, vllm_config: Any) -> bool:

@@ -18,17 +18,17 @@ from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import SECONDS, Check
 from enforcer.errors import Problem, SchemaLimit
-from enforcer.response_format import Kind
+from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
-from enforcer.schema.plain import is_plain_object
+from enforcer.schema.reading.plain import is_plain_object
 from enforcer.vllm import metrics, runtime, settings
 from enforcer.vllm.metrics import Checked, Relaxed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from enforcer.options import Options
-    from enforcer.spec import Spec
+    from enforcer.request.options import Options
+    from enforcer.request.spec import Spec
 
 _OPENING = 64  # ids that the opening of a turn may have
 _OVER_TIME = (
@@ -145,17 +145,21 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
     """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options())
     for tool in spec.toolset.tools.values():
-        yield tool.name, tool.path, _check(Kind.JSON_SCHEMA, tool.schema, Root.OBJECT, options)
+        yield (
+            tool.name,
+            tool.path,
+            _check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options),
+        )
     wanted = spec.response_format
     if wanted is None:
         return
     path = "$"  # the errors of other formats have their own
-    if wanted.kind is Kind.JSON_SCHEMA:
+    if wanted.kind is FormatKind.JSON_SCHEMA:
         path = "$.response_format.json_schema.schema"
     yield None, path, _check(wanted.kind, wanted.source, Root.ANY, options)
 
 
-def _check(kind: Kind, source: str, root: Root, options: Options) -> Check:
+def _check(kind: FormatKind, source: str, root: Root, options: Options) -> Check:
     return Check(kind, source, root, options.on_unsupported, options.limits)
 
 
@@ -171,7 +175,7 @@ def _known(asked: Check) -> Verdict | None:
 
 
 def _is_plain(asked: Check) -> bool:
-    if asked.kind is not Kind.JSON_SCHEMA or asked.limits != Limits():
+    if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits():
         return False
     return runtime.trusts_plain() and is_plain_object(asked.source)
 

@@ -13,12 +13,12 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.parser import Happening
+from enforcer.turn.parser import Happening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.parser import Event, Parser
+    from enforcer.turn.parser import Event, Parser
     from enforcer.vocabulary import Vocabulary
 
 _Decoder = getincrementaldecoder("utf-8")

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import GracefulHTTPError
 
-from enforcer import spec as specs
 from enforcer.errors import Busy, IllegalPrefix, RequestError
-from enforcer.turns import look_at_prompt
+from enforcer.request import spec as specs
+from enforcer.turn.requested import look_at_prompt
 from enforcer.vllm import bans, checks, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed
 from enforcer.vllm.names import reads_extra
@@ -29,7 +29,7 @@ from enforcer.vllm.requests import option_refusal, placed, refusal
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
-    from enforcer.spec import Spec
+    from enforcer.request.spec import Spec
     from enforcer.vllm.checks import Inexact
 
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.

@@ -26,10 +26,10 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
 
 from enforcer.errors import ConfigurationError
-from enforcer.spec import KEY, from_structural_tag
+from enforcer.request.spec import KEY, from_structural_tag
 from enforcer.vllm import rows, runtime
 from enforcer.vllm.names import PATCHED
-from enforcer.vllm.rows import Turn
+from enforcer.vllm.rows import RowTurn
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -170,7 +170,7 @@ def _empty(count: int, logits: torch.Tensor) -> np.ndarray[Any, np.dtype[np.int3
 class _Row:
     """One row of the V1 batch. `output_ids` is vLLM's own list, which it appends to."""
 
-    turn: Turn
+    turn: RowTurn
     output_ids: list[int]
 
 
@@ -196,7 +196,7 @@ class _Batch:
         if spec is None:
             return None
         budget = _budget(params, self._most_ids, len(prompt_ids or ()))
-        return _Row(Turn(self._tokenizer, spec, prompt_ids, budget), output_ids)
+        return _Row(RowTurn(self._tokenizer, spec, prompt_ids, budget), output_ids)
 
     def apply(self, logits: torch.Tensor) -> None:
         """Mask; only here are output ids final, placeholders under async scheduling before."""
@@ -215,7 +215,7 @@ class _Slot:
 
     spec: str
     params: SamplingParams
-    turn: Turn | None = None
+    turn: RowTurn | None = None
 
 
 class _Slots:
@@ -273,7 +273,7 @@ class _Slots:
             at += len(found)
         rows.mask(logits, masked, bitmask)
 
-    def _catch_up(self, committed: dict[int, int]) -> dict[int, Turn]:
+    def _catch_up(self, committed: dict[int, int]) -> dict[int, RowTurn]:
         """Advance over the ids that have been committed since the last step.
 
         Args:
@@ -298,7 +298,7 @@ class _Slots:
             mine, ids = ids[: len(new)], ids[len(new) :]
             if slot.turn is None:
                 budget = _budget(slot.params, self._most_ids, prompt)
-                slot.turn = Turn(self._tokenizer, slot.spec, mine[:prompt], budget)
+                slot.turn = RowTurn(self._tokenizer, slot.spec, mine[:prompt], budget)
                 mine = mine[prompt:]
             for token_id in mine:
                 slot.turn.advance(token_id)

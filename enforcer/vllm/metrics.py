@@ -27,7 +27,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import SchemaError
-from enforcer.tools import Choice
+from enforcer.request.tools import ToolChoice
 from enforcer.vllm import stats
 from enforcer.vllm.stats import Counter, Gauge, Histogram
 
@@ -111,7 +111,7 @@ class Part(Enum):
 REQUESTS = Counter(
     "enforcer_requests",
     "Requests that passed the check and are enforced, by what was asked of calls.",
-    (("tool_choice", tuple(choice.value for choice in Choice)),),
+    (("tool_choice", tuple(choice.value for choice in ToolChoice)),),
 )
 REFUSED = Counter(
     "enforcer_requests_refused",
@@ -336,7 +336,7 @@ def _buckets(family: Histogram, values: list[int]) -> list[tuple[str, float]]:
     return buckets
 
 
-def enforced(choice: Choice) -> None:
+def enforced(choice: ToolChoice) -> None:
     """Count a request that passed the check."""
     recorder().add(REQUESTS, (choice.value,))
 

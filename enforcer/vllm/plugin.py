@@ -14,8 +14,8 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
-from enforcer import dialect as dialects
 from enforcer.errors import UnsupportedHost
+from enforcer.turn import dialect as dialects
 from enforcer.vllm import fit, settings
 from enforcer.vllm.names import PARSER_NAME, PATCHED
 

@@ -25,16 +25,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from enforcer.dialect import FREE_TEXT, Segment
 from enforcer.errors import EnforcerError
+from enforcer.turn.dialect import FREE_TEXT, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-    from enforcer.envelope import Table
-    from enforcer.matcher import Matcher
+    from enforcer.turn.envelope import Table
+    from enforcer.turn.matcher import Matcher
 
 _CHANGES = 4096  # places kept per turn; more than any host takes back ids
 _ROWS = 256  # kept per reader

@@ -20,10 +20,10 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.tool_parsers.utils import get_function_tools
 
-from enforcer import dialect as dialects
-from enforcer import history
-from enforcer import spec as specs
 from enforcer.errors import RequestError, brief
+from enforcer.request import history
+from enforcer.request import spec as specs
+from enforcer.turn import dialect as dialects
 from enforcer.vllm import metrics, places, settings
 from enforcer.vllm.places import Places, Shown
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.errors import Problem
-    from enforcer.spec import Spec
+    from enforcer.request.spec import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,9 @@ def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool])
             try:
                 dialog = [_materialised(message) for message in messages]
                 _dialog.set(_Dialog(history.count_calls(dialog), _declared_within(dialog)))
-                messages = history.normalise(dialog, dialects.load(settings.current().dialect))
+                messages = history.normalise(
+                    dialog, dialects.load(settings.current().dialect).header_text
+                )
             except RequestError as error:
                 raise refusal(error) from error
         return await original(self, request, messages, *args, **kwargs)

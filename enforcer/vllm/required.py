@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import VLLMValidationError
 
-from enforcer import dialect as dialects
-from enforcer import spec as specs
+from enforcer.request import spec as specs
+from enforcer.turn import dialect as dialects
 from enforcer.vllm import metrics, settings, stock
 from enforcer.vllm.names import reads_extra
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _COMPLETIONS = "cmpl-"
 
 
-class Kind(Enum):
+class RequestKind(Enum):
     """Requests that can be excepted."""
 
     COMPLETIONS = "completions"  # by the name that the front end has given them
@@ -64,6 +64,6 @@ def _may_pass(request: Any, excepted: frozenset[str], loaded: object) -> bool:
             return True
         if stock.concerns(tag, dialects.load(settings.current().dialect)):
             return True
-        if Kind.STRUCTURED.value in excepted:
+        if RequestKind.STRUCTURED.value in excepted:
             return True
-    return Kind.COMPLETIONS.value in excepted and request.request_id.startswith(_COMPLETIONS)
+    return RequestKind.COMPLETIONS.value in excepted and request.request_id.startswith(_COMPLETIONS)

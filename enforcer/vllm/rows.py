@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.matcher import Matcher
+    from enforcer.turn.matcher import Matcher
 
 logger = logging.getLogger("vllm.enforcer")
 
 
-class Turn:
+class RowTurn:
     """Follows one request; never raises, since that would end every request of the worker.
 
     What cannot be followed closes the gate: the turn may only end.

@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer import dialect as dialects
 from enforcer import engines
-from enforcer import spec as specs
 from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
-from enforcer.envelope import Table
-from enforcer.response_format import Kind
+from enforcer.request import spec as specs
+from enforcer.request.response_format import FormatKind
+from enforcer.turn import dialect as dialects
+from enforcer.turn.envelope import Table
 from enforcer.vllm import metrics, settings
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.matcher import Matcher
-    from enforcer.options import Options
+    from enforcer.request.options import Options
+    from enforcer.request.spec import Spec
     from enforcer.schema import Root
-    from enforcer.spec import Spec
+    from enforcer.turn.matcher import Matcher
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ def write(schema: str, options: Options, root: Root) -> str:
 
     """
     asked = Check(
-        Kind.JSON_SCHEMA, schema, root, options.on_unsupported, options.limits, writes=True
+        FormatKind.JSON_SCHEMA, schema, root, options.on_unsupported, options.limits, writes=True
     )
     verdict = pool().check(asked)
     if verdict.error is not None:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import ConfigurationError
-from enforcer.options import Options
+from enforcer.request.options import Options
 from enforcer.schema import Limits, OnUnsupported
 
 if TYPE_CHECKING:

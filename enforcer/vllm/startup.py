@@ -1,7 +1,7 @@
 """What a starting server says: what it enforces, and what is wrong with its chat template.
 
 Owns: the one line, when the template is looked at, and how loudly. Must not know: what is wrong
-with a template (that is `enforcer.doctor.template`), how anything is enforced.
+with a template (that is `enforcer.diagnosis.template`), how anything is enforced.
 
 A template that does not open the assistant's turn, or that renders strings as lists, makes
 any model look broken. It is no reason to refuse to start: `--chat-template` may replace it,
@@ -14,9 +14,9 @@ import logging
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer import dialect as dialects
-from enforcer.doctor import Status
-from enforcer.doctor.model import template_checks
+from enforcer.diagnosis import Status
+from enforcer.diagnosis.template import checks_of
+from enforcer.turn import dialect as dialects
 from enforcer.vllm import settings
 from enforcer.vllm.names import PARSER_NAME
 
@@ -68,7 +68,7 @@ def look_at(tokenizer: Any) -> None:
     if tokenizer is None or id(tokenizer) in _seen:
         return
     _seen.add(id(tokenizer))
-    for check in template_checks(tokenizer, None, dialects.load(settings.current().dialect)):
+    for check in checks_of(tokenizer, None, dialects.load(settings.current().dialect)):
         if check.status is Status.BAD:
             logger.warning(
                 "the model's own chat template: %s: %s. What to do: %s",

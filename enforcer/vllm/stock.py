@@ -22,18 +22,18 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer import rendered
-from enforcer import response_format as formats
-from enforcer import tools as tools_
 from enforcer.errors import InvalidTools, UnknownTag
-from enforcer.spec import Spec
+from enforcer.request import response_format as formats
+from enforcer.request import tools as tools_
+from enforcer.request.spec import Spec
+from enforcer.turn import rendered
 from enforcer.vllm.readable import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.dialect import Dialect
-    from enforcer.envelope import Table
+    from enforcer.turn.dialect import Dialect
+    from enforcer.turn.envelope import Table
 
 _PATH = "$.structured_outputs.structural_tag"
 # The roles of a dialect whose calls look like Kimi K2's.

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from enforcer import spec as specs
-from enforcer.dialect import FREE_TEXT
-from enforcer.parser import Parser
+from enforcer.request import spec as specs
+from enforcer.turn.dialect import FREE_TEXT
+from enforcer.turn.parser import Parser
 from enforcer.vllm import runtime
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from enforcer.envelope import Table
+    from enforcer.turn.envelope import Table
 
 
 def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:

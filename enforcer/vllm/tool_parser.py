@@ -21,8 +21,8 @@ from vllm.parser.abstract_parser import Parser as VllmParser
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from enforcer import spec as specs
-from enforcer.parser import Happening, Parser
+from enforcer.request import spec as specs
+from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import metrics, places, requests, runtime, startup, stops
 from enforcer.vllm.clip import Clip
 from enforcer.vllm.names import PARSER_NAME
@@ -30,7 +30,7 @@ from enforcer.vllm.names import PARSER_NAME
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from enforcer.parser import Event
+    from enforcer.turn.parser import Event
 
 
 class EnforcedToolParser(ToolParser):  # type: ignore[misc]

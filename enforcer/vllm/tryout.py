@@ -19,10 +19,10 @@ from vllm.tool_parsers import ToolParserManager
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
-from enforcer import dialect as dialects
-from enforcer import spec as specs
-from enforcer.dialect import Segment
 from enforcer.errors import UnsupportedHost
+from enforcer.request import spec as specs
+from enforcer.turn import dialect as dialects
+from enforcer.turn.dialect import Segment
 from enforcer.vllm import backend, metrics, runtime, settings
 from enforcer.vllm.names import PARSER_NAME
 from enforcer.vllm.tool_parser import EnforcedToolParser
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.envelope import Table
+    from enforcer.turn.envelope import Table
 
 _SECONDS = 60  # a busy machine; an idle one needs some milliseconds
 _TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]

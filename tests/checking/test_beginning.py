@@ -9,13 +9,13 @@ import pytest
 from vocabularies import call, section, small, write
 
 from enforcer import engines
-from enforcer import spec as specs
 from enforcer.api import Enforcer
 from enforcer.checking.beginning import Beginning, starter
 from enforcer.checking.pool import Pool
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import BudgetTooSmall, IllegalPrefix, UnsupportedSchema
-from enforcer.options import Options
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
 
 V = small()
 ENGINE = engines.load("llguidance", V)

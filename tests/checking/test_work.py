@@ -7,22 +7,22 @@ from enforcer import engines
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import Check, perform
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.response_format import Kind
+from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.vocabulary import Vocabulary
 
 ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))
 
 
-def check(schema, kind=Kind.JSON_SCHEMA, on_unsupported=OnUnsupported.REFUSE, limits=None):
-    source = schema if kind is not Kind.JSON_SCHEMA else json.dumps(schema)
+def check(schema, kind=FormatKind.JSON_SCHEMA, on_unsupported=OnUnsupported.REFUSE, limits=None):
+    source = schema if kind is not FormatKind.JSON_SCHEMA else json.dumps(schema)
     return Check(kind, source, Root.OBJECT, on_unsupported, limits or Limits())
 
 
 CHECKS = [
     check({"type": "object"}),
     check({"enum": ["\ud800", "é", "日本"]}),
-    check("a+", Kind.REGEX),
+    check("a+", FormatKind.REGEX),
     check({}, on_unsupported=OnUnsupported.RELAX, limits=Limits(depth=7, enum=3)),
 ]
 
@@ -66,8 +66,8 @@ def test_what_was_relaxed_is_told():
 
 
 def test_formats_of_text_are_checked():
-    assert perform(check("[a-z]+", Kind.REGEX), ENGINE).error is None
-    assert isinstance(perform(check("(", Kind.REGEX), ENGINE).error, InvalidSchema)
+    assert perform(check("[a-z]+", FormatKind.REGEX), ENGINE).error is None
+    assert isinstance(perform(check("(", FormatKind.REGEX), ENGINE).error, InvalidSchema)
 
 
 class Panic(BaseException):

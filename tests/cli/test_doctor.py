@@ -6,7 +6,8 @@ import pytest
 from fake_server import call, reply, serving
 
 from enforcer import cli
-from enforcer.doctor import Status, bad, installation, note, ok
+from enforcer.diagnosis import Status, bad, note, ok
+from enforcer.doctor import installation
 from enforcer.doctor.server import impossible
 
 

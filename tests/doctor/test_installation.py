@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from enforcer.doctor import Status, installation
+from enforcer.diagnosis import Status
+from enforcer.doctor import installation
 from enforcer.errors import UnsupportedHost
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,9 @@ pytest.importorskip("transformers")
 
 from transformers import PreTrainedTokenizerFast
 
-from enforcer import dialect
-from enforcer.doctor import Status, model
+from enforcer.diagnosis import Status
+from enforcer.doctor import model
+from enforcer.turn import dialect
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
 K2 = dialect.load("kimi_k2")

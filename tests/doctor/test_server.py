@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from fake_server import call, reply, serving
 
-from enforcer.doctor import Status, server
+from enforcer.diagnosis import Status
+from enforcer.doctor import server
 from enforcer.errors import ConfigurationError
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD

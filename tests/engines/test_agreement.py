@@ -12,8 +12,8 @@ import pytest
 from llguidance import LLParserLimits
 from vocabularies import bits, kimi
 
-from enforcer.engines import llguidance as module
 from enforcer.engines import load
+from enforcer.engines.llguidance import engine as module
 from enforcer.errors import EngineFailure, SchemaLimit
 from enforcer.schema import compile_schema
 

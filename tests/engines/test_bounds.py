@@ -10,9 +10,9 @@ import pytest
 from vocabularies import bits, kimi
 
 from enforcer.engines import load
-from enforcer.engines._lexer import _REPLAYED
+from enforcer.engines.llguidance.lexer import _REPLAYED
 from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
-from enforcer.response_format import Kind, ResponseFormat
+from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
 
 RANDOM = Random(11)
@@ -149,7 +149,7 @@ def test_a_panic_ends_one_text_by_name(engine, vocabulary, method, use):
 )
 def test_a_grammar_that_cannot_be_read_is_the_clients_fault(engine, source):
     with pytest.raises(InvalidSchema, match=r"response_format\.grammar"):
-        engine.compile_text(ResponseFormat(Kind.GRAMMAR, source))
+        engine.compile_text(ResponseFormat(FormatKind.GRAMMAR, source))
 
 
 def test_a_long_text_does_not_outlive_its_lexer_by_being_read_again(engine, vocabulary):

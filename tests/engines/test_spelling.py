@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines._automaton import automaton, plain
-from enforcer.engines._numbers import number_texts
 from enforcer.engines._spelling import of_chars, quoted, spellings
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import (
     ANY,
     RegexBudget,
@@ -24,7 +25,6 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.regex.charset import CharSet
-from enforcer.schema.numbers import INTEGERS, REALS, NumberSet, contains, single
 
 STRINGS = quoted(spellings(ANY))
 LETTERS = st.text("ab01-", max_size=7)

@@ -6,7 +6,7 @@ import pytest
 import vocabularies
 
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
-from enforcer.response_format import parse
+from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
 

@@ -8,6 +8,9 @@ from vocabularies import write
 from walks import V
 
 import enforcer
+from enforcer.explain.turn import expected, explain
+from enforcer.request.spec import Spec
+from enforcer.request.tools import parse
 
 END = '`}`, the end of the arguments of "get_weather"'
 TAG = 'one of 1, 12, "a", "b"'
@@ -168,9 +171,10 @@ def test_words_follow_a_turn_that_goes_back():
 
 def test_servers_matchers_remember_no_text():
     served = enforcer.Enforcer(V)
-    spec = enforcer.spec.Spec(enforcer.tools.parse(TOOLS, "auto", True), 0, None)
+    spec = Spec(parse(TOOLS, "auto", True), 0, None)
     matcher = served.start(spec, None)
     for token_id in write(V, ARGUMENTS):
         assert matcher.accept(token_id)
-    assert told(matcher) == ["more of a text of which no words are kept"]
-    assert not matcher.explain(V.find(b"1")).legal
+    (option,) = expected(matcher).options
+    assert option.what == "more of a text of which no words are kept"
+    assert not explain(matcher, V.find(b"1")).legal

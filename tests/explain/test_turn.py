@@ -10,7 +10,7 @@ from vocabularies import write
 from walks import V
 
 import enforcer
-from enforcer.budget.turn import BudgetTooSmall
+from enforcer.turn.deadline import BudgetTooSmall
 
 BEGIN = "the marker of section begin: `<|tool_calls_section_begin|>`"
 

@@ -24,9 +24,9 @@ from vocabularies import bits, legal, row_of, write
 from walks import V, requests, served, step
 from walks import schemas as schemas_of
 
-from enforcer import spec as specs
 from enforcer.errors import EnforcerError, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.parser import Happening, Parser
+from enforcer.request import spec as specs
+from enforcer.turn.parser import Happening, Parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable

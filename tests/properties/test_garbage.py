@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from walks import V, examples, served
 
 import enforcer
-from enforcer import dialect as dialects
-from enforcer import history, tools
-from enforcer import response_format as formats
-from enforcer import spec as specs
 from enforcer.errors import EnforcerError
+from enforcer.request import history, tools
+from enforcer.request import response_format as formats
+from enforcer.request import spec as specs
+from enforcer.turn import dialect as dialects
 from enforcer.vocabulary import Vocabulary
 
 DEEP: object = "end"

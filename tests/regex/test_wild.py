@@ -11,6 +11,7 @@ import pytest
 from shared_data import shared
 from terminals import Terminal, spellings
 
+from enforcer.engines.llguidance.strings import to_json_literal
 from enforcer.regex import (
     NOTHING,
     RegexBudget,
@@ -19,7 +20,6 @@ from enforcer.regex import (
     fullmatch,
     not_matching,
     parse,
-    to_json_literal,
 )
 
 _ALPHABET = 'abZ019-_. /\\"\n\té٣😀\x7f\ufeff\u2028'

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from enforcer.engines import load
+from enforcer.engines.llguidance.lark import to_lark
 from enforcer.errors import (
     InvalidSchema,
     SchemaError,
@@ -13,7 +14,6 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
-from enforcer.schema.lark import to_lark
 
 
 @pytest.fixture(scope="module")

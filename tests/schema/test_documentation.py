@@ -9,18 +9,13 @@ import pytest
 from schema_judge import accepts, compiled
 
 from enforcer import errors
+from enforcer.engines.llguidance.lark import WHITE_SPACE
+from enforcer.numbers import bound_text, multiple_text
+from enforcer.numbers import text as number_text
 from enforcer.regex import format_regex
-from enforcer.schema import (
-    Limits,
-    OnUnsupported,
-    bound_text,
-    compile_schema,
-    multiple_text,
-    number_text,
-    settle_arrays,
-    unevaluated,
-)
-from enforcer.schema.lark import WHITE_SPACE
+from enforcer.schema import Limits, OnUnsupported, compile_schema
+from enforcer.schema.finishing import settle_arrays
+from enforcer.schema.reading import unevaluated
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(schema|relaxed)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -12,7 +12,7 @@ from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm_servers import TINY
 
-from enforcer import spec as specs
+from enforcer.request import spec as specs
 from enforcer.vllm import bans, frontend, runtime, settings
 
 MARKERS = [

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from enforcer import spec as specs
 from enforcer.cache import Cache
 from enforcer.checking.work import Verdict
 from enforcer.errors import Busy, InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
+from enforcer.request import spec as specs
 from enforcer.vllm import checks, runtime
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from enforcer.doctor import Status, server
+from enforcer.diagnosis import Status
+from enforcer.doctor import server
 
 pytestmark = pytest.mark.vllm
 

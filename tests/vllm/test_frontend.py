@@ -19,9 +19,9 @@ from vllm.sampling_params import StructuredOutputsParams
 
 import enforcer
 from bench.demo.servers import MODEL_NAME
-from enforcer import spec as specs
 from enforcer.errors import Busy
-from enforcer.options import Options
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
 from enforcer.vllm import checks, frontend, runtime, settings
 
 VOCABULARY = vocabularies.small()

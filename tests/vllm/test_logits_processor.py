@@ -27,8 +27,8 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 )
 
 import enforcer
-from enforcer import spec as specs
 from enforcer.errors import ConfigurationError
+from enforcer.request import spec as specs
 from enforcer.vllm import logits_processor, names, rows, runtime
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor

@@ -14,7 +14,7 @@ prometheus_client = pytest.importorskip("prometheus_client")
 from vllm_servers import sample  # noqa: E402 - see above
 
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
-from enforcer.tools import Choice  # noqa: E402
+from enforcer.request.tools import ToolChoice  # noqa: E402
 from enforcer.vllm import metrics  # noqa: E402
 
 
@@ -30,8 +30,8 @@ def shown(tmp_path, monkeypatch):
 
 
 def test_each_number_is_shown_under_its_name(shown):
-    metrics.enforced(Choice.REQUIRED)
-    metrics.enforced(Choice.REQUIRED)
+    metrics.enforced(ToolChoice.REQUIRED)
+    metrics.enforced(ToolChoice.REQUIRED)
     metrics.calls(metrics.Outcome.DROPPED, 3)
     metrics.calls(metrics.Outcome.COMPLETED, 0)
     for nanoseconds in (1_500, 3_000, 999_000_000):

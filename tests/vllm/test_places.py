@@ -13,9 +13,9 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from bench.demo.servers import MODEL_NAME
-from enforcer import history
-from enforcer import spec as specs
 from enforcer.errors import RequestError
+from enforcer.request import history
+from enforcer.request import spec as specs
 from enforcer.vllm import checks, places, requests
 
 GOOD = {"type": "object", "properties": {}}

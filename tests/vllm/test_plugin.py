@@ -18,8 +18,8 @@ from vllm_servers import TINY
 
 import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
-from enforcer import spec as specs
 from enforcer.errors import UnsupportedHost
+from enforcer.request import spec as specs
 from enforcer.vllm import fit, metrics, plugin
 from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 

@@ -15,7 +15,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm_servers import TINY, serving
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
-from enforcer import spec as specs
+from enforcer.request import spec as specs
 from enforcer.vllm import frontend, metrics, settings
 
 

@@ -9,7 +9,7 @@ from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
-from enforcer import spec as specs
+from enforcer.request import spec as specs
 from enforcer.vllm import required, settings, tryout
 from enforcer.vllm.names import PROCESSOR_NAME
 

@@ -9,9 +9,9 @@ import pytest
 import vocabularies
 
 from enforcer import engines
-from enforcer import spec as specs
 from enforcer.cache import Cache
-from enforcer.options import Options
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
 from enforcer.vllm import runtime, settings
 from enforcer.vocabulary import Vocabulary
 

@@ -15,8 +15,8 @@ from hypothesis import settings
 from vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 from bench.matrix import workload
-from enforcer import spec as specs
-from enforcer.engines import _lexer
+from enforcer.engines.llguidance import lexer as _lexer
+from enforcer.request import spec as specs
 from enforcer.vllm import metrics, plugin
 
 MODES = {

@@ -19,11 +19,11 @@ from vllm.parser.parser_manager import ParserManager
 from vllm_servers import TINY
 
 from bench.rust_front_end.record import BODIES
-from enforcer import dialect as dialects
-from enforcer import response_format, tools
-from enforcer.envelope import Table
 from enforcer.errors import InvalidTools, UnknownTag
-from enforcer.spec import Spec
+from enforcer.request import response_format, tools
+from enforcer.request.spec import Spec
+from enforcer.turn import dialect as dialects
+from enforcer.turn.envelope import Table
 from enforcer.vllm import stock
 from enforcer.vllm.stock import FrontEnd
 

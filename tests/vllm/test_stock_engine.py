@@ -17,8 +17,8 @@ from vllm_managers import manager, request
 from vllm_servers import TINY
 from vocabularies import write
 
-from enforcer import dialect as dialects
 from enforcer.errors import SchemaError, UnknownTag
+from enforcer.turn import dialect as dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, runtime, stock

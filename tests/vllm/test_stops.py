@@ -13,7 +13,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
 from vllm_servers import TINY
 
-from enforcer import spec as specs
+from enforcer.request import spec as specs
 from enforcer.vllm import runtime, stops
 
 SPEC = specs.write([], None, None, 0)

@@ -1,0 +1,50 @@
+"""What a check of a set-up finds, and checks that hosts make too.
+
+Owns: what a check's result is. `template` has the checks of a chat template, which a starting
+server makes as well as `enforcer.doctor`. Must not know: how results are shown, hosts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(Enum):
+    """How a check came out."""
+
+    OK = "ok"
+    NOTE = "note"  # nothing is wrong, but something is not there or not known
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of one check.
+
+    Attributes:
+        name: what was looked at.
+        found: what was found.
+        mend: what to do about it; empty where nothing needs to be done.
+
+    """
+
+    name: str
+    status: Status
+    found: str
+    mend: str = ""
+
+
+def ok(name: str, found: str) -> Check:
+    """Report that something is as it should be."""
+    return Check(name, Status.OK, found)
+
+
+def note(name: str, found: str, mend: str = "") -> Check:
+    """Report something that may be meant so."""
+    return Check(name, Status.NOTE, found, mend)
+
+
+def bad(name: str, found: str, mend: str) -> Check:
+    """Report something that must be mended."""
+    return Check(name, Status.BAD, found, mend)

@@ -1,0 +1,215 @@
+"""llguidance as an argument engine.
+
+Owns: the only use of the package `llguidance`: its tokenizer table, its compiler, and the
+limits that it is given. Must not know: schemas, envelopes, hosts, how a text is followed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import llguidance
+import numpy as np
+from llguidance.gbnf_to_lark import any_to_lark
+
+from enforcer.engines.llguidance.json_text import may_occur
+from enforcer.engines.llguidance.lark import to_lark
+from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, Table
+from enforcer.engines.llguidance.probes import probes
+from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
+from enforcer.request.response_format import FormatKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from enforcer.engines import ArgumentEngine
+    from enforcer.request.response_format import ResponseFormat
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+
+def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLimits:
+    """Give the bounds on a step, and those on the whole."""
+    return llguidance.LLParserLimits(
+        max_items_in_row=4_000,
+        initial_lexer_fuel=5_000_000,
+        step_lexer_fuel=step_lexer_fuel,
+        step_max_items=step_max_items,
+        # Some 500 bytes each, kept for later texts; over this, a new lexer begins without them.
+        # Of 145 schemas of MaskBench, its 25 largest among them, none needs 20,000.
+        max_lexer_states=30_000,
+        max_grammar_size=2_000_000,
+        verbose_errors=False,
+    )
+
+
+# Some 25,000 of fuel are a millisecond, and 20,000 items; see decision 0010.
+_LIMITS = _limits(1_000_000, 60_000)
+_LESS = _limits(800_000, 40_000)
+
+# By itself llguidance permits a forced text in one split into tokens only, the
+# tokenizer's; a model that splits it otherwise must not be blocked.
+_ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
+
+
+# Seconds of processor time after which no further text is tried. Of MaskBench's 4,530 schemas
+# one takes longer (4 s), and it must not be refused for that.
+_TRYING = 0.6
+
+
+class _Tokenizer:
+    """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
+
+    def __init__(self, vocabulary: Vocabulary, special_ids: frozenset[int]) -> None:
+        self._vocabulary = vocabulary
+        self.tokens: Sequence[bytes] = [vocabulary.token_bytes(i) for i in range(vocabulary.size)]
+        self.special_token_ids = sorted(special_ids)
+        # Some id has to be named the end of the text; no mask that leaves here has it.
+        self.eos_token_id = min(vocabulary.control_ids, default=0)
+        self.bos_token_id = None
+
+    def __call__(self, text: str) -> list[int]:
+        return self._vocabulary.encode(text)
+
+
+def _table(vocabulary: Vocabulary, without: Iterable[int] = ()) -> Table:
+    special_ids = vocabulary.control_ids.union(without)
+    wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary, special_ids))
+    return Table(
+        llguidance.LLTokenizer(wrapped, n_vocab=vocabulary.size),
+        special_ids,
+        vocabulary.text_row & ~vocabulary.row(special_ids),
+        vocabulary.size,
+    )
+
+
+class LLGuidanceEngine:
+    """Compiles argument grammars with llguidance for one vocabulary."""
+
+    name = "llguidance"
+    holds_plain = True
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        never = (i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i)))
+        self._vocabulary = vocabulary
+        self._json = _table(vocabulary, without=never)
+        # For text that need not be JSON. Built now, since a server stands still for the half
+        # second that it takes.
+        self._any_text = _table(vocabulary)
+
+    def check(self, grammar: ArgumentGrammar) -> None:
+        """Do what `write` and `read` do, with less for each step: what passes bears more later.
+
+        Over the real vocabulary, for what is too much for the engine depends on it.
+        """
+        self._read(self.write(grammar), _LESS)
+
+    def write(self, grammar: ArgumentGrammar) -> str:
+        """Write a grammar in Lark's notation, and the texts to try it with; see `probes`.
+
+        Raises:
+            UnsupportedSchema: what llguidance cannot express.
+
+        """
+        try:
+            return json.dumps([_ANY_SPLIT + to_lark(grammar), *probes(grammar)])
+        except RecursionError as error:
+            raise _too_large("$", "it is nested too deeply") from error
+
+    def read(self, written: str, *, quick: bool = False) -> LLGuidanceGrammar:
+        """Compile what `write` has given, and let it find the states that texts come to first.
+
+        Raises:
+            SchemaLimit: over one of llguidance's limits, at once or within a text.
+
+        """
+        return self._read(written, _LIMITS, quick=quick)
+
+    def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
+        """Write and read a grammar; raises what these do."""
+        return self.read(self.write(grammar))
+
+    def _read(
+        self, written: str, limits: llguidance.LLParserLimits, *, quick: bool = False
+    ) -> LLGuidanceGrammar:
+        text, *tried = json.loads(written)
+        path = "$"
+        try:
+            compiled = self._compiled(text, self._json, limits)
+            begun = time.thread_time()
+            for path, probe in () if quick else tried:  # noqa: B007 - where it failed is used
+                if time.thread_time() - begun > _TRYING:
+                    break
+                self._try(compiled, probe)
+        except EngineFailure as error:
+            raise _too_large(path, str(error)) from error
+        return compiled
+
+    def _try(self, compiled: LLGuidanceGrammar, probe: str) -> None:
+        """Follow a text that may not be legal as far as it is, with a mask before each id."""
+        matcher = compiled.matcher()
+        row = np.empty_like(self._json.row)
+        ids = [i for char in probe for i in self._vocabulary.encode(char)]
+        for token_id in ids:
+            matcher.fill(row)
+            if not matcher.accept(token_id):
+                return
+        matcher.fill(row)
+
+    @staticmethod
+    def _compiled(text: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:
+        def read() -> llguidance.LLMatcher:
+            return llguidance.LLMatcher(table.tokenizer, text, log_level=0, limits=limits)
+
+        return LLGuidanceGrammar(read, len(text), table)
+
+    def compile_text(self, wanted: ResponseFormat) -> LLGuidanceGrammar:
+        """Compile a regular expression, choices, or a grammar in Lark's or GBNF's notation.
+
+        Raises:
+            InvalidSchema: llguidance cannot read the source.
+
+        """
+        try:
+            text = _text_grammar(wanted)
+        except Exception as error:  # whatever a parser that is not ours thinks of
+            raise _unreadable(wanted, str(error)) from error
+        try:
+            return self._compiled(text, self._any_text, _LIMITS)
+        except EngineFailure as error:
+            raise _unreadable(wanted, str(error)) from error
+
+
+def _too_large(path: str, reason: str) -> SchemaLimit:
+    return SchemaLimit((Problem(path, "", f"the engine cannot hold this schema: {reason:.300}"),))
+
+
+def _text_grammar(wanted: ResponseFormat) -> str:
+    source = wanted.source
+    if wanted.kind is FormatKind.REGEX:
+        # The whole text has to match, so anchors at the ends say nothing more; llguidance
+        # knows none.
+        ends = source.endswith("$") and not source.endswith("\\$")
+        source = source.removeprefix("^")
+        wrapped = llguidance.LLMatcher.grammar_from_regex(source[:-1] if ends else source)
+        lark = json.loads(wrapped)["grammars"][0]["lark_grammar"]
+    elif wanted.kind is FormatKind.CHOICE:
+        lark = "start: " + " | ".join(json.dumps(choice) for choice in json.loads(source))
+    else:
+        lark = any_to_lark(source)
+        if "%llguidance" in lark:
+            return str(lark)  # a grammar of the client's has options of its own
+    return _ANY_SPLIT + str(lark)
+
+
+def _unreadable(wanted: ResponseFormat, why: str) -> InvalidSchema:
+    kind = wanted.kind.value
+    reason = f"llguidance cannot read this {kind}: {(why.strip().splitlines() or [''])[0]:.300}"
+    return InvalidSchema((Problem(f"$.response_format.{kind}", kind, reason),))
+
+
+def build(vocabulary: Vocabulary) -> ArgumentEngine:
+    """Build the engine for a vocabulary; reads all of its tokens once."""
+    return LLGuidanceEngine(vocabulary)

@@ -1,0 +1,394 @@
+"""Objects as rules for llguidance, their properties in any order.
+
+Owns: which declared names are tracked by a bit of the rule's parameter, so that none
+repeats and every required one occurs, and how properties are counted with the same bits.
+Must not know: values other than by their symbol.
+
+A parameter has 64 bits: required names first, then witnesses, then the other declared
+names, then bits that undeclared properties set one after the other where they are
+counted. So a count is a number of bits set. A name with several kinds of values that decide
+has a bit for each. An optional name without a bit may repeat, which no validator notices:
+each value on its own fits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.schema.finishing.factoring import factored, nested
+from enforcer.schema.finishing.presence import merge
+from enforcer.schema.nodes import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from enforcer.engines.llguidance.sheet import Sheet
+    from enforcer.regex import Regex
+    from enforcer.schema.finishing.presence import Cells, Merged, Property, Term
+    from enforcer.schema.nodes import Formula, ObjectShape
+
+_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Property:
+    """One way to go on: symbols, and what the name is tracked by."""
+
+    name: str
+    value: str
+    declared: Property | None = None
+    marks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What the bits of the parameter stand for.
+
+    Attributes:
+        bits: bit of each tracked property.
+        witnesses: bits of the witnesses, which have to be set at the end.
+        others: bits that undeclared properties set, one each, in this order.
+        counted: range of the bits, or of the number, of properties not required.
+        by_number: whether that range holds a number instead of a set of bits.
+        least: least count.
+        most: greatest count; None where there is none.
+        terms: properties that must or must not be there; one term has to hold.
+
+    """
+
+    bits: dict[Property, int]
+    witnesses: tuple[int, ...]
+    others: tuple[int, ...]
+    counted: tuple[int, int]
+    by_number: bool
+    least: int
+    most: int | None
+    terms: tuple[Term, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether properties are counted at all."""
+        return self.least > 0 or self.most is not None
+
+
+class Objects:
+    """Writes the rules of object shapes.
+
+    Args:
+        sheet: what they are written on.
+        symbol_of: returns the symbol of a value grammar.
+
+    """
+
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
+        self._sheet = sheet
+        self._symbol_of = symbol_of
+        self._others: dict[tuple[Regex, tuple[str, ...]], str] = {}
+
+    def bodies(self, shapes: Sequence[ObjectShape], cells: Cells) -> list[str]:
+        """Return alternatives for shapes, fewer than those where some can be merged."""
+        return [self._body(merged) for merged in merge(shapes, cells)] if shapes else []
+
+    def _body(self, merged: Merged) -> str:
+        shape, terms = merged.shape, merged.terms
+        counts = shape.minimum or shape.maximum is not None or shape.witnesses
+        is_usual = len(terms) == 1 and terms[0].properties == terms[0].required
+        if is_usual and not counts and len(_names(shape)) == len(shape.names):
+            return self._each_once(shape, frozenset(name for name, _ in terms[0].required))
+        layout = self._plan(merged)
+        properties = self._properties(shape, layout)
+        if layout.most == 0 and not terms[0].required:
+            properties = []
+        if not properties or not (layout.bits or layout.witnesses or layout.most is not None):
+            return self._plain(
+                [self._pair(each) for each in properties], at_least_one=layout.least > 0
+            )
+        return self._tracked(layout, properties)
+
+    def _each_once(self, shape: ObjectShape, required: frozenset[str]) -> str:
+        """Write the usual object: declared properties at most once, no other condition.
+
+        A rule for a property and one for what follows it call each other. Pairs that change
+        no bit stand in a left-recursive list between the two, so that a long object does not
+        nest as deep as it is long.
+        """
+        sheet = self._sheet
+        declared = [
+            (name, f"{sheet.name(name)} COLON {self._symbol_of(value)}")
+            for name, value in shape.names
+            if value != NEVER
+        ]
+        names = [name for name, _ in declared]
+        tracked = [name for name in names if name in required]
+        must = len(tracked)
+        tracked += [name for name in names if name not in required]
+        if must > _BITS:
+            _refuse_width(shape)
+        bits = {name: bit for bit, name in enumerate(tracked[:_BITS])}
+        untracked = [each for each in shape.names if each[1] != NEVER and each[0] not in bits]
+        loose = [
+            f"{sheet.any_name([name for name, _ in alike])} COLON {value}"
+            for value, alike in self._by_value(untracked).items()
+        ]
+        loose += [f"{symbol} COLON {value}" for symbol, value in self._undeclared_of(shape)]
+        if not bits:
+            return self._plain(loose, at_least_one=False)
+        if len(declared) == 1 and not loose:
+            pair = declared[0][1]
+            return f"OPEN_OBJECT {pair if must else f'({pair})?'} CLOSE_OBJECT"
+        first, more = sheet.fresh("m"), sheet.fresh("m")
+        done = f"CLOSE_OBJECT{_if([_all_set(must)] if must else [])}"
+        start = [f"OPEN_OBJECT {first}::0"]
+        if not must:
+            start.append("OPEN_OBJECT CLOSE_OBJECT")
+        if loose:
+            pair = loose[0] if len(loose) == 1 else sheet.rule("|".join(loose), "q")
+            gap = sheet.rule(f"(COMMA {pair})*", "g")
+            start.append(f"OPEN_OBJECT {pair} {more}::0")
+            after = f"{gap} COMMA {first}::_|{gap} {done}"
+        else:
+            # A comma promises a property, so one must be left.
+            after = f"COMMA {first}::_ %if not(is_ones([0:{len(bits)}]))|{done}"
+        moves = "|".join(
+            f"{pair} {more}::set_bit({bits[name]}) %if bit_clear({bits[name]})"
+            for name, pair in declared
+            if name in bits
+        )
+        sheet.line(f"{first}::_:{moves}")
+        sheet.line(f"{more}::_:{after}")
+        return "|".join(start)
+
+    def _plan(self, merged: Merged) -> _Layout:
+        shape, terms = merged.shape, merged.terms
+        declared = [each for each in shape.names if each[1] != NEVER]
+        required = [each for each in declared if each in terms[0].required]
+        bits = {each: i for i, each in enumerate(required)}
+        bit = len(required)
+        witnesses = tuple(range(bit, bit + len(shape.witnesses)))
+        bit = first = bit + len(witnesses)
+        least = max(shape.minimum - len(required), 0)
+        most = None if shape.maximum is None else shape.maximum - len(required)
+        is_open = any(value != NEVER for _, value in shape.classes)
+        times = Counter(name for name, _ in declared)
+        deciding = {each for each in declared if times[each[0]] > 1}
+        deciding.update(*(term.properties for term in terms))
+        optional = [each for each in declared if each not in bits]
+        optional.sort(key=lambda each: each not in deciding)
+        needed = sum(each in deciding for each in optional)
+        extra = 0
+        if is_open:
+            # Reaching a least count of one takes a single bit, however many set it.
+            extra = most if most is not None else min(least, 1)
+        by_number = most is not None and first + len(optional) + extra > _BITS
+        if by_number:
+            # The number saturates when all its bits are set, above what is compared.
+            extra = max(least, (most or 0) + 1).bit_length()
+        room = _BITS - extra
+        closed_count = least > 0 and not is_open and not by_number
+        if first + needed > room:
+            _refuse_width(shape)
+        if closed_count and first + len(optional) > room:
+            _refuse_width(shape, "minProperties")
+        if not by_number:
+            for each in optional[: room - first]:
+                bits[each] = first + len(bits) - len(required)
+        bit = first + len(bits) - len(required)
+        return _Layout(
+            bits,
+            witnesses,
+            () if by_number else tuple(range(bit, bit + extra)),
+            (bit if by_number else first, bit + extra),
+            by_number,
+            least,
+            most,
+            terms,
+        )
+
+    def _properties(self, shape: ObjectShape, layout: _Layout) -> list[_Property]:
+        sheet = self._sheet
+        properties = [
+            _Property(sheet.name(name), self._symbol_of(value), (name, value))
+            for name, value in shape.names
+            if (name, value) in layout.bits
+        ]
+        untracked = [x for x in shape.names if x[1] != NEVER and x not in layout.bits]
+        for symbol, alike in self._by_value(untracked).items():
+            terminal = sheet.any_name([name for name, _ in alike])
+            properties.append(_Property(terminal, symbol, alike[0]))
+        properties.extend(_Property(*each) for each in self._undeclared_of(shape))
+        names = _names(shape)
+        properties.extend(
+            _Property(
+                self._undeclared(mark.names, names),
+                self._symbol_of(mark.value),
+                marks=tuple(layout.witnesses[i] for i in mark.hits),
+            )
+            for mark in shape.marks
+        )
+        return properties
+
+    def _by_value(self, untracked: Sequence[Property]) -> dict[str, list[Property]]:
+        """Gather properties that no bit tracks by the symbol of their values.
+
+        The engine keeps an item for each alternative at each place of a property: with 1,000
+        names side by side masks took 7 ms, so names with the same values are one terminal.
+        """
+        found: dict[str, list[Property]] = {}
+        for each in untracked:
+            found.setdefault(self._symbol_of(each[1]), []).append(each)
+        return found
+
+    def _pair(self, each: _Property) -> str:
+        return f"{each.name} COLON {each.value}"
+
+    def _undeclared_of(self, shape: ObjectShape) -> list[tuple[str, str]]:
+        """List the terminals of the names that are not declared, and the symbols of values."""
+        names = _names(shape)
+        return [
+            (self._undeclared(regex, names), self._symbol_of(value))
+            for regex, value in shape.classes
+            if value != NEVER
+        ]
+
+    def _undeclared(self, regex: Regex, names: tuple[str, ...]) -> str:
+        """Return the terminal of the names in a class that are not declared."""
+        if not names:
+            return self._sheet.string(regex)
+        key = (regex, names)
+        if key not in self._others:
+            self._others[key] = self._sheet.string_but(regex, names)
+        return self._others[key]
+
+    def _plain(self, pairs: Sequence[str], *, at_least_one: bool) -> str:
+        if not pairs:
+            return "OPEN_OBJECT CLOSE_OBJECT"
+        pair = pairs[0] if len(pairs) == 1 else self._sheet.rule("|".join(pairs), "q")
+        optional = "" if at_least_one else "?"
+        return f"OPEN_OBJECT({pair}(COMMA {pair})*){optional}CLOSE_OBJECT"
+
+    def _tracked(self, layout: _Layout, properties: list[_Property]) -> str:
+        """Write an object by a rule for its start and one for all that follows."""
+        sheet = self._sheet
+        first, more = sheet.fresh("m"), sheet.fresh("m")
+        done = _if(self._done(layout))
+        loose = [x for x in properties if x.declared not in layout.bits and not x.marks]
+        gap = ""
+        if loose and not layout.counts:
+            pairs = sheet.rule("|".join(dict.fromkeys(map(self._pair, loose))), "q")
+            gap = f"{sheet.rule(f'(COMMA {pairs})*', 'g')} "
+        start, rest = [], [f"{gap}CLOSE_OBJECT{done}"]
+        if not layout.least:
+            start.append(f"CLOSE_OBJECT{done}")
+        for each in properties:
+            pair = sheet.rule(self._pair(each), "p")
+            for change, conditions in self._moves(layout, each):
+                going_on = f"{pair} {more}::{change}{_if(conditions)}"
+                start.append(going_on)
+                if not gap or each not in loose:
+                    rest.append(f"{gap}COMMA {going_on}")
+        sheet.line(f"{first}::_:{'|'.join(start)}")
+        sheet.line(f"{more}::_:{'|'.join(rest)}")
+        return f"OPEN_OBJECT {first}::0"
+
+    def _moves(self, layout: _Layout, each: _Property) -> list[tuple[str, list[str]]]:
+        """List how a property may change the parameter, and under which conditions."""
+        conditions = self._viable(layout, each)
+        low, high = layout.counted
+        required = each.declared in layout.terms[0].required
+        if layout.most is not None and not required and low < high:
+            compare = "lt" if layout.by_number else "bit_count_lt"
+            conditions.append(f"{compare}([{low}:{high}], {layout.most})")
+        if each.declared in layout.bits:
+            absent = [
+                f"bit_clear({bit})"
+                for (name, _), bit in layout.bits.items()
+                if name == each.declared[0]
+            ]
+            return [(f"set_bit({layout.bits[each.declared]})", [*absent, *conditions])]
+        if layout.by_number:
+            return [(f"incr([{low}:{high}])", conditions)]
+        if each.declared is not None:
+            return [("_", conditions)]
+        if layout.most is None:
+            return [(_setting((*each.marks, *layout.others)), conditions)]
+        moves = []
+        for i, bit in enumerate(layout.others):
+            order = [f"bit_set({layout.others[i - 1]})"] if i else []
+            moves.append((_setting((*each.marks, bit)), [f"bit_clear({bit})", *order, *conditions]))
+        return moves
+
+    @staticmethod
+    def _done(layout: _Layout) -> list[str]:
+        """Return the conditions under which the object may end."""
+        bits = layout.bits
+        if len(layout.terms) == 1 and layout.terms[0].properties == layout.terms[0].required:
+            must = len(layout.terms[0].required) + len(layout.witnesses)
+            conditions = [_all_set(must)] if must else []
+        else:
+            conditions = [f"is_ones([{bit}:{bit + 1}])" for bit in layout.witnesses]
+            options = factored(
+                frozenset(
+                    [
+                        *(f"bit_set({bits[each]})" for each in term.required),
+                        *(f"bit_clear({bits[each]})" for each in term.forbidden),
+                        *(
+                            nested("or", sorted(f"bit_set({bits[each]})" for each in clause))
+                            for clause in term.some
+                        ),
+                    ]
+                )
+                for term in layout.terms
+            )
+            if options:
+                conditions.append(options)
+        if layout.least and layout.counted[0] < layout.counted[1]:
+            low, high = layout.counted
+            compare = "ge" if layout.by_number else "bit_count_ge"
+            conditions.append(f"{compare}([{low}:{high}], {layout.least})")
+        return conditions
+
+    @staticmethod
+    def _viable(layout: _Layout, each: _Property) -> list[str]:
+        """Return the conditions under which the object can be completed after a property."""
+        if not any(term.forbidden for term in layout.terms):
+            return []
+        # What is missing can always be added, so only what is forbidden matters.
+        options = factored(
+            frozenset(f"bit_clear({layout.bits[x]})" for x in term.forbidden)
+            for term in layout.terms
+            if each.declared not in term.forbidden
+        )
+        return [options] if options else []
+
+
+def _names(shape: ObjectShape) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name, _ in shape.names))
+
+
+def _setting(bits: tuple[int, ...]) -> str:
+    return f"bit_or({sum(1 << bit for bit in bits):#x})" if bits else "_"
+
+
+def _all_set(count: int) -> str:
+    return "bit_set(0)" if count == 1 else f"is_ones([0:{count}])"
+
+
+def _refuse_width(shape: ObjectShape, keyword: str = "required") -> NoReturn:
+    raise UnsupportedSchema(
+        (
+            Problem(
+                shape.path,
+                keyword,
+                f"at most {_BITS} properties on which it depends whether an object is "
+                "complete can be tracked; make some optional, or group them into "
+                "objects of their own",
+            ),
+        )
+    )
+
+
+def _if(conditions: list[str]) -> str:
+    return f" %if {nested('and', conditions)}" if conditions else ""

@@ -1,0 +1,297 @@
+"""What a request allows, as text that travels through vLLM.
+
+Owns: the spec's form, and the `extra_body` that carries it. Must not know: vLLM's
+code (only which request fields reach its engine), vocabularies, schemas.
+
+The spec rides as an extra key in a structural tag, which vLLM hands through
+unread. The tag's own format is a token that no vocabulary has: xgrammar reads it, and
+fails to compile it, so that an engine without the plugin ends the request with an error
+rather than run unenforced.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import InvalidTools
+from enforcer.request import history
+from enforcer.request import response_format as formats
+from enforcer.request import tools as tools_
+from enforcer.request.options import Options
+from enforcer.schema import OnUnsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from enforcer.request.response_format import ResponseFormat
+
+KEY = "enforcer"
+_VERSION = 2
+_MOST_CALLS = 10**8  # an index of more than nine digits is not read back
+_FIELDS = {
+    *("version", "tools", "tool_choice", "parallel_tool_calls"),
+    *("first_index", "response_format", "on_unsupported", "finish_within_budget", "settled"),
+}
+_SETTLED_FIELDS = {"dialect", "engine", "options"}
+_IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
+
+
+class Route(Enum):
+    """Which part of vLLM enforces: the plugin, or the logits processor."""
+
+    PLUGIN = "plugin"
+    LOGITS_PROCESSOR = "logits_processor"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What the server that checked a request has decided, so that no other host needs to know.
+
+    Attributes:
+        dialect, engine: by name.
+        options: what holds for this request, its own wishes included.
+
+    """
+
+    dialect: str
+    engine: str
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What one request allows, apart from its prompt.
+
+    Attributes:
+        toolset: tools, choice and number of calls.
+        first_index: number of calls in the dialog so far.
+        response_format: what text must fit; None for free text.
+        on_unsupported, finish_within_budget: overrule the enforcer's own options; None leaves
+            them.
+        settled: what the front end has decided; None where none has seen it yet.
+
+    """
+
+    toolset: tools_.ToolSet
+    first_index: int
+    response_format: ResponseFormat | None = None
+    on_unsupported: OnUnsupported | None = None
+    finish_within_budget: bool | None = None
+    settled: Settled | None = None
+
+    def resolve(self, options: Options) -> Options:
+        """Give the options that hold for this request, where `options` are the host's own."""
+        if self.settled is not None:
+            return self.settled.options
+        finish = self.finish_within_budget
+        return replace(
+            options,
+            on_unsupported=self.on_unsupported or options.on_unsupported,
+            finish_within_budget=options.finish_within_budget if finish is None else finish,
+        )
+
+
+def write(
+    tools: object,
+    tool_choice: object,
+    parallel: object,
+    first_index: int,
+    response_format: object = None,
+    *,
+    on_unsupported: str | None = None,
+    finish_within_budget: bool | None = None,
+    settled: Settled | None = None,
+) -> str:
+    """Give the spec's text; what it says is checked by `read`.
+
+    Args:
+        tools, tool_choice, parallel: as a chat request carries them. Of the tools, names
+            and parameters are kept.
+        first_index: number of calls in the dialog so far.
+        response_format: as `enforcer.request.response_format.parse` reads it.
+        on_unsupported: "refuse", "relax" or "isolate"; None leaves it to the server.
+        finish_within_budget: likewise; see `Options`.
+        settled: what the server has decided; a client leaves it out.
+
+    Raises:
+        InvalidTools: not JSON.
+
+    """
+    spec = {
+        "version": _VERSION,
+        "tools": [_bare(tool) for tool in tools] if isinstance(tools, list | tuple) else tools,
+        "tool_choice": tool_choice,
+        "parallel_tool_calls": parallel,
+        "first_index": first_index,
+        "response_format": response_format,
+        "on_unsupported": on_unsupported,
+        "finish_within_budget": finish_within_budget,
+        "settled": None if settled is None else _settled_json(settled),
+    }
+    return _dump(spec)
+
+
+def _dump(spec: object) -> str:
+    try:
+        return json.dumps(spec, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidTools("$.tools", f"they are not JSON: {error}") from error
+
+
+def _settled_json(settled: Settled) -> dict[str, Any]:
+    return {
+        "dialect": settled.dialect,
+        "engine": settled.engine,
+        "options": settled.options.to_json(),
+    }
+
+
+def settle(text: str, settled: Settled) -> str:
+    """Give a spec's text with what the server has decided in it; `read` has accepted it."""
+    return _dump({**json.loads(text), "settled": _settled_json(settled)})
+
+
+def isolate(text: str, names: Collection[str]) -> str:
+    """Give a spec's text, which `read` has accepted, with tools that take any object."""
+    spec = json.loads(text)
+    for tool in spec["tools"]:
+        if tool["function"]["name"] in names:
+            tool["function"].pop("parameters", None)
+    return _dump(spec)
+
+
+def _bare(tool: Any) -> Any:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping):
+        return tool
+    kept = {key: function[key] for key in ("name", "parameters") if key in function}
+    return {"type": tool.get("type", "function"), "function": kept}
+
+
+def read(text: object) -> Spec:
+    """Read a spec's text, trusting nothing in it.
+
+    Raises:
+        InvalidTools: not a spec, or one that a chat request could not have made.
+
+    """
+    try:
+        spec = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        raise InvalidTools(f"$.{KEY}", f"the spec is not JSON: {error}") from error
+    if not isinstance(spec, dict) or spec.get("version") != _VERSION or set(spec) != _FIELDS:
+        raise InvalidTools(f"$.{KEY}", "not a spec; build it with `enforcer.extra_body`")
+    first = spec["first_index"]
+    if not isinstance(first, int) or isinstance(first, bool) or not 0 <= first < _MOST_CALLS:
+        raise InvalidTools(
+            f"$.{KEY}.first_index", f"it must be a whole number from 0 to {_MOST_CALLS - 1}"
+        )
+    toolset = tools_.parse(spec["tools"], spec["tool_choice"], spec["parallel_tool_calls"])
+    return Spec(
+        toolset,
+        first,
+        formats.parse(spec["response_format"]),
+        _read_on_unsupported(spec["on_unsupported"]),
+        _read_finish(spec["finish_within_budget"]),
+        _read_settled(spec["settled"]),
+    )
+
+
+def _read_finish(value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise InvalidTools(f"$.{KEY}.finish_within_budget", "it must be true or false")
+    return value
+
+
+def _read_settled(value: object) -> Settled | None:
+    if value is None:
+        return None
+    try:
+        if not isinstance(value, dict) or set(value) != _SETTLED_FIELDS:
+            raise TypeError("not an object of these fields")  # noqa: TRY301 - one refusal
+        dialect, engine = value["dialect"], value["engine"]
+        if not isinstance(dialect, str) or not isinstance(engine, str):
+            raise TypeError("not names")  # noqa: TRY301
+        return Settled(dialect, engine, Options.from_json(value["options"]))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise InvalidTools(
+            f"$.{KEY}.settled", "only a server of the same version writes it: leave it out"
+        ) from error
+
+
+def _read_on_unsupported(value: object) -> OnUnsupported | None:
+    if value is None:
+        return None
+    for option in OnUnsupported:
+        if option.value == value:
+            return option
+    raise InvalidTools(f"$.{KEY}.on_unsupported", "it must be 'refuse', 'relax' or 'isolate'")
+
+
+def structural_tag(spec: str) -> str:
+    """Wrap a spec's text for `structured_outputs.structural_tag`."""
+    return json.dumps({"type": "structural_tag", "format": _IMPOSSIBLE, KEY: spec})
+
+
+def from_structural_tag(tag: object) -> str | None:
+    """Find the spec's text in a structural tag; None if it carries none."""
+    if not isinstance(tag, str) or f'"{KEY}"' not in tag:
+        return None
+    try:
+        data = json.loads(tag)
+    except (ValueError, RecursionError):
+        return None  # vLLM says what is wrong with it
+    return data.get(KEY) if isinstance(data, dict) else None
+
+
+def from_extra(extra: object) -> str | None:
+    """Find the spec's text in `vllm_xargs`; None if there is none, or a word that switches."""
+    found = extra.get(KEY) if isinstance(extra, Mapping) else None
+    return found if isinstance(found, str) and found.lstrip().startswith("{") else None
+
+
+def extra_body(
+    tools: object,
+    tool_choice: object = "auto",
+    *,
+    parallel_tool_calls: object = True,
+    messages: object = None,
+    response_format: object = None,
+    on_unsupported: str | None = None,
+    finish_within_budget: bool | None = None,
+    via: Route = Route.PLUGIN,
+) -> dict[str, Any]:
+    """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
+
+    Args:
+        tools, tool_choice, parallel_tool_calls, messages, response_format: as a chat request
+            carries them.
+        on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
+            enforced exactly, where the server allows it; "isolate" likewise, and what has none
+            takes any object.
+        via: how the server enforces.
+
+    Raises:
+        InvalidTools: a field is not what a chat request carries.
+
+    """
+    if tool_choice == "auto" and not tools:
+        tool_choice = None
+    first = history.count_calls(messages)
+    spec = write(
+        tools,
+        tool_choice,
+        parallel_tool_calls,
+        first,
+        response_format,
+        on_unsupported=on_unsupported,
+        finish_within_budget=finish_within_budget,
+    )
+    read(spec)
+    if via is Route.LOGITS_PROCESSOR:
+        return {"vllm_xargs": {KEY: spec}}
+    return {"structured_outputs": {"structural_tag": structural_tag(spec)}}

@@ -1,0 +1,202 @@
+"""The tools, the tool choice and the other call options of a chat request.
+
+Owns: reading what an OpenAI Chat Completions request carries into one frozen
+`ToolSet`, and refusing what is malformed. Must not know: what a schema means,
+token ids, dialects other than the names that a marker may spell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeGuard
+
+from enforcer.errors import InvalidTools, brief
+
+# What OpenAI's API, MCP servers and Kimi's `functions.NAME:IDX` have in common, letters of
+# any script included. A colon, white space or `<|` would make a header ambiguous.
+_NAME = re.compile(r"[\w./-]{1,128}")
+# Made once: `json.dumps` makes one at each call with options, which takes half of its time.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+class ToolChoice(Enum):
+    """Whether the turn may, must or must not call."""
+
+    AUTO = "auto"
+    NONE = "none"
+    REQUIRED = "required"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One declared function.
+
+    Attributes:
+        name: as declared.
+        schema: its `parameters` as JSON text, the key under which grammars are cached;
+            `"{}"` where none are declared.
+        path: where its `parameters` stand in the request.
+
+    """
+
+    name: str
+    schema: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSet:
+    """What a request permits, as far as calls go.
+
+    Attributes:
+        tools: all declared tools, by name.
+        allowed: names that may be called, in order of declaration; empty for `none`.
+        choice: whether a call may, must or must not be made.
+        parallel: whether there may be more than one.
+
+    """
+
+    tools: Mapping[str, Tool]
+    allowed: tuple[str, ...]
+    choice: ToolChoice
+    parallel: bool
+
+
+def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> ToolSet:
+    """Read the three fields of a chat request.
+
+    `tool_choice` may be `None` (as if absent: `auto` with tools, `none` without), a word,
+    a named function, or `{"type": "allowed_tools", "allowed_tools": {"mode", "tools"}}`.
+
+    Raises:
+        InvalidTools: anything that a chat request does not carry there.
+
+    """
+    declared = _read_tools(tools)
+    if parallel_tool_calls is None:
+        parallel_tool_calls = True
+    if not isinstance(parallel_tool_calls, bool):
+        raise InvalidTools("$.parallel_tool_calls", "it must be true or false")
+    choice, names = _read_choice(tool_choice, declared)
+    if choice is ToolChoice.REQUIRED and not names:
+        raise InvalidTools(
+            "$.tool_choice", "a call is demanded, but no tool is declared; declare one in `tools`"
+        )
+    allowed = () if choice is ToolChoice.NONE else names
+    return ToolSet(declared, allowed, choice, parallel_tool_calls)
+
+
+def _read_tools(tools: object) -> dict[str, Tool]:
+    if tools is None:
+        return {}
+    if not _is_list(tools):
+        raise InvalidTools("$.tools", f"it must be a list, not {_kind(tools)}")
+    declared: dict[str, Tool] = {}
+    for at, entry in enumerate(tools):
+        tool = _read_tool(entry, f"$.tools[{at}]")
+        if tool.name in declared:
+            raise InvalidTools(
+                f"$.tools[{at}].function.name", f"the name {tool.name!r} is declared twice"
+            )
+        declared[tool.name] = tool
+    return declared
+
+
+def _read_tool(entry: object, path: str) -> Tool:
+    if not isinstance(entry, Mapping):
+        raise InvalidTools(path, f"a tool must be an object, not {_kind(entry)}")
+    if entry.get("type", "function") != "function":
+        raise InvalidTools(
+            f"{path}.type",
+            f"only tools of type 'function' are known, not {brief(entry['type'])}",
+        )
+    function = entry.get("function")
+    if not isinstance(function, Mapping):
+        raise InvalidTools(f"{path}.function", "it must be an object with a `name`")
+    name = read_name(function.get("name"), f"{path}.function.name")
+    path = f"{path}.function.parameters"
+    parameters = function.get("parameters")
+    if parameters is None:
+        return Tool(name, "{}", path)
+    if not isinstance(parameters, Mapping):
+        raise InvalidTools(path, f"it must be a JSON Schema object, not {_kind(parameters)}")
+    try:
+        schema = _ENCODER.encode(parameters)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidTools(path, f"it is not JSON: {error}") from error
+    return Tool(name, schema, path)
+
+
+def read_name(name: object, path: str) -> str:
+    """Check a tool's name.
+
+    Raises:
+        InvalidTools: not a string of 1 to 128 letters, digits, `_`, `-`, `.` and `/`.
+
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidTools(
+            path,
+            f"{brief(name)} is not a tool name: use 1 to 128 letters, digits, '_', '-', '.' or '/'",
+        )
+    return name
+
+
+def _read_choice(
+    choice: object, declared: Mapping[str, Tool]
+) -> tuple[ToolChoice, tuple[str, ...]]:
+    names = tuple(declared)
+    path = "$.tool_choice"
+    if choice is None:
+        return (ToolChoice.AUTO if names else ToolChoice.NONE), names
+    if isinstance(choice, str):
+        return _read_mode(choice, path, tuple(ToolChoice)), names
+    if not isinstance(choice, Mapping):
+        raise InvalidTools(path, f"it must be a word or an object, not {_kind(choice)}")
+    if choice.get("type") == "function":
+        name = _read_reference(choice, path, declared)
+        return ToolChoice.REQUIRED, (name,)
+    if choice.get("type") == "allowed_tools":
+        path += ".allowed_tools"
+        listed = choice.get("allowed_tools")
+        if not isinstance(listed, Mapping) or not _is_list(listed.get("tools")):
+            raise InvalidTools(path, "it must be an object with `mode` and a list `tools`")
+        mode = _read_mode(
+            listed.get("mode"), f"{path}.mode", (ToolChoice.AUTO, ToolChoice.REQUIRED)
+        )
+        chosen = {
+            _read_reference(entry, f"{path}.tools[{at}]", declared)
+            for at, entry in enumerate(listed["tools"])
+        }
+        return mode, tuple(name for name in names if name in chosen)
+    raise InvalidTools(f"{path}.type", "it must be 'function' or 'allowed_tools'")
+
+
+def _read_mode(mode: object, path: str, known: tuple[ToolChoice, ...]) -> ToolChoice:
+    for choice in known:
+        if choice.value == mode:
+            return choice
+    words = ", ".join(repr(choice.value) for choice in known)
+    raise InvalidTools(path, f"{brief(mode)} is not one of {words}")
+
+
+def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> str:
+    function: Any = entry.get("function") if isinstance(entry, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if not isinstance(name, str) or name not in declared:
+        raise InvalidTools(
+            f"{path}.function.name", f"{brief(name)} is not a tool that `tools` declares"
+        )
+    return name
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__

@@ -1,0 +1,371 @@
+"""The normal form of formulas: one `Value` each, worked out on demand.
+
+Owns: what a formula stands for, and telling when surely nothing fits it. Children of a normal
+form stay formulas, so a recursive schema unfolds no further than it is asked to. Must not know:
+keywords, engines.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
+from enforcer.numbers import sets as numbers
+from enforcer.regex import either, inverse
+from enforcer.schema.algebra.arrays import ArraySets
+from enforcer.schema.algebra.formulas import FormulaKind, Formulas
+from enforcer.schema.algebra.languages import Languages
+from enforcer.schema.algebra.objects import ObjectSets
+from enforcer.schema.algebra.rivals import Rivals
+from enforcer.schema.algebra.three_valued import ThreeValued, Widened
+from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from enforcer.schema.limits import Limits
+    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape
+
+
+_T = TypeVar("_T")
+
+
+_FEW = 20  # strings that a property may have and still be taken for a `kind`
+_DEEPEST_QUESTION = 12  # levels looked into for emptiness before it is left open
+
+
+class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is allowed
+    """A normal form is needed to compute itself."""
+
+    def __init__(self, key: Any) -> None:
+        super().__init__(key)
+        self.key = key  # of a reference on the way; None where none is
+
+
+class Algebra(Formulas, Languages):
+    """An arena of formulas, and the normal form of each.
+
+    Args:
+        limits: bounds; `SchemaLimit` is raised above them.
+        resolve: turns the key of a reference into a formula.
+        path_of: turns the key of a reference into the path of what it leads to.
+
+    """
+
+    def __init__(
+        self, limits: Limits, resolve: Callable[[Any], Formula], path_of: Callable[[Any], str]
+    ) -> None:
+        Formulas.__init__(self)
+        Languages.__init__(self, limits)
+        self._resolve = resolve
+        self._path_of = path_of
+        self._normal: dict[Formula, Value] = {}
+        self._under_way: dict[Formula, None] = {}  # in order
+        self._subtracting: set[Formula] = set()
+        self._empty: dict[Formula, bool] = {}
+        self._asking: set[Formula] = set()
+        self.arrays = ArraySets(self)
+        self.objects = ObjectSets(self, limits)
+        self.three_valued = ThreeValued(self, self._target)
+        self._rivals = Rivals(self)
+
+    def narrowed(self, part: Formula, by: Formula) -> Formula:
+        """Return the formula that both hold, which is the part itself where that implies it."""
+        kind, content = self._formulas[by]
+        if kind is FormulaKind.NOT and part != ALWAYS and not self.overlap(part, content):
+            return part
+        return self.conj((part, by))
+
+    def overlap(self, part: Formula, other: Formula) -> bool:
+        """Tell whether something may fit both, however patterns in the other are read."""
+        return not self.is_empty(self.conj((part, self.three_valued.widened(other))))
+
+    def parts(self, formula: Formula) -> tuple[Formula, ...]:
+        """Return what a formula combines, or the target of a reference; nothing for a value."""
+        kind, content = self._formulas[formula]
+        if kind in (FormulaKind.VALUE, FormulaKind.UNKNOWN):
+            return ()
+        if kind is FormulaKind.REFERENCE:
+            return (self._target(content),)
+        return (content,) if kind is FormulaKind.NOT else content
+
+    def _target(self, key: Any) -> Formula:
+        if isinstance(key, Widened):
+            return self.three_valued.widened(self._resolve(key.key))
+        return self._resolve(key)
+
+    # Normal forms.
+
+    def normal(self, formula: Formula) -> Value:
+        """Return the union per JSON type that a formula stands for.
+
+        Raises:
+            UnsupportedSchema: a reference that leads back to itself without consuming
+                anything, so that it has no meaning.
+            SchemaLimit: over a limit.
+
+        """
+        try:
+            return self._normal_of(formula)
+        except _UnderWay as loop:
+            raise UnsupportedSchema(
+                (
+                    Problem(
+                        "$" if loop.key is None else self._path_of(loop.key),
+                        "$ref",
+                        "references lead back to themselves without passing through a "
+                        "property or an element; break the loop",
+                    ),
+                )
+            ) from None
+
+    def _normal_of(self, formula: Formula) -> Value:
+        known = self._normal.get(formula)
+        if known is not None:
+            return known
+        if formula in self._under_way:
+            raise _UnderWay(self._reference_in(formula, *reversed(self._under_way)))
+        self._under_way[formula] = None
+        try:
+            result = self._expand(formula)
+        finally:
+            del self._under_way[formula]
+        self._normal[formula] = result
+        return result
+
+    def _reference_in(self, *formulas: Formula) -> Any:
+        """Return the key of the first reference among formulas."""
+        for kind, content in map(self._formulas.__getitem__, formulas):
+            if kind is FormulaKind.REFERENCE:
+                return content.key if isinstance(content, Widened) else content
+        return None
+
+    def _expand(self, formula: Formula) -> Value:
+        kind, content = self._formulas[formula]
+        if kind is FormulaKind.VALUE:
+            return content  # type: ignore[no-any-return]
+        if kind is FormulaKind.UNKNOWN:
+            return ANYTHING
+        if kind is FormulaKind.REFERENCE:
+            return self._normal_of(self._target(content))
+        if kind is FormulaKind.AND:
+            return self._meet_all(content)
+        if kind is FormulaKind.OR:
+            return self._join_all([self._normal_of(part) for part in content])
+        if kind is FormulaKind.ONE_OF:
+            return self._meet_one_of(ANYTHING, content)
+        return self._minus(ANYTHING, content)
+
+    def _meet_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
+        options = []
+        for part, rivals in zip(parts, self._rivals.of(parts), strict=True):
+            option = self._meet(value, self._normal_of(part))
+            for rival in rivals:
+                option = self._minus(option, rival)
+            options.append(option)
+        return self._join_all(options)
+
+    def _minus_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
+        """Intersect a value with the negation of a one-of: no part holds, or two do."""
+        pairs = {
+            (min(part, rival), max(part, rival)): None
+            for part, rivals in zip(parts, self._rivals.of(parts), strict=True)
+            for rival in rivals
+        }
+        options = [self._meet_all((*pair, self.value(value))) for pair in pairs]
+        for part in parts:
+            value = self._minus(value, part)
+        return self._join_all([value, *options])
+
+    def _meet_all(self, parts: Iterable[Formula]) -> Value:
+        values, choices, negated = [], [], []
+        for part in parts:
+            kind, content = self._formulas[part]
+            if kind is FormulaKind.NOT:
+                negated.append(content)
+            elif kind is FormulaKind.ONE_OF:
+                choices.append(content)
+            else:
+                values.append(self._normal_of(part))
+        # Few alternatives first: every product then starts from little.
+        values.sort(key=lambda value: len(value.arrays) + len(value.objects))
+        result = ANYTHING
+        for value in values:
+            result = self._meet(result, value)
+        # Negations, which a one-of has too, have many alternatives by themselves; what is
+        # known already rules out most.
+        for branches in choices:
+            result = self._meet_one_of(result, branches)
+        for part in negated:
+            result = self._minus(result, part)
+        return result
+
+    def _minus(self, value: Value, formula: Formula) -> Value:
+        """Intersect a value with the negation of a formula."""
+        if formula in self._opposites:
+            return self._meet(value, self._normal_of(self._opposites[formula]))
+        kind, content = self._formulas[formula]
+        if kind is FormulaKind.VALUE:
+            return self._without(value, content)
+        if kind is FormulaKind.UNKNOWN:
+            return value
+        if kind is FormulaKind.NOT:
+            return self._meet(value, self._normal_of(content))
+        if formula in self._subtracting:
+            raise _UnderWay(self._reference_in(formula, *self._subtracting))
+        self._subtracting.add(formula)
+        try:
+            if kind is FormulaKind.REFERENCE:
+                return self._minus(value, self._target(content))
+            if kind is FormulaKind.ONE_OF:
+                return self._minus_one_of(value, content)
+            if kind is FormulaKind.AND:
+                return self._minus_all(value, content)
+            for part in content:
+                value = self._minus(value, part)
+            return value
+        finally:
+            self._subtracting.discard(formula)
+
+    def _meet(self, a: Value, b: Value) -> Value:
+        if a is ANYTHING or b is ANYTHING:
+            return b if a is ANYTHING else a
+        sets = (numbers.meet(x, y) for x, y in product(a.numbers, b.numbers))
+        return Value(
+            a.null and b.null,
+            a.booleans & b.booleans,
+            self._few([each for each in sets if each is not None]),
+            self.meet_strings(a.strings, b.strings),
+            self._meet_arrays(a.arrays, b.arrays),
+            self._meet_objects(a.objects, b.objects),
+        )
+
+    def _meet_arrays(
+        self, a: tuple[ArrayShape, ...], b: tuple[ArrayShape, ...]
+    ) -> tuple[ArrayShape, ...]:
+        self.spend(len(a) * len(b))
+        met = (self.arrays.meet(x, y) for x, y in product(a, b))
+        return self._few(self.arrays.without_covered([x for x in met if x is not None]))
+
+    def _meet_objects(
+        self, a: tuple[ObjectShape, ...], b: tuple[ObjectShape, ...]
+    ) -> tuple[ObjectShape, ...]:
+        self.spend(len(a) * len(b))
+        met = (self.objects.meet(x, y) for x, y in product(a, b))
+        return self._few(self.objects.without_covered([x for x in met if x is not None]))
+
+    def _join_all(self, values: Sequence[Value]) -> Value:
+        strings = [value.strings for value in values if value.strings is not None]
+        booleans: frozenset[bool] = frozenset()
+        return Value(
+            any(value.null for value in values),
+            booleans.union(*(value.booleans for value in values)),
+            self._few([each for value in values for each in value.numbers]),
+            self._checked(either(*strings)) if strings else None,
+            self._few(self.arrays.without_covered([x for v in values for x in v.arrays])),
+            self._few(self.objects.without_covered([x for v in values for x in v.objects])),
+        )
+
+    def _minus_all(self, value: Value, parts: Sequence[Formula]) -> Value:
+        """Intersect a value with the negation of a conjunction: one part or other fails."""
+        options = []
+        for part in sorted(parts, key=lambda x: self._formulas[x][0] is not FormulaKind.VALUE):
+            options.append(self._minus(value, part))
+            # That the first ones fail is covered, so the others may fail where they hold;
+            # that is worth knowing where it is simple.
+            kind, content = self._formulas[part]
+            if kind is FormulaKind.VALUE and len(content.objects) <= 1 and not content.arrays:
+                value = self._meet(value, self._normal_of(self.three_valued.widened(part)))
+        return self._join_all(options)
+
+    def _without(self, value: Value, other: Value) -> Value:
+        left = value.numbers
+        for each in other.numbers:
+            sets = (numbers.meet(x, y) for x, y in product(left, numbers.complement(each)))
+            left = self._few([x for x in sets if x is not None])
+        strings, arrays, objects = value.strings, value.arrays, value.objects
+        if strings is not None and other.strings is not None:
+            strings = self.meet_strings(strings, inverse(other.strings))
+        for array in other.arrays:
+            arrays = self._meet_arrays(arrays, self.arrays.complement(array))
+        for shape in other.objects:
+            objects = self._without_object(objects, shape)
+        return Value(
+            value.null and not other.null,
+            value.booleans - other.booleans,
+            left,
+            strings,
+            arrays,
+            objects,
+        )
+
+    def _without_object(
+        self, shapes: tuple[ObjectShape, ...], other: ObjectShape
+    ) -> tuple[ObjectShape, ...]:
+        violations = self.objects.complement(other) if shapes else ()
+        left: list[ObjectShape] = []
+        for shape in shapes:
+            self.spend(len(violations))
+            left.extend(self.objects.violating(shape, other, violations))
+        return self._few(self.objects.without_covered(left))
+
+    # Emptiness.
+
+    def is_empty(self, formula: Formula) -> bool:
+        """Tell whether surely nothing fits; False where recursion leaves it open."""
+        if formula == NEVER or self._formulas[formula][0] is FormulaKind.VALUE:
+            return formula == NEVER
+        known = self._empty.get(formula)
+        if known is not None:
+            return known
+        if (
+            formula in self._asking
+            or formula in self._under_way
+            or len(self._asking) > _DEEPEST_QUESTION
+        ):
+            return False
+        self._asking.add(formula)
+        try:
+            value = self._normal_of(formula)
+        except _UnderWay:
+            return False
+        finally:
+            self._asking.discard(formula)
+        result = value == NOTHING_AT_ALL
+        self._empty[formula] = result
+        return result
+
+    def plainly(self, formula: Formula) -> Value | None:
+        """Return the normal form; None where recursion leaves it open, or nothing fits."""
+        if formula == ALWAYS or self.is_empty(formula):
+            return None
+        kind, content = self._formulas[formula]
+        return content if kind is FormulaKind.VALUE else self._normal.get(formula)
+
+    def is_listed(self, formula: Formula) -> bool:
+        """Tell whether a formula surely stands for a few constants (no array, no object)."""
+        value = self.plainly(formula)
+        return (
+            value is not None
+            and not (value.arrays or value.objects)
+            and all(each.low is not None and each.low == each.high for each in value.numbers)
+            and (value.strings is None or self.members(value.strings, _FEW) is not None)
+        )
+
+    # Limits.
+
+    def _few(self, parts: list[_T]) -> tuple[_T, ...]:
+        out = tuple(dict.fromkeys(parts))
+        if len(out) > self._limits.branches:
+            raise SchemaLimit(
+                (
+                    Problem(
+                        getattr(out[0], "path", "$"),
+                        "",
+                        f"one value has more than {self._limits.branches} alternatives; "
+                        "use fewer overlapping branches",
+                    ),
+                )
+            )
+        return out

@@ -1,0 +1,326 @@
+"""Intersection and complement of object shapes.
+
+Owns: the set operations on one shape at a time; children are combined as formulas and
+not looked into, except to drop what is plainly empty. Must not know:
+keywords, engines, how formulas are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema.nodes import ALWAYS, NEVER, ObjectShape, Witness, least
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra.children import Children
+    from enforcer.schema.limits import Limits
+    from enforcer.schema.nodes import Formula
+
+_COMPARED = 64  # shapes compared with each other to drop those that others cover
+
+
+def child_of(shape: ObjectShape, name: str) -> Formula:
+    """Return the value grammar of a property of that name."""
+    for declared, value in shape.names:
+        if declared == name:
+            return value
+    return _class_of(shape, name)
+
+
+def _class_of(shape: ObjectShape, name: str) -> Formula:
+    if len(shape.classes) == 1:
+        return shape.classes[0][1]
+    for regex, value in shape.classes:
+        if fullmatch(regex, name):
+            return value
+    return NEVER
+
+
+class ObjectSets:
+    """Set operations on object shapes, of whose children `Children` can tell."""
+
+    def __init__(self, children: Children, limits: Limits) -> None:
+        self._children = children
+        self._limits = limits
+
+    def meet(self, a: ObjectShape, b: ObjectShape) -> ObjectShape | None:
+        """Intersect; None if surely no object is left."""
+        # Work grows with the names, not only with the shapes.
+        self._children.spend((len(a.names) + len(b.names)) // 2)
+        narrowed = self._children.narrowed
+        of_a, of_b = dict(a.names), dict(b.names)
+        names = {
+            name: narrowed(value, of_b[name] if name in of_b else _class_of(b, name))
+            for name, value in a.names
+        }
+        for name, value in b.names:
+            if name not in of_a:
+                names[name] = narrowed(_class_of(a, name), value)
+        return self.tidy(
+            ObjectShape(
+                names=tuple(names.items()),
+                classes=self._meet_classes(a.classes, b.classes),
+                required=a.required | b.required,
+                some=a.some | b.some,
+                minimum=max(a.minimum, b.minimum),
+                maximum=least(a.maximum, b.maximum),
+                witnesses=tuple(dict.fromkeys(a.witnesses + b.witnesses)),
+                path=a.path,
+            )
+        )
+
+    def _meet_classes(
+        self, a: tuple[tuple[Regex, Formula], ...], b: tuple[tuple[Regex, Formula], ...]
+    ) -> tuple[tuple[Regex, Formula], ...]:
+        if a == b:
+            return a
+        merged: dict[Formula, Regex] = {}
+        self._children.spend(len(a) * len(b))
+        for (x, f), (y, g) in product(a, b):
+            names = self._children.meet_strings(x, y)
+            if names is not None:
+                value = self._children.conj((f, g))
+                merged[value] = either(merged[value], names) if value in merged else names
+        if len(merged) == 1:
+            return ((ANY, next(iter(merged))),)
+        if len(merged) > self._limits.branches:
+            raise SchemaLimit(
+                (Problem("$", "patternProperties", "too many overlapping name patterns"),)
+            )
+        return tuple((names, value) for value, names in merged.items())
+
+    def tidy(self, shape: ObjectShape) -> ObjectShape | None:
+        """Declare the required names and drop the shape if a property cannot exist."""
+        names = dict(shape.names)
+        required = set(shape.required)
+        some = set(shape.some)
+        witnesses = []
+        for witness in shape.witnesses:
+            if witness.value == NEVER:
+                return None
+            clause = self._clause(shape, witness)
+            if clause is None:
+                witnesses.append(witness)
+            else:
+                some.add(clause)
+        clauses = set()
+        for clause in some:
+            possible = [n for n in clause if not self._children.is_empty(child_of(shape, n))]
+            if not possible:
+                return None
+            if len(possible) == 1:
+                required.add(possible[0])
+            else:
+                clauses.add(frozenset(possible))
+        for name in (*sorted(required), *sorted(n for clause in clauses for n in clause)):
+            if name not in names:
+                names[name] = _class_of(shape, name)
+            if name in required and self._children.is_empty(names[name]):
+                return None
+        clauses = {
+            x for x in clauses if required.isdisjoint(x) and not any(other < x for other in clauses)
+        }
+        maximum = shape.maximum
+        minimum = max(shape.minimum, len(required))
+        if maximum is not None and minimum > maximum:
+            return None
+        if maximum is not None and maximum == len(required):
+            # No room is left: the required names, and no others.
+            return self.tidy(
+                replace(
+                    shape,
+                    names=tuple((name, names[name]) for name in names if name in required),
+                    classes=((ANY, NEVER),),
+                    required=frozenset(required),
+                    minimum=0,
+                    maximum=None,
+                )
+            )
+        if all(value == NEVER for _, value in shape.classes):
+            count = sum(value != NEVER for value in names.values())
+            if count < minimum:
+                return None
+            if maximum is not None and maximum >= count:
+                maximum = None
+        return replace(
+            shape,
+            names=tuple(names.items()),
+            required=frozenset(required),
+            some=frozenset(clauses),
+            minimum=0 if minimum <= len(required) else minimum,
+            maximum=maximum,
+            witnesses=tuple(witnesses),
+        )
+
+    def _clause(self, shape: ObjectShape, witness: Witness) -> frozenset[str] | None:
+        """List the declared names one of which is the witness; None if it may be another."""
+        children = self._children
+        for names, value in shape.classes:
+            if value != NEVER and children.meet_strings(names, witness.names) is not None:
+                return None
+        found = []
+        for name, value in shape.names:
+            if value != NEVER and (witness.names == ANY or fullmatch(witness.names, name)):
+                hit = children.conj((value, witness.value))
+                if hit == value:
+                    found.append(name)
+                elif not children.is_empty(hit):
+                    return None
+        return frozenset(found)
+
+    def violating(
+        self, shape: ObjectShape, other: ObjectShape, violations: Sequence[ObjectShape]
+    ) -> list[ObjectShape]:
+        """Return shapes whose union is every object of `shape` that is not in `other`.
+
+        Args:
+            shape: the shape to start from.
+            other: the shape to leave out.
+            violations: the complement of that shape.
+
+        """
+        if self.meet(shape, self._children.three_valued.widened_object(other)) is None:
+            return [shape]
+        # A property with few values (a `kind`) tells alternatives apart: having settled that
+        # it is wrong, it is right in all that follows, and those exclude one another.
+        pivots = {name: value for name, value in other.names if self._children.is_listed(value)}
+        out: list[ObjectShape] = []
+        room: ObjectShape | None = shape
+        for each in sorted(violations, key=lambda x: _wrong_name(x) not in pivots):
+            met = None if room is None else self.meet(room, each)
+            if met is not None and room is not None and self._covers(met, room):
+                return [*out, room]
+            if met is not None:
+                out.append(met)
+            name = _wrong_name(each)
+            if room is not None and name in pivots:
+                right = ObjectShape(names=((name, pivots[name]),), required=other.required & {name})
+                room = self.meet(room, right)
+        return out
+
+    def complement(self, shape: ObjectShape) -> tuple[ObjectShape, ...]:
+        """Return object shapes whose union is every object that is not in the shape."""
+        neg, path = self._children.neg, shape.path
+        # A required name is not there, or it is and its value is wrong: one shape is both.
+        out = [
+            ObjectShape(names=((name, neg(child_of(shape, name))),), path=path)
+            for name in sorted(shape.required)
+        ]
+        for name, value in shape.names:
+            if value != ALWAYS and name not in shape.required:
+                out.append(
+                    ObjectShape(names=((name, neg(value)),), required=frozenset({name}), path=path)
+                )
+        undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
+        if not shape.names:
+            undeclared = ANY
+        for regex, value in shape.classes:
+            if value != ALWAYS:
+                names = both(regex, undeclared)
+                if not self._children.is_empty_regex(names):
+                    out.extend(self._witness(names, neg(value), path))
+        if shape.minimum > 0:
+            out.append(ObjectShape(maximum=shape.minimum - 1, path=path))
+        if shape.maximum is not None:
+            out.append(ObjectShape(minimum=shape.maximum + 1, path=path))
+        out.extend(
+            ObjectShape(
+                classes=(
+                    (witness.names, neg(witness.value)),
+                    (inverse(witness.names), ALWAYS),
+                ),
+                path=path,
+            )
+            for witness in shape.witnesses
+        )
+        tidied = (self.tidy(each) for each in out)
+        return tuple(each for each in tidied if each is not None)
+
+    def _witness(self, names: Regex, value: Formula, path: str) -> list[ObjectShape]:
+        members = self._children.members(names, self._limits.name_bits)
+        if members is None:
+            return [ObjectShape(witnesses=(Witness(names, value, path),), path=path)]
+        return [
+            ObjectShape(names=((name, value),), required=frozenset({name}), path=path)
+            for name in members
+        ]
+
+    def without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
+        """Drop shapes that another one plainly contains; join those that require one name each."""
+        unique = _joined(list(dict.fromkeys(shapes)))
+        if not 1 < len(unique) <= _COMPARED:
+            return unique
+        self._children.spend(len(unique) ** 2 // 4)
+        kept: list[ObjectShape] = []
+        for shape in sorted(unique, key=_constraints):
+            if not any(self._covers(other, shape) for other in kept):
+                kept.append(shape)
+        order = {shape: i for i, shape in enumerate(unique)}
+        return sorted(kept, key=order.__getitem__)
+
+    def _covers(self, big: ObjectShape, small: ObjectShape) -> bool:
+        """Tell whether every object of `small` is plainly one of `big` (names compared too)."""
+        implies = self._children.implies
+        if big.classes not in (small.classes, ((ANY, ALWAYS),)):
+            return False
+        if (
+            not big.required <= small.required
+            or not all(
+                clause in small.some or not clause.isdisjoint(small.required) for clause in big.some
+            )
+            or big.minimum > max(small.minimum, len(small.required))
+            or (big.maximum is not None and big.maximum != small.maximum)
+            or not set(big.witnesses) <= set(small.witnesses)
+        ):
+            return False
+        for name, value in big.names:
+            if value != ALWAYS and not implies(child_of(small, name), value):
+                return False
+        declared = {name for name, _ in big.names}
+        return big.classes == ((ANY, ALWAYS),) or all(
+            implies(value, _class_of(big, name))
+            for name, value in small.names
+            if name not in declared
+        )
+
+
+def _wrong_name(violation: ObjectShape) -> str | None:
+    """Return the one name whose value is wrong; None for another violation."""
+    return violation.names[0][0] if len(violation.names) == 1 else None
+
+
+def _joined(shapes: list[ObjectShape]) -> list[ObjectShape]:
+    """Join shapes that are equal but for one required name each: one of the names is there."""
+    groups: dict[ObjectShape, list[ObjectShape]] = {}
+    for shape in shapes:
+        bare = replace(shape, names=tuple(sorted(shape.names)), required=frozenset(), path="$")
+        groups.setdefault(bare, []).append(shape)
+    out = []
+    for members in groups.values():
+        common = frozenset.intersection(*(shape.required for shape in members))
+        extra = [shape.required - common for shape in members]
+        if len(members) > 1 and all(len(names) == 1 for names in extra):
+            clause = frozenset().union(*extra)
+            out.append(replace(members[0], required=common, some=members[0].some | {clause}))
+        else:
+            out.extend(members)
+    return out
+
+
+def _constraints(shape: ObjectShape) -> int:
+    return (
+        len(shape.required)
+        + len(shape.some)
+        + len(shape.witnesses)
+        + sum(value != ALWAYS for _, value in shape.names)
+        + 2 * sum(value != ALWAYS for _, value in shape.classes)
+        + bool(shape.minimum)
+        + (shape.maximum is not None)
+    )

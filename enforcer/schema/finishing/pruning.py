@@ -1,0 +1,163 @@
+"""Useless values, dropped from a finished grammar.
+
+Owns: which values can be completed at all, and leaving out the rest, so that no beginning of a
+text is a dead end. Must not know: keywords, formulas, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from enforcer.schema.finishing.counting import counting_automaton
+from enforcer.schema.finishing.unfolding import children
+from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, Formula, ObjectShape, Value
+
+
+def prune(definitions: dict[Formula, Value], root: Formula) -> dict[Formula, Value] | None:
+    """Drop what can never be completed, so that no generated prefix is a dead end.
+
+    Returns:
+        Definitions; None where the root itself can never be completed.
+
+    """
+    productive = _productive(definitions)
+    if root not in productive:
+        return None
+    pruned = {NEVER: NOTHING_AT_ALL}
+    queue = [root]
+    for formula in queue:
+        if formula not in pruned:
+            pruned[formula] = _without(definitions[formula], productive)
+            queue.extend(children(pruned[formula]))
+    return pruned
+
+
+def _productive(definitions: dict[Formula, Value]) -> set[Formula]:
+    """Find the least set of values that have a finite member."""
+    found: set[Formula] = set()
+    parents: dict[Formula, set[Formula]] = {}
+    for formula, value in definitions.items():
+        for child in children(value):
+            parents.setdefault(child, set()).add(formula)
+    # Children come after their parents, so most are known when their parents are tried.
+    queue = list(reversed(definitions))
+    for formula in queue:
+        if formula not in found and _has_member(definitions[formula], found):
+            found.add(formula)
+            queue.extend(parents.get(formula, ()))
+    return found
+
+
+def _has_member(value: Value, productive: set[Formula]) -> bool:
+    return bool(
+        value.null
+        or value.booleans
+        or value.numbers
+        or value.strings is not None
+        or any(_array_has_member(array, productive) for array in value.arrays)
+        or any(_object_has_member(shape, productive) for shape in value.objects)
+    )
+
+
+def _array_has_member(array: ArrayShape, productive: set[Formula]) -> bool:
+    if array.choices and not array.unique:
+        return counting_automaton(_with_choices(array, productive)).inhabited
+    if array.choices:
+        usable = sum(choice.value in productive for choice in array.choices[-1])
+        return usable >= array.minimum
+    return all(child in productive for child in array.prefix[: array.minimum]) and (
+        array.minimum <= len(array.prefix) or array.rest in productive
+    )
+
+
+def _with_choices(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
+    kept = (tuple(x for x in choices if x.value in productive) for choices in array.choices)
+    return replace(array, choices=tuple(kept))
+
+
+def _object_has_member(shape: ObjectShape, productive: set[Formula]) -> bool:
+    if not (shape.required or shape.some or shape.minimum or shape.witnesses):
+        return True
+    names = dict(shape.names)
+    if not all(names[name] in productive for name in shape.required):
+        return False
+    if not all(any(names[name] in productive for name in clause) for clause in shape.some):
+        return False
+    reachable = {i for mark in shape.marks if mark.value in productive for i in mark.hits}
+    if len(reachable) < len(shape.witnesses):
+        return False
+    if shape.minimum and not any(child in productive for _, child in shape.classes):
+        return sum(child in productive for child in names.values()) >= shape.minimum
+    return True
+
+
+def _without(value: Value, productive: set[Formula]) -> Value:
+    if (
+        all(_is_whole(array, productive) for array in value.arrays)
+        and all(_is_complete(shape, productive) for shape in value.objects)
+        and all(part in productive for _, parts in value.cells for part in parts)
+    ):
+        return value
+    return replace(
+        value,
+        arrays=tuple(
+            _trimmed(array, productive)
+            for array in value.arrays
+            if _array_has_member(array, productive)
+        ),
+        objects=tuple(
+            _reduced(shape, productive)
+            for shape in value.objects
+            if _object_has_member(shape, productive)
+        ),
+        cells=tuple(
+            (whole, tuple(part for part in parts if part in productive))
+            for whole, parts in value.cells
+        ),
+    )
+
+
+def _reduced(shape: ObjectShape, productive: set[Formula]) -> ObjectShape:
+    names = {name: child if child in productive else NEVER for name, child in shape.names}
+    return replace(
+        shape,
+        names=tuple(names.items()),
+        classes=tuple((n, x if x in productive else NEVER) for n, x in shape.classes),
+        marks=tuple(mark for mark in shape.marks if mark.value in productive),
+        some=frozenset(frozenset(n for n in clause if names[n] != NEVER) for clause in shape.some),
+    )
+
+
+def _is_whole(array: ArrayShape, productive: set[Formula]) -> bool:
+    """Tell whether nothing of an array shape has to be dropped."""
+    ends = array.rest == NEVER and array.maximum is not None
+    return (
+        not array.choices
+        and (ends or array.rest in productive)
+        and all(child in productive for child in array.prefix)
+        and _array_has_member(array, productive)
+    )
+
+
+def _is_complete(shape: ObjectShape, productive: set[Formula]) -> bool:
+    """Tell whether nothing of an object shape has to be dropped."""
+    return (
+        not shape.marks
+        and all(child == NEVER or child in productive for _, child in shape.names)
+        and all(child == NEVER or child in productive for _, child in shape.classes)
+        and _object_has_member(shape, productive)
+    )
+
+
+def _trimmed(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
+    """End the array before the first element that cannot be completed."""
+    if array.choices:
+        return _with_choices(array, productive)
+    end = next(
+        (i for i, child in enumerate(array.prefix) if child not in productive),
+        None if array.rest in productive else len(array.prefix),
+    )
+    if end is None:
+        return array
+    maximum = end if array.maximum is None else min(end, array.maximum)
+    return replace(array, prefix=array.prefix[:end], rest=NEVER, maximum=maximum)

@@ -1,0 +1,149 @@
+"""What an engine cannot count or spell, rewritten so that it can, or refused by its path.
+
+Owns: settling one value: which divisors can be written as text and which strings be followed,
+and the hand-over of its arrays and objects. Must not know: keywords' syntax, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+from enforcer.numbers.division import REASON, can_be_written
+from enforcer.regex import entangled, loosened, positive, unwritten
+from enforcer.schema.finishing.cells import cells
+from enforcer.schema.finishing.settle_arrays import ArraySettler
+from enforcer.schema.finishing.settle_objects import ObjectSettler
+from enforcer.schema.finishing.unfolding import unfold
+from enforcer.schema.nodes import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from enforcer.numbers.sets import NumberSet
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.limits import Limits
+    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
+
+_ENTANGLED = (
+    "strings without a match of this pattern are more than the engine can follow, by a count in "
+    "it, by classes such as \\d and \\w with all of Unicode, or by a limit on the length; write "
+    "a shorter pattern, with [0-9] and [a-z], or drop the limit"
+)
+_Shape = TypeVar("_Shape", "ArrayShape", "ObjectShape")
+
+
+class Settler:
+    """Rewrites the shapes of one value after another.
+
+    Args:
+        algebra: the arena of the formulas.
+        limits: bounds.
+        refuse: notes the formula whose value cannot be kept, a path, a keyword and a reason;
+            in relax mode the constraint is then left out.
+        divisors: where each value of `multipleOf` stands in the schema.
+        patterns: path and keyword of each pattern, by the language of its matches and by that
+            of what it does not match.
+
+    """
+
+    def __init__(
+        self,
+        algebra: Algebra,
+        limits: Limits,
+        refuse: Callable[[Formula, str, str, str], None],
+        divisors: Mapping[Fraction, str],
+        patterns: Mapping[Regex, tuple[str, str]],
+    ) -> None:
+        self._arrays = ArraySettler(algebra, self._refuse)
+        self._objects = ObjectSettler(algebra, limits, self._refuse)
+        self._algebra = algebra
+        self._limits = limits
+        self._divisors = divisors
+        self._patterns = patterns
+        self._note = refuse
+        self._settling: Formula = NEVER
+
+    def _refuse(self, path: str, keyword: str, reason: str) -> None:
+        self._note(self._settling, path, keyword, reason)
+
+    def settle(self, formula: Formula) -> Value:
+        """Return the value of a formula with every shape countable and every number writable."""
+        self._settling = formula
+        value = self._algebra.normal(formula)
+        if self._divisors and value.numbers:
+            numbers = tuple(dict.fromkeys(map(self._divisible, value.numbers)))
+            value = replace(value, numbers=numbers)
+        if value.strings is not None and value.strings.boolean:
+            value = replace(value, strings=self._followed(value.strings))
+        arrays = [found for shape in value.arrays for found in self._arrays.settle(shape)]
+        objects = [found for shape in value.objects for found in self._objects.settle(shape)]
+        objects = [self._with_names_followed(shape) for shape in objects]
+        return replace(value, arrays=_unlike(arrays), objects=_unlike(objects))
+
+    def settle_all(self, formula: Formula) -> Value:
+        """Settle a value, and find what its alternatives are told apart by."""
+        value = self.settle(formula)
+        if len(value.objects) < 2:  # noqa: PLR2004 - nothing to tell apart
+            return value
+        return replace(value, cells=cells(self._algebra, value.objects, self._is_writable))
+
+    def _is_writable(self, formula: Formula) -> bool:
+        """Tell whether a value, and all that it reaches, is enforced as it is."""
+        refused: list[str] = []
+
+        def refuse(_: Formula, path: str, keyword: str, reason: str) -> None:
+            refused.append(f"{path} {keyword} {reason}")
+
+        other = Settler(self._algebra, self._limits, refuse, self._divisors, self._patterns)
+        unfold(formula, self._limits, other.settle)
+        return not refused
+
+    def _with_names_followed(self, shape: ObjectShape) -> ObjectShape:
+        if not any(names.boolean for names, value in shape.classes if value != NEVER):
+            return shape
+        return replace(
+            shape,
+            classes=tuple(
+                (names if value == NEVER else self._followed(names), value)
+                for names, value in shape.classes
+            ),
+        )
+
+    def _followed(self, strings: Regex) -> Regex:
+        spend = self._algebra.spend
+        found = positive(strings, spend)
+        hard = entangled(found)
+        if not hard:
+            return found
+        places = [at for known, at in self._patterns.items() if hard & unwritten(known, spend)]
+        if not places:  # a format's: soon most texts do not fit it
+            return found
+        self._refuse(*places[0], _ENTANGLED)
+        return loosened(found)
+
+    def _divisible(self, numbers: NumberSet) -> NumberSet:
+        if can_be_written(numbers):
+            return numbers
+        involved = [
+            *numbers.not_multiples,
+            *(() if numbers.multiple is None else [numbers.multiple]),
+        ]
+        paths = [
+            path
+            for divisor, path in self._divisors.items()
+            if any((each / divisor).denominator == 1 for each in involved)
+        ]
+        self._refuse(paths[0] if paths else "$", "multipleOf", REASON)
+        whole = numbers.multiple is not None and numbers.multiple.denominator == 1
+        return replace(
+            numbers,
+            multiple=Fraction(1) if whole else None,
+            not_multiples=numbers.not_multiples & {Fraction(1)},
+        )
+
+
+def _unlike(shapes: Sequence[_Shape]) -> tuple[_Shape, ...]:
+    return tuple(dict.fromkeys(shapes)) if len(shapes) > 1 else tuple(shapes)

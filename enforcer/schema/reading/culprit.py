@@ -1,0 +1,138 @@
+"""Which part of a schema it is that nothing fits.
+
+Owns: descending from a schema that nothing fits to the innermost part that is to blame, and
+what to tell its author. Must not know: formulas, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import compress, islice
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import Problem
+from enforcer.schema.reading.document import Draft, Place, step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from enforcer.schema.reading.reader import SchemaReader
+
+_NO_VALUE = "no JSON value fits this part of the schema, so a call could never be completed"
+_NO_OBJECT = (
+    'arguments are a JSON object, and no object fits this schema; let `type` be "object", or look '
+    "for constraints that exclude one another"
+)
+_ENDLESS = (
+    f"{_NO_VALUE}: each would have to hold another one, without an end; make a property on the "
+    "way optional"
+)
+_EXCLUSIVE = f"{_NO_VALUE}; look for constraints that exclude one another"
+_CONFLICT = f"{_NO_VALUE}: {{keywords}} rule out one another's values"
+_NOTHING = f"{_NO_VALUE}: {{keywords}} rules out every value"
+_CLOSED = (
+    " (often `additionalProperties: false` in one part of an `allOf`, which knows no other "
+    "part's properties; `unevaluatedProperties: false` beside the `allOf` does)"
+)
+_NO_BRANCH = "no JSON value fits any of these, so a call could never be completed"
+_MOST_KEYWORDS = 30  # tried without, one at a time
+_UNDECLARED = (
+    "{name!r:.80} is required, but no property of that name is declared, and "
+    "`additionalProperties` is false; declare it, or require it no longer"
+)
+
+
+def culprit(reader: SchemaReader, fits: Callable[[Place], bool]) -> Problem:
+    """Return what to tell the author of a document that nothing fits.
+
+    Args:
+        reader: of the document; follows its references.
+        fits: tells whether a subschema, by itself, has a value that fits it.
+
+    """
+    root = place = reader.document.root
+    seen: set[Hashable] = set()
+    while place.key not in seen:
+        seen.add(place.key)
+        inner = next((each for each in _necessary(reader, place) if not fits(each)), None)
+        if inner is None:
+            if place is root and fits(root):
+                return Problem(root.path, "", _NO_OBJECT)
+            return _innermost(place, fits)
+        place = inner
+    return Problem(place.path, "", _ENDLESS)
+
+
+def _necessary(reader: SchemaReader, place: Place) -> Iterator[Place]:
+    """List the subschemas without whose values there is none for the whole."""
+    schema = place.schema
+    if not isinstance(schema, dict):
+        return
+    for keyword in ("$ref", "$recursiveRef", "$dynamicRef"):
+        if reader.has(schema, keyword, place.draft):
+            target = reader.target(place, keyword)
+            if target is not None:
+                yield target
+    if "$ref" in schema and place.draft <= Draft.DRAFT7:
+        return
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        branches = schema.get(keyword, [])
+        if keyword == "allOf" or len(branches) == 1:
+            yield from (place.child(keyword, i) for i in range(len(branches)))
+    declared = schema.get("properties", {})
+    for name in schema.get("required", []):
+        if name in declared:
+            yield place.child("properties", name)
+    yield from _elements(reader, place, schema)
+
+
+def _elements(reader: SchemaReader, place: Place, schema: dict[str, Any]) -> Iterator[Place]:
+    least, tuples = schema.get("minItems", 0), "items"
+    if reader.has(schema, "prefixItems", place.draft):
+        tuples = "prefixItems"
+    listed = schema.get(tuples, [])
+    prefix = len(listed) if isinstance(listed, list) else 0
+    yield from (place.child(tuples, i) for i in range(min(prefix, int(least))))
+    if least > prefix and not isinstance(schema.get("items", []), list):
+        yield place.child("items")
+    if reader.has(schema, "contains", place.draft) and schema.get("minContains", 1):
+        yield place.child("contains")
+
+
+def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:
+    """Say what is wrong with a subschema none of whose necessary parts is to blame."""
+    schema = place.schema
+    if not isinstance(schema, dict):
+        return Problem(place.path, "", _NO_VALUE)
+    if schema.get("additionalProperties") is False and "patternProperties" not in schema:
+        declared = schema.get("properties", {})
+        for name in schema.get("required", []):
+            if name not in declared:
+                return Problem(
+                    step(place.path, "required"), "required", _UNDECLARED.format(name=name)
+                )
+    for keyword in ("anyOf", "oneOf"):
+        branches = range(len(schema.get(keyword, [])))
+        if branches and not any(fits(place.child(keyword, i)) for i in branches):
+            return Problem(step(place.path, keyword), keyword, _NO_BRANCH)
+    involved = _involved(place, fits)
+    if not involved:
+        return Problem(place.path, "", _EXCLUSIVE)
+    reason = (_CONFLICT if len(involved) > 1 else _NOTHING).format(keywords=_listed(involved))
+    return Problem(place.path, "", reason + (_CLOSED if "allOf" in involved else ""))
+
+
+def _involved(place: Place, fits: Callable[[Place], bool]) -> list[str]:
+    """List the keywords without any one of which there would be a value."""
+    shorter = [
+        {name: value for name, value in place.schema.items() if name != keyword}
+        for keyword in islice(place.schema, _MOST_KEYWORDS)
+    ]
+    # All at hand until the end, for a place is known by the identity of its schema.
+    fitting = [fits(replace(place, schema=schema)) for schema in shorter]
+    return list(compress(place.schema, fitting))
+
+
+def _listed(keywords: list[str]) -> str:
+    quoted = [f"`{each}`" for each in keywords]
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))

@@ -1,0 +1,79 @@
+"""One subschema's keywords, as the modules that give them a meaning ask for them.
+
+Owns: which keywords a subschema has, whole numbers, numbers and patterns among their
+values, and what is said of malformed ones. Must not know: what a keyword means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.numbers.doubles import exact
+from enforcer.regex import RegexError, growth, not_matching, parse
+from enforcer.schema.reading.document import step
+from enforcer.schema.reading.reader import Malformed
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from enforcer.regex import Regex
+    from enforcer.schema.nodes import Formula
+    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.reader import SchemaReader
+
+
+class Keywords:
+    """The keywords of one subschema, and where it stands.
+
+    `extra` gathers formulas that hold beside those for the types.
+    """
+
+    def __init__(self, reader: SchemaReader, place: Place, schema: dict[str, Any]) -> None:
+        self.reader = reader
+        self.place = place
+        self.schema = schema
+        self.extra: list[Formula] = []
+
+    def has(self, keyword: str) -> bool:
+        """Whether the subschema has a keyword that its draft knows."""
+        return self.reader.has(self.schema, keyword, self.place.draft)
+
+    def count(self, keyword: str) -> int | None:
+        """Read a keyword whose value is a whole number, 2.0 included."""
+        if not self.has(keyword):
+            return None
+        value = self.schema[keyword]
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise Malformed(keyword, "must be a whole number, zero or more")
+        return value
+
+    def number(self, keyword: str) -> Fraction | None:
+        """Read a keyword whose value is a number, exactly."""
+        value = self.schema.get(keyword)
+        if value is None and keyword not in self.schema:
+            return None
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise Malformed(keyword, "must be a number")
+        return exact(value)
+
+    def languages(self, keyword: str, pattern: str) -> tuple[Regex, Regex] | None:
+        """Return what certainly matches and what certainly does not; None if refused."""
+        try:
+            matching, failing = parse(pattern), not_matching(pattern)
+        except RegexError as error:
+            self.extra.append(self.reader.refuse(self.place, keyword, str(error)))
+            return None
+        path = step(self.place.path, keyword)
+        limit = self.reader.limits.regex_growth
+        if growth(matching, budget=limit) > limit:
+            reason = (
+                f"{pattern!r:.200} can cut one text in too many ways, by counts inside counts; "
+                "put between the parts what they cannot hold, or drop the inner counts"
+            )
+            raise SchemaLimit((Problem(path, keyword, reason),))
+        for language in (matching, failing):
+            self.reader.patterns.setdefault(language, (path, keyword))
+        return matching, failing

@@ -1,0 +1,169 @@
+"""The keywords that restrict objects.
+
+Owns: `properties`, `required`, `patternProperties`, `additionalProperties`, `propertyNames`,
+`minProperties` and `maxProperties`, read into one `ObjectShape`. Must not know: other types,
+combinations, references, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.regex import ANY, both, either, inverse
+from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ObjectShape
+from enforcer.schema.reading.document import step
+from enforcer.schema.reading.reader import Malformed
+
+if TYPE_CHECKING:
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
+    from enforcer.schema.reading.keywords import Keywords
+
+_MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
+
+
+def present(algebra: Algebra, *names: str) -> Formula:
+    """Return that a value, if it is an object, has all these properties."""
+    return _if_object(algebra, ObjectShape(required=frozenset(names)))
+
+
+def absent(algebra: Algebra, name: str) -> Formula:
+    """Return that a value, if it is an object, lacks a property."""
+    return _if_object(algebra, ObjectShape(names=((name, NEVER),)))
+
+
+def _if_object(algebra: Algebra, shape: ObjectShape) -> Formula:
+    tidied = algebra.objects.tidy(shape)
+    return algebra.value(replace(ANYTHING, objects=() if tidied is None else (tidied,)))
+
+
+class ObjectKeywords:
+    """Reads the keywords of one subschema that restrict objects."""
+
+    def __init__(self, keywords: Keywords) -> None:
+        self._keywords = keywords
+        self._reader = keywords.reader
+        self._place = keywords.place
+        self._schema = keywords.schema
+
+    def shapes(self) -> tuple[ObjectShape, ...]:
+        """Return the one shape that objects may have; none where no object fits."""
+        place, schema, reader = self._place, self._schema, self._reader
+        declared = schema.get("properties", {})
+        if not isinstance(declared, dict):
+            raise Malformed("properties", "must be an object")
+        required = schema.get("required", [])
+        if not isinstance(required, list) or not all(isinstance(x, str) for x in required):
+            raise Malformed("required", "must be a list of property names")
+        if len(declared) > reader.limits.properties or len(required) > reader.limits.properties:
+            raise SchemaLimit(
+                (
+                    Problem(
+                        step(place.path, "properties"),
+                        "properties",
+                        f"more than {reader.limits.properties} properties",
+                    ),
+                )
+            )
+        own = ObjectShape(
+            names=tuple((name, reader.child(place, "properties", name)) for name in declared),
+            classes=((ANY, self._rest()),),
+            required=frozenset(required),
+            minimum=self._keywords.count("minProperties") or 0,
+            maximum=self._keywords.count("maxProperties"),
+            path=place.path,
+        )
+        shape: ObjectShape | None = own
+        for each in (*self._additional(declared), *self._property_names()):
+            if shape is not None:
+                shape = reader.algebra.objects.meet(shape, each)
+        shape = None if shape is None else reader.algebra.objects.tidy(shape)
+        return () if shape is None else (shape,)
+
+    def _rest(self) -> Formula:
+        """Return what holds for every undeclared property, where no pattern is in between."""
+        if "additionalProperties" not in self._schema or "patternProperties" in self._schema:
+            return ALWAYS
+        return self._reader.child(self._place, "additionalProperties")
+
+    def _additional(self, declared: dict[str, Any]) -> list[ObjectShape]:
+        """Read `patternProperties` and `additionalProperties`, a shape for each."""
+        place, schema, reader = self._place, self._schema, self._reader
+        if "patternProperties" not in schema:
+            return []
+        patterns = schema["patternProperties"]
+        if not isinstance(patterns, dict):
+            raise Malformed("patternProperties", "must be an object")
+        matching: dict[Formula, list[Regex]] = {}
+        either_way: dict[Formula, list[Regex]] = {}
+        for pattern in patterns:
+            value = reader.parse(place.child("patternProperties", pattern))
+            languages = self._keywords.languages("patternProperties", pattern)
+            if languages is None:
+                return []
+            narrow, failing = languages
+            matching.setdefault(value, []).append(narrow)
+            # A name that matches by one reading of patterns only has to fit both sides.
+            either_way.setdefault(value, []).append(inverse(failing))
+        rest = ALWAYS
+        if "additionalProperties" in schema:
+            rest = reader.child(place, "additionalProperties")
+        shapes = [self._by_name(either(*names), x) for x, names in either_way.items()]
+        if rest != ALWAYS:
+            covered = [names for listed in matching.values() for names in listed]
+            shape = self._by_name(inverse(either(*covered)) if covered else ANY, rest)
+            names = tuple((name, ALWAYS) for name in declared)
+            shapes.append(ObjectShape(names=names, classes=shape.classes, path=place.path))
+        return self._side_by_side(matching, either_way, rest, declared) or shapes
+
+    def _side_by_side(
+        self,
+        matching: dict[Formula, list[Regex]],
+        either_way: dict[Formula, list[Regex]],
+        rest: Formula,
+        declared: dict[str, Any],
+    ) -> list[ObjectShape]:
+        """Join patterns that do not overlap, the usual case, in one shape; none otherwise."""
+        algebra = self._reader.algebra
+        if matching != either_way or not 1 <= len(matching) <= _MOST_PATTERNS:
+            return []
+        groups = [(either(*names), value) for value, names in matching.items()]
+        for (x, _), (y, _) in combinations(groups, 2):
+            if not algebra.is_empty_regex(both(x, y)):
+                return []
+        others = inverse(either(*(names for names, _ in groups)))
+        path = self._place.path
+        patterned = ObjectShape(classes=(*groups, (others, ALWAYS)), path=path)
+        if rest == ALWAYS:
+            return [patterned]
+        # Declared names escape `additionalProperties`, but not the patterns.
+        shape = ObjectShape(
+            names=tuple((name, child_of(patterned, name)) for name in declared),
+            classes=(*groups, (others, rest)),
+            path=path,
+        )
+        return [shape]
+
+    def _by_name(self, names: Regex, value: Formula) -> ObjectShape:
+        """Return objects whose properties with such a name fit a value grammar."""
+        algebra = self._reader.algebra
+        if value == ALWAYS or algebra.is_empty_regex(names):
+            return ObjectShape(path=self._place.path)
+        others = inverse(names)
+        if names == ANY or algebra.is_empty_regex(others):
+            return ObjectShape(classes=((ANY, value),), path=self._place.path)
+        return ObjectShape(classes=((names, value), (others, ALWAYS)), path=self._place.path)
+
+    def _property_names(self) -> list[ObjectShape]:
+        if not self._keywords.has("propertyNames"):
+            return []
+        reader = self._reader
+        allowed = reader.algebra.normal(reader.parse(self._place.child("propertyNames"))).strings
+        if allowed is None:
+            return [ObjectShape(classes=((ANY, NEVER),), path=self._place.path)]
+        return [self._by_name(inverse(allowed), NEVER)]

@@ -1,0 +1,236 @@
+"""From keywords to formulas.
+
+Owns: what each keyword of each draft means, and naming those that are malformed or
+cannot be enforced. Must not know: how formulas are normalised, engines.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import Problem, SchemaLimit
+from enforcer.numbers.sets import INTEGERS, REALS
+from enforcer.regex import ANY
+from enforcer.schema.algebra.normal_form import Algebra
+from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, Value
+from enforcer.schema.reading.document import Draft, Place, SchemaDocument, step
+from enforcer.schema.reading.keywords import Keywords
+from enforcer.schema.reading.object_keywords import absent, present
+from enforcer.schema.reading.reader import Malformed, SchemaReader
+from enforcer.schema.reading.type_keywords import TypeKeywords, constant
+from enforcer.schema.reading.unevaluated import Unevaluated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from enforcer.schema.limits import Limits, OnUnsupported
+    from enforcer.schema.nodes import Formula
+
+_REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
+_LISTED = frozenset({"enum", "const"})
+_COMBINED = frozenset({"allOf", "anyOf", "oneOf", "not", "if"})
+_DEPENDENT = frozenset({"dependentRequired", "dependentSchemas", "dependencies"})
+# What a subschema of one type may hold that says nothing more about its values.
+_NOTES = frozenset(
+    {
+        "type",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "$comment",
+    }
+)
+_LEAVES = {
+    "null": Value(null=True),
+    "boolean": Value(booleans=ANYTHING.booleans),
+    "integer": Value(numbers=(INTEGERS,)),
+    "number": Value(numbers=(REALS,)),
+    "string": Value(strings=ANY),
+}
+
+
+class SchemaParser(SchemaReader):
+    """Turns the subschemas of one document into formulas of one algebra.
+
+    Args:
+        document: the schema.
+        limits: bounds.
+        on_unsupported: whether what cannot be enforced is refused or left out.
+
+    """
+
+    def __init__(
+        self, document: SchemaDocument, limits: Limits, on_unsupported: OnUnsupported
+    ) -> None:
+        algebra = Algebra(limits, self._resolve, self._path_of)
+        super().__init__(document, limits, on_unsupported, algebra)
+        self._targets: dict[Hashable, Place] = {}
+        self._parsed: dict[Hashable, Formula] = {}
+        self._leaves: dict[str, Formula] = {}
+
+    def _resolve(self, key: Hashable) -> Formula:
+        return self.parse(self._targets[key])
+
+    def _path_of(self, key: Hashable) -> str:
+        return self._targets[key].path
+
+    def child(self, place: Place, *keys: str | int) -> Formula:
+        """Return the formula of a subschema below a place; the usual leaf needs no more."""
+        schema = place.schema
+        for key in keys:
+            schema = schema[key]
+        if isinstance(schema, dict) and _NOTES.issuperset(schema):
+            named = schema.get("type")
+            if isinstance(named, str) and named in _LEAVES and place.draft is not Draft.DRAFT4:
+                if named not in self._leaves:
+                    self._leaves[named] = self.algebra.value(_LEAVES[named])
+                return self._leaves[named]
+        return self.parse(place.child(*keys))
+
+    def parse(self, place: Place) -> Formula:
+        """Return the formula of a subschema; problems are collected, not raised."""
+        schema = place.schema
+        if schema is True or schema is False:
+            return ALWAYS if schema else NEVER
+        if not isinstance(schema, dict):
+            return self.malformed(
+                place, "", f"a schema is an object or a boolean, not {_shown(schema)}"
+            )
+        key = place.key
+        if key not in self._parsed:
+            self._parsed[key] = self._parse_object(place, schema)
+        return self._parsed[key]
+
+    def _parse_object(self, place: Place, schema: dict[str, Any]) -> Formula:
+        draft = place.draft
+        if "$ref" in schema and draft <= Draft.DRAFT7:
+            # Up to draft 7, `$ref` hides everything beside it.
+            return self.reference(place, "$ref")
+        parts = [
+            self.reference(place, keyword)
+            for keyword in _REFERENCES
+            if self.has(schema, keyword, draft)
+        ]
+        for read in (
+            TypeKeywords(Keywords(self, place, schema)).value,
+            *self._readers(place, schema),
+        ):
+            try:
+                parts.extend(read())
+            except Malformed as error:
+                parts.append(self.malformed(place, error.keyword, error.reason))
+        formula = self.algebra.conj(parts)
+        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+            if self.has(schema, keyword, draft):
+                formula = Unevaluated(self, keyword).apply(place, formula)
+        return formula
+
+    def _readers(
+        self, place: Place, schema: dict[str, Any]
+    ) -> tuple[Callable[[], list[Formula]], ...]:
+        readers = (
+            (_LISTED, self._enum),
+            (_COMBINED, self._combinators),
+            (_DEPENDENT, self._dependencies),
+        )
+        return tuple(
+            partial(read, place, schema)
+            for keywords, read in readers
+            if not keywords.isdisjoint(schema)
+        )
+
+    # References.
+
+    def reference(self, place: Place, keyword: str) -> Formula:
+        """Return the formula of a reference, to be resolved when needed."""
+        target = self.target(place, keyword)
+        if target is None:
+            return self.algebra.unknown((place.path, keyword))
+        if not isinstance(target.schema, dict):
+            return self.parse(target)
+        key = target.key
+        self._targets.setdefault(key, target)
+        return self.algebra.reference(key)
+
+    # Values listed, and combinations.
+
+    def _enum(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
+        parts = []
+        if "enum" in schema:
+            values = schema["enum"]
+            if not isinstance(values, list):
+                raise Malformed("enum", "must be a list of values")
+            if len(values) > self.limits.enum:
+                raise SchemaLimit(
+                    (
+                        Problem(
+                            step(place.path, "enum"),
+                            "enum",
+                            f"{len(values)} values, more than the limit of {self.limits.enum}",
+                        ),
+                    )
+                )
+            parts.append(constant(self.algebra, values))
+        if self.has(schema, "const", place.draft):
+            parts.append(constant(self.algebra, [schema["const"]]))
+        return parts
+
+    def _combinators(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
+        algebra = self.algebra
+        parts: list[Formula] = []
+        if "allOf" in schema:
+            parts.extend(self.parse(each) for each in self.branches(place, "allOf"))
+        if "anyOf" in schema:
+            parts.append(algebra.disj(self.parse(x) for x in self.branches(place, "anyOf")))
+        if "oneOf" in schema:
+            parts.append(algebra.one_of(self.parse(x) for x in self.branches(place, "oneOf")))
+        if "not" in schema:
+            parts.append(algebra.neg(self.parse(place.child("not"))))
+        if self.has(schema, "if", place.draft):
+            parts.append(self._conditional(place, schema))
+        return parts
+
+    def _conditional(self, place: Place, schema: dict[str, Any]) -> Formula:
+        algebra = self.algebra
+        holds = self.parse(place.child("if"))
+        fails = algebra.neg(holds)
+        then, otherwise = (
+            self.parse(place.child(keyword)) if keyword in schema else ALWAYS
+            for keyword in ("then", "else")
+        )
+        if not algebra.three_valued.is_exact(holds):
+            # Something may count as neither holding nor failing, and has to fit both ways.
+            return algebra.conj((algebra.disj((fails, then)), algebra.disj((holds, otherwise))))
+        # The cases exclude one another, so that a list of conditionals on one property
+        # (`kind` is this, `kind` is that) has as many cases as it is long.
+        return algebra.disj((algebra.conj((holds, then)), algebra.conj((fails, otherwise))))
+
+    def _dependencies(self, place: Place, schema: dict[str, Any]) -> list[Formula]:
+        parts = []
+        for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+            if not self.has(schema, keyword, place.draft):
+                continue
+            if not isinstance(schema[keyword], dict):
+                raise Malformed(keyword, "must be an object")
+            for name, needed in schema[keyword].items():
+                if isinstance(needed, list) and keyword != "dependentSchemas":
+                    if not all(isinstance(each, str) for each in needed):
+                        raise Malformed(keyword, "must list property names")
+                    consequence = present(self.algebra, *needed)
+                elif isinstance(needed, str) and keyword == "dependencies":
+                    consequence = present(self.algebra, needed)
+                elif keyword == "dependentRequired":
+                    raise Malformed(keyword, "must map names to lists of names")
+                else:
+                    consequence = self.parse(place.child(keyword, name))
+                parts.append(self.algebra.disj((absent(self.algebra, name), consequence)))
+        return parts
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.60}"

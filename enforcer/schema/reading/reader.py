@@ -1,0 +1,141 @@
+"""What the readers of keywords share while one document is read.
+
+Owns: which draft has which keyword, following references, and the notes that are taken on the
+way: what is malformed, what cannot be enforced, and where divisors and patterns stand. How a
+subschema becomes a formula is left to `parse`, which brings the readers together. Must not know:
+what a keyword means, engines.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
+from enforcer.schema.limits import Limits, OnUnsupported
+from enforcer.schema.nodes import ALWAYS
+from enforcer.schema.reading.document import Draft, Place, SchemaDocument, step
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
+
+# Which draft a keyword came with, and the last one that has it; others are always read.
+_SINCE = {
+    "const": Draft.DRAFT6,
+    "contains": Draft.DRAFT6,
+    "propertyNames": Draft.DRAFT6,
+    "if": Draft.DRAFT7,
+    "then": Draft.DRAFT7,
+    "else": Draft.DRAFT7,
+    "dependentRequired": Draft.DRAFT2019,
+    "dependentSchemas": Draft.DRAFT2019,
+    "minContains": Draft.DRAFT2019,
+    "maxContains": Draft.DRAFT2019,
+    "unevaluatedProperties": Draft.DRAFT2019,
+    "unevaluatedItems": Draft.DRAFT2019,
+    "$recursiveRef": Draft.DRAFT2019,
+    "$dynamicRef": Draft.DRAFT2020,
+    "prefixItems": Draft.DRAFT2020,
+}
+_UNTIL = {"$recursiveRef": Draft.DRAFT2019}
+
+
+class Malformed(Exception):  # noqa: N818 - carries one problem to the parser, never leaves it
+    """A keyword's value is not what the standard asks for."""
+
+    def __init__(self, keyword: str, reason: str) -> None:
+        super().__init__(keyword, reason)
+        self.keyword = keyword
+        self.reason = reason
+
+
+class SchemaReader(ABC):
+    """One document that is being read, and what has been noted of it.
+
+    Args:
+        document: the schema.
+        limits: bounds.
+        on_unsupported: whether what cannot be enforced is refused or left out.
+        algebra: the arena of the formulas.
+
+    """
+
+    def __init__(
+        self,
+        document: SchemaDocument,
+        limits: Limits,
+        on_unsupported: OnUnsupported,
+        algebra: Algebra,
+    ) -> None:
+        self.document = document
+        self.limits = limits
+        self.algebra = algebra
+        self.relaxing = on_unsupported is not OnUnsupported.REFUSE
+        self.unsupported: dict[Problem, None] = {}
+        self.invalid: dict[Problem, None] = {}
+        self.divisors: dict[Fraction, str] = {}  # where each `multipleOf` stands
+        self.patterns: dict[Regex, tuple[str, str]] = {}  # and each pattern, by its languages
+
+    @abstractmethod
+    def parse(self, place: Place) -> Formula:
+        """Return the formula of a subschema; problems are collected, not raised."""
+
+    @abstractmethod
+    def child(self, place: Place, *keys: str | int) -> Formula:
+        """Return the formula of a subschema below a place; the usual leaf needs no more."""
+
+    def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
+        """Tell whether a keyword stands in a schema and means something in its draft."""
+        return (
+            keyword in schema
+            and _SINCE.get(keyword, draft) <= draft
+            and _UNTIL.get(keyword, draft) >= draft
+        )
+
+    def refuse(self, place: Place, keyword: str, reason: str) -> Formula:
+        """Note what cannot be enforced; returns a formula that stands in for it."""
+        path = step(place.path, keyword) if keyword else place.path
+        problem = Problem(path, keyword, reason)
+        self.unsupported[problem] = None
+        return self.algebra.unknown(problem)
+
+    def malformed(self, place: Place, keyword: str, reason: str) -> Formula:
+        """Note what is no JSON Schema; returns a formula that stands in for it."""
+        path = step(place.path, keyword) if keyword else place.path
+        self.invalid[Problem(path, keyword, reason)] = None
+        return ALWAYS
+
+    def target(self, place: Place, keyword: str) -> Place | None:
+        """Follow a reference; None, with the problem noted, where that is impossible."""
+        if not isinstance(place.schema[keyword], str):
+            self.malformed(place, keyword, "a reference is a string")
+            return None
+        try:
+            return self.document.follow(place, keyword)
+        except InvalidSchema as error:
+            self.invalid.update(dict.fromkeys(error.problems))
+        except UnsupportedSchema as error:
+            self.unsupported.update(dict.fromkeys(error.problems))
+        return None
+
+    def branches(self, place: Place, keyword: str) -> list[Place]:
+        """List the subschemas of a keyword that holds an array of them."""
+        listed = place.schema[keyword]
+        if not isinstance(listed, list) or not listed:
+            raise Malformed(keyword, "must be a non-empty list of schemas")
+        return [place.child(keyword, i) for i in range(len(listed))]
+
+    def raise_malformed(self) -> None:
+        """Raise what was noted that makes the schema no schema."""
+        if self.invalid:
+            raise InvalidSchema(tuple(self.invalid))
+
+    def raise_problems(self) -> None:
+        """Raise whatever was noted; in relax mode only what makes the schema no schema."""
+        self.raise_malformed()
+        if self.unsupported and not self.relaxing:
+            raise UnsupportedSchema(tuple(self.unsupported))

@@ -1,0 +1,273 @@
+"""The keywords that restrict one JSON type each, and listed constants.
+
+Owns: `type`, and the keywords for numbers, strings and arrays, read into one `Value` beside
+those for objects. Must not know: combinations, references, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from enforcer.numbers.doubles import exact
+from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
+from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
+from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, Contains, ObjectShape, Value
+from enforcer.schema.reading.document import Draft, step
+from enforcer.schema.reading.idle import malformed
+from enforcer.schema.reading.object_keywords import ObjectKeywords
+from enforcer.schema.reading.reader import Malformed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
+    from enforcer.schema.reading.keywords import Keywords
+
+_T = TypeVar("_T")
+
+_TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+
+
+def constant(algebra: Algebra, values: list[Any]) -> Formula:
+    """Return the formula that a value equals one of those listed."""
+    strings = [literal(each) for each in values if isinstance(each, str)]
+    arrays, objects = [], []
+    for each in values:
+        if isinstance(each, list):
+            items = tuple(constant(algebra, [item]) for item in each)
+            arrays.append(
+                ArrayShape(prefix=items, rest=NEVER, minimum=len(items), maximum=len(items))
+            )
+        elif isinstance(each, dict):
+            names = tuple((name, constant(algebra, [item])) for name, item in each.items())
+            objects.append(
+                ObjectShape(names=names, classes=((ANY, NEVER),), required=frozenset(each))
+            )
+    return algebra.value(
+        Value(
+            any(each is None for each in values),
+            frozenset(each for each in values if isinstance(each, bool)),
+            tuple(
+                dict.fromkeys(
+                    single(exact(each))
+                    for each in values
+                    if isinstance(each, (int, float)) and not isinstance(each, bool)
+                )
+            ),
+            either(*strings) if strings else None,
+            tuple(dict.fromkeys(arrays)),
+            tuple(dict.fromkeys(objects)),
+        )
+    )
+
+
+class TypeKeywords:
+    """Reads the keywords of one subschema that need no other instance location."""
+
+    def __init__(self, keywords: Keywords) -> None:
+        self._keywords = keywords
+        self._reader = keywords.reader
+        self._place = keywords.place
+        self._schema = keywords.schema
+
+    def value(self) -> list[Formula]:
+        """Return the formulas of all these keywords; raises `Malformed` for `type` alone."""
+        types = self._types()
+        null, booleans = "null" in types, frozenset[bool]()
+        strings: Regex | None = None
+        arrays: tuple[ArrayShape, ...] = ()
+        objects: tuple[ObjectShape, ...] = ()
+        if "boolean" in types:
+            booleans = ANYTHING.booleans
+        # What is wrong about one type must not hide what is wrong about the next.
+        numbers = self._noted(lambda: self._numbers(types)) or ()
+        if "string" in types:
+            strings = self._noted(self._strings)
+        if "array" in types:
+            arrays = self._noted(self._arrays) or ()
+        if "object" in types:
+            objects = self._noted(ObjectKeywords(self._keywords).shapes) or ()
+        if len(types) < len(_TYPES):
+            for keyword, reason in malformed(self._schema, types):
+                if self._keywords.has(keyword):
+                    self._reader.malformed(self._place, keyword, reason)
+        return [
+            self._reader.algebra.value(Value(null, booleans, numbers, strings, arrays, objects)),
+            *self._keywords.extra,
+        ]
+
+    def _noted(self, read: Callable[[], _T]) -> _T | None:
+        """Read something; None, the problem noted, where it is malformed."""
+        try:
+            return read()
+        except Malformed as error:
+            self._reader.malformed(self._place, error.keyword, error.reason)
+            return None
+
+    def _types(self) -> frozenset[str]:
+        named = self._schema.get("type", list(_TYPES))
+        listed = named if isinstance(named, list) else [named]
+        if not listed:
+            raise Malformed("type", f"must name a type; use {', '.join(_TYPES)}")
+        for each in listed:
+            if each not in _TYPES:
+                raise Malformed("type", f"{each!r:.40} is no type; use {', '.join(_TYPES)}")
+        return frozenset(listed)
+
+    # Numbers.
+
+    def _numbers(self, types: frozenset[str]) -> tuple[NumberSet, ...]:
+        if "number" not in types and "integer" not in types:
+            return ()
+        found = REALS
+        if "number" not in types:
+            found = INTEGERS
+            if self._place.draft is Draft.DRAFT4:
+                found = NumberSet(multiple=Fraction(1), plain=True)
+        for restriction in self._number_sets():
+            narrowed = meet(found, restriction)
+            if narrowed is None:
+                return ()
+            found = narrowed
+        return (found,)
+
+    def _number_sets(self) -> list[NumberSet]:
+        schema, found = self._schema, []
+        for keyword, exclusive in (
+            ("minimum", "exclusiveMinimum"),
+            ("maximum", "exclusiveMaximum"),
+        ):
+            below = keyword == "minimum"
+            # Draft 4 writes a boolean beside the bound; schemas without `$schema` may too.
+            flag = schema.get(exclusive)
+            bound = self._keywords.number(keyword)
+            if bound is not None:
+                is_open = flag is True
+                found.append(
+                    NumberSet(low=bound, low_open=is_open)
+                    if below
+                    else NumberSet(high=bound, high_open=is_open)
+                )
+            if flag is not None and not isinstance(flag, bool):
+                bound = self._keywords.number(exclusive)
+                found.append(
+                    NumberSet(low=bound, low_open=True)
+                    if below
+                    else NumberSet(high=bound, high_open=True)
+                )
+        divisor = self._keywords.number("multipleOf")
+        if divisor is not None:
+            if divisor <= 0:
+                raise Malformed("multipleOf", "must be above zero")
+            path = step(self._place.path, "multipleOf")
+            self._reader.divisors.setdefault(divisor, path)
+            found.append(NumberSet(multiple=divisor))
+        return found
+
+    # Strings.
+
+    def _strings(self) -> Regex | None:
+        low, high = self._keywords.count("minLength") or 0, self._keywords.count("maxLength")
+        if high is not None and low > high:
+            return None
+        found = length(low, high)
+        if "format" in self._schema and self._asserts_format():
+            name = self._schema["format"]
+            known = format_regex(name) if isinstance(name, str) else None
+            if name == "regex":
+                self._keywords.extra.append(
+                    self._reader.refuse(
+                        self._place,
+                        "format",
+                        "which strings are well-formed regular expressions cannot be enforced; "
+                        "drop `format`",
+                    )
+                )
+            if known is not None:
+                found = both(found, known)
+        if "pattern" in self._schema:
+            self._pattern(self._schema["pattern"])
+        return self._reader.algebra.meet_strings(found, ANY)
+
+    def _asserts_format(self) -> bool:
+        # From 2019-09 on, `format` asserts nothing in the standard's own dialect. A schema
+        # that names no dialect mostly expects the older reading.
+        return "$schema" not in self._root() or self._place.draft <= Draft.DRAFT7
+
+    def _root(self) -> dict[str, Any]:
+        root = self._reader.document.root.schema
+        return root if isinstance(root, dict) else {}
+
+    def _pattern(self, pattern: Any) -> None:
+        """Add a pattern as a formula with its own negation: readings of patterns differ."""
+        if not isinstance(pattern, str):
+            raise Malformed("pattern", "must be a string")
+        algebra = self._reader.algebra
+        languages = self._keywords.languages("pattern", pattern)
+        if languages is None:
+            return
+        matching, failing = languages
+
+        def among_strings(language: Regex) -> Formula:
+            return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
+
+        def only_strings(language: Regex) -> Formula:
+            return algebra.value(Value(strings=algebra.meet_strings(language, ANY)))
+
+        holds = among_strings(matching)
+        if failing != inverse(matching):
+            fails, may_hold = only_strings(failing), among_strings(inverse(failing))
+            may_fail = only_strings(inverse(matching))
+            algebra.oppose(holds, fails)
+            algebra.oppose(may_hold, may_fail)
+            algebra.three_valued.add(holds, may_hold)
+            algebra.three_valued.add(fails, may_fail)
+        self._keywords.extra.append(holds)
+
+    # Arrays.
+
+    def _arrays(self) -> tuple[ArrayShape, ...]:
+        place, schema, reader = self._place, self._schema, self._reader
+        prefix: tuple[Formula, ...] = ()
+        rest = ALWAYS
+        items = schema.get("items", True)
+        if self._keywords.has("prefixItems"):
+            prefix = tuple(reader.parse(each) for each in reader.branches(place, "prefixItems"))
+        if isinstance(items, list):
+            # The form before 2020-12, which schemas without `$schema` still use.
+            prefix = tuple(reader.parse(place.child("items", i)) for i in range(len(items)))
+            if "additionalItems" in schema:
+                rest = reader.parse(place.child("additionalItems"))
+        elif "items" in schema:
+            rest = reader.child(place, "items")
+        contains: tuple[Contains, ...] = ()
+        if self._keywords.has("contains"):
+            least = self._keywords.count("minContains")
+            contains = (
+                Contains(
+                    reader.parse(place.child("contains")),
+                    0,
+                    1 if least is None else least,
+                    self._keywords.count("maxContains"),
+                    step(place.path, "contains"),
+                ),
+            )
+        unique = schema.get("uniqueItems", False)
+        if not isinstance(unique, bool):
+            raise Malformed("uniqueItems", "must be a boolean")
+        shape = reader.algebra.arrays.tidy(
+            ArrayShape(
+                prefix,
+                rest,
+                self._keywords.count("minItems") or 0,
+                self._keywords.count("maxItems"),
+                contains,
+                unique,
+                path=place.path,
+            )
+        )
+        return () if shape is None else (shape,)

@@ -1,0 +1,227 @@
+"""`unevaluatedProperties` and `unevaluatedItems`, worked out before generation.
+
+Owns: which properties or elements the rest of a schema evaluates, case by case: each
+way its branches may hold or fail is one case, with a formula that says when it applies.
+Must not know: normal forms, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from enforcer.regex import ANY, RegexError, either, inverse, parse
+from enforcer.schema.nodes import ALWAYS, ANYTHING, ArrayShape, Formula, ObjectShape, Value
+from enforcer.schema.reading.object_keywords import absent
+
+if TYPE_CHECKING:
+    from enforcer.regex import Regex
+    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.reader import SchemaReader
+
+_MOST_CASES = 256
+_DEEPEST = 24  # references followed at one instance location
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What a schema evaluates.
+
+    Attributes:
+        everything: whether nothing is left over.
+        names: declared property names.
+        patterns: languages of further property names.
+        prefix: number of leading elements.
+        contained: formulas; an element that fits one of them is evaluated.
+
+    """
+
+    everything: bool = False
+    names: frozenset[str] = frozenset()
+    patterns: tuple[Regex, ...] = ()
+    prefix: int = 0
+    contained: tuple[Formula, ...] = ()
+
+    def __or__(self, other: Evaluated) -> Evaluated:
+        return Evaluated(
+            self.everything or other.everything,
+            self.names | other.names,
+            tuple(dict.fromkeys(self.patterns + other.patterns)),
+            max(self.prefix, other.prefix),
+            tuple(dict.fromkeys(self.contained + other.contained)),
+        )
+
+
+NOTHING_EVALUATED = Evaluated()
+_Case = tuple[Formula, Evaluated]
+
+
+class TooManyCasesError(Exception):
+    """The branches combine in more ways than are worked out."""
+
+
+class Unevaluated:
+    """Applies one of the two keywords to the subschema that it stands in."""
+
+    def __init__(self, reader: SchemaReader, keyword: str) -> None:
+        self._reader = reader
+        self._keyword = keyword
+        self._of_objects = keyword == "unevaluatedProperties"
+
+    def apply(self, place: Place, beside: Formula) -> Formula:
+        """Return `beside`, restricted in what it leaves unevaluated."""
+        reader, algebra = self._reader, self._reader.algebra
+        left_over = reader.parse(place.child(self._keyword))
+        if left_over == ALWAYS:
+            return beside
+        try:
+            cases = self._cases(place, 0, own=True)
+        except TooManyCasesError:
+            unknown = reader.refuse(
+                place,
+                self._keyword,
+                "too many branches decide what is evaluated; declare the properties here and "
+                "use `additionalProperties`",
+            )
+            return algebra.conj((beside, unknown))
+        return algebra.conj(
+            (
+                beside,
+                algebra.disj(
+                    algebra.conj((condition, self._restriction(done, left_over)))
+                    for condition, done in cases
+                ),
+            )
+        )
+
+    def _restriction(self, done: Evaluated, left_over: Formula) -> Formula:
+        algebra = self._reader.algebra
+        if done.everything:
+            return ALWAYS
+        if not self._of_objects:
+            value = algebra.disj((left_over, *done.contained))
+            shape = algebra.arrays.tidy(ArrayShape(prefix=(ALWAYS,) * done.prefix, rest=value))
+            arrays: tuple[ArrayShape, ...] = () if shape is None else (shape,)
+            objects: tuple[ObjectShape, ...] = ANYTHING.objects
+        else:
+            arrays, objects = ANYTHING.arrays, (self._objects(done, left_over),)
+        return algebra.value(
+            Value(
+                ANYTHING.null,
+                ANYTHING.booleans,
+                ANYTHING.numbers,
+                ANYTHING.strings,
+                arrays,
+                objects,
+            )
+        )
+
+    def _objects(self, done: Evaluated, left_over: Formula) -> ObjectShape:
+        names = tuple((name, ALWAYS) for name in sorted(done.names))
+        if not done.patterns:
+            return ObjectShape(names=names, classes=((ANY, left_over),))
+        covered = either(*done.patterns)
+        return ObjectShape(names=names, classes=((covered, ALWAYS), (inverse(covered), left_over)))
+
+    # Cases.
+
+    def _cross(self, first: list[_Case], second: list[_Case]) -> list[_Case]:
+        if all(case == (ALWAYS, NOTHING_EVALUATED) for case in second):
+            return first
+        if len(first) * len(second) > _MOST_CASES:
+            raise TooManyCasesError
+        conj = self._reader.algebra.conj
+        return [(conj((c, d)), a | b) for (c, a), (d, b) in product(first, second)]
+
+    def _cases(self, place: Place, depth: int, *, own: bool = False) -> list[_Case]:
+        """List when a subschema that holds evaluates what; the conditions cover all ways."""
+        schema = place.schema
+        if not isinstance(schema, dict):
+            return [(ALWAYS, NOTHING_EVALUATED)]
+        if depth > _DEEPEST:
+            raise TooManyCasesError
+        reader = self._reader
+        if not own and reader.has(schema, self._keyword, place.draft):
+            return [(ALWAYS, Evaluated(everything=True))]
+        cases: list[_Case] = [
+            (ALWAYS, self._own_properties(place) if self._of_objects else self._own_items(place))
+        ]
+        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            if reader.has(schema, keyword, place.draft):
+                target = reader.target(place, keyword)
+                if target is not None:
+                    cases = self._cross(cases, self._cases(target, depth + 1))
+        if "allOf" in schema:
+            for each in reader.branches(place, "allOf"):
+                cases = self._cross(cases, self._cases(each, depth + 1))
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in schema:
+                for each in reader.branches(place, keyword):
+                    cases = self._cross(cases, self._if_it_holds(each, depth))
+        if reader.has(schema, "if", place.draft):
+            cases = self._cross(cases, self._conditional(place, depth))
+        for name in schema.get("dependentSchemas", {}):
+            within = self._cases(place.child("dependentSchemas", name), depth + 1)
+            if any(done != NOTHING_EVALUATED for _, done in within):
+                missing = absent(reader.algebra, name)
+                there = reader.algebra.neg(missing)
+                cases = self._cross(
+                    cases,
+                    [
+                        *((reader.algebra.conj((there, c)), done) for c, done in within),
+                        (missing, NOTHING_EVALUATED),
+                    ],
+                )
+        return cases
+
+    def _if_it_holds(self, place: Place, depth: int) -> list[_Case]:
+        algebra = self._reader.algebra
+        within = self._cases(place, depth + 1)
+        if all(done == NOTHING_EVALUATED for _, done in within):
+            return [(ALWAYS, NOTHING_EVALUATED)]
+        holds = self._reader.parse(place)
+        return [
+            *((algebra.conj((holds, condition)), done) for condition, done in within),
+            (algebra.neg(holds), NOTHING_EVALUATED),
+        ]
+
+    def _conditional(self, place: Place, depth: int) -> list[_Case]:
+        algebra = self._reader.algebra
+        condition = self._reader.parse(place.child("if"))
+        holding = self._cases(place.child("if"), depth + 1)
+        failing: list[_Case] = [(ALWAYS, NOTHING_EVALUATED)]
+        if "then" in place.schema:
+            holding = self._cross(holding, self._cases(place.child("then"), depth + 1))
+        if "else" in place.schema:
+            failing = self._cases(place.child("else"), depth + 1)
+        return [
+            *((algebra.conj((condition, c)), done) for c, done in holding),
+            *((algebra.conj((algebra.neg(condition), c)), done) for c, done in failing),
+        ]
+
+    def _own_properties(self, place: Place) -> Evaluated:
+        schema = place.schema
+        if "additionalProperties" in schema:
+            return Evaluated(everything=True)
+        patterns = []
+        for pattern in schema.get("patternProperties", {}):
+            try:
+                patterns.append(parse(pattern))
+            except RegexError as error:
+                self._reader.refuse(place, "patternProperties", str(error))
+        return Evaluated(names=frozenset(schema.get("properties", {})), patterns=tuple(patterns))
+
+    def _own_items(self, place: Place) -> Evaluated:
+        schema, reader = place.schema, self._reader
+        items = schema.get("items")
+        if isinstance(items, list):
+            if "additionalItems" in schema:
+                return Evaluated(everything=True)
+            return Evaluated(prefix=len(items))
+        if "items" in schema:
+            return Evaluated(everything=True)
+        prefix = len(schema["prefixItems"]) if isinstance(schema.get("prefixItems"), list) else 0
+        if not reader.has(schema, "contains", place.draft) or place.draft < 2020:  # noqa: PLR2004 - from 2020-12 on, `contains` evaluates what it finds
+            return Evaluated(prefix=prefix)
+        return Evaluated(prefix=prefix, contained=(reader.parse(place.child("contains")),))

@@ -1,0 +1,110 @@
+"""What may come next in a turn that has to finish.
+
+Owns: asking, at a place of a turn, whether what it promises can be finished in so many ids.
+Must not know: how the shortest end is found (that is `deadline` and what it asks), how a
+turn is advanced.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from enforcer.turn.deadline import FITTING, clear, ids_of
+from enforcer.turn.dialect import Segment
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.budget.reading import Reading
+    from enforcer.turn.deadline import Deadline
+    from enforcer.turn.envelope import Table
+    from enforcer.turn.position import Position
+
+
+class Countdown:
+    """A deadline at the places of a turn; `left` counts the ids that may come, the next first."""
+
+    def __init__(self, deadline: Deadline, table: Table) -> None:
+        self._deadline = deadline
+        self._table = table
+        self.total = deadline.total
+
+    def check(self, at: Position) -> None:
+        """Refuse a turn that promises more than fits.
+
+        Raises:
+            BudgetTooSmall: it does.
+
+        """
+        self._deadline.check(self._needed(at))
+
+    def arguments(self, name: str) -> Reading:
+        """Begin the arguments of a tool."""
+        return self._deadline.arguments(name)
+
+    def text(self) -> Reading | None:
+        """Begin text that has a format."""
+        return self._deadline.text()
+
+    def fits(self, at: Position, token_id: int, left: int) -> bool:
+        """Tell whether what is promised can be finished after an id, if it is legal."""
+        deadline, after = self._deadline, left - 1
+        markers = at.markers.markers
+        if token_id in markers:
+            return deadline.marker(at.state, markers[token_id], at.calls, at.header) <= after
+        if at.reading is not None:
+            return deadline.fits_text(at.reading, token_id, after - self._behind_text(at))
+        if at.header is not None:
+            node = at.header.advance(token_id)
+            return node is None or deadline.header(node) <= after
+        return not at.row.text or self._fits_text(at, after)
+
+    def restrict_text(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
+        """Leave out of a mask row the ids of a followed text that would be too long."""
+        if at.reading is not None:
+            room = left - 1 - self._behind_text(at)
+            self._deadline.restrict_text(target, at.reading, room)
+
+    def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
+        """Leave out markers, headers and text outside calls that would be too long."""
+        if self._deadline.is_ample(left, at.calls):
+            return
+        markers = at.markers.markers
+        for token_id in markers:
+            if not self.fits(at, token_id, left):
+                clear(target, token_id)
+        if at.header is not None:
+            for token_id in ids_of(target):
+                if token_id not in markers and not self.fits(at, token_id, left):
+                    clear(target, token_id)
+        elif at.grammar is None and at.row.text and not self._fits_text(at, left - 1):
+            target &= ~self._table.vocabulary.text_row
+
+    def _needed(self, at: Position) -> float:
+        """Count the ids of the shortest end that the turn promises from a place."""
+        deadline = self._deadline
+        if at.grammar is not None:
+            text = inf if at.reading is None else at.reading.cost
+            need = text + self._behind_text(at)
+            ways = (
+                deadline.marker(at.state, to, at.calls, None) for to in at.markers.markers.values()
+            )
+            return min(need, 1 + min(ways, default=need))
+        if at.header is not None:
+            return deadline.header(at.header)
+        return deadline.state(at.state, at.calls)
+
+    def _behind_text(self, at: Position) -> float:
+        """Count the ids after the text that the turn stands in, once it is complete."""
+        if self._table.segment(at.state) is Segment.ARGUMENTS:
+            return self._deadline.behind(at.state)
+        row = self._table.row(self._after_text(at), FITTING)
+        return self._deadline.ends(row.markers, at.calls)
+
+    def _fits_text(self, at: Position, after: int) -> bool:
+        return self._deadline.state(self._after_text(at), at.calls) <= after
+
+    def _after_text(self, at: Position) -> str:
+        return self._table.dialect.states[at.state].text_to

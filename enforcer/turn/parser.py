@@ -1,0 +1,234 @@
+"""Ids back into reasoning, content and calls: the envelope's table read backwards.
+
+Owns: what counts as a call. Does no I/O and holds nothing back but bytes of an
+unfinished character. Must not know: masks, schemas, hosts. Marker ids alone make
+structure; marker text spelled with ordinary tokens stays text.
+"""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from enforcer.turn.dialect import FREE_TEXT, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from enforcer.turn.envelope import Table
+
+_Decoder = getincrementaldecoder("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A completed call.
+
+    Attributes:
+        id: its header as the model wrote it, for example `functions.get_weather:0`.
+        name: the tool's name.
+        index: the counter in the header.
+        arguments: JSON text as the model wrote it.
+
+    """
+
+    id: str
+    name: str
+    index: int
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn says.
+
+    Attributes:
+        reasoning: text inside `<think>`.
+        content: text outside of it.
+        calls: the completed calls. A call that was cut off is none.
+        ended: the end of the turn was reached.
+        stray: position of the first id that the format does not allow where it stands;
+            reading stopped there. None if there is none.
+
+    """
+
+    reasoning: str
+    content: str
+    calls: tuple[Call, ...]
+    ended: bool
+    stray: int | None
+
+
+class Happening(Enum):
+    """What an event reports."""
+
+    REASONING = "reasoning"
+    CONTENT = "content"
+    CALL = "call"
+    ARGUMENTS = "arguments"
+    CALL_END = "call_end"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that reading an id has brought.
+
+    Attributes:
+        what: piece of reasoning, content or arguments; beginning or end of a call.
+        text: the piece; the call's id for a beginning, its whole arguments for an end.
+        name: the tool's name for the beginning of a call.
+
+    """
+
+    what: Happening
+    text: str
+    name: str = ""
+
+
+_PIECES = {
+    Segment.REASONING: Happening.REASONING,
+    Segment.CONTENT: Happening.CONTENT,
+    Segment.ARGUMENTS: Happening.ARGUMENTS,
+}
+
+
+class Parser:
+    """Reads one turn id by id; `turn()` may be asked for at any time.
+
+    Args:
+        table: the dialect bound to a vocabulary.
+        prompt_ids: the prompt's ids; the turn starts where they leave it, and what they
+            have said of it is not reported. None means that the ids begin a turn, so
+            that they may open a think.
+        names: the declared tools; calls to others are dropped. None keeps every call.
+
+    Attributes:
+        reasoning_ids: how many ids of text inside a think have been read.
+        dropped: how many calls were dropped because their tool is not declared.
+
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        prompt_ids: Sequence[int] | None = None,
+        names: Collection[str] | None = None,
+    ) -> None:
+        self._table = table
+        self._names = names
+        self._state = table.dialect.turn_state
+        self._decoder = _Decoder(errors="replace")
+        self._header = ""
+        self._call: tuple[str, str, int] | None = None
+        self._reset()
+        if prompt_ids is not None:
+            self._state, begun = table.opened(prompt_ids)
+            self.feed(begun)
+            self._reset()
+            self._call = None  # a call that the prompt has begun lacks its beginning here
+
+    def _reset(self) -> None:
+        self._said: dict[Segment, list[str]] = {segment: [] for segment in FREE_TEXT}
+        self._arguments: list[str] = []
+        self._calls: list[Call] = []
+        self._read = 0
+        self._stray: int | None = None
+        self.reasoning_ids = 0
+        self.dropped = 0
+
+    @property
+    def state(self) -> str:
+        """Name of the state of the envelope."""
+        return self._state
+
+    @property
+    def in_calls(self) -> bool:
+        """Whether the section of calls is open."""
+        segment = self._table.segment(self._state)
+        return segment not in FREE_TEXT and not self._closed
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end of the turn was read."""
+        return self._state == self._table.dialect.final
+
+    @property
+    def _closed(self) -> bool:
+        """Whether nothing but the end of the turn can follow."""
+        final = self._table.dialect.final
+        return set(self._table.leaves[self._state].values()) == {final} and (
+            self._table.segment(self._state) is Segment.NONE
+        )
+
+    def feed(self, token_ids: Iterable[int]) -> list[Event]:
+        """Read more ids; gives what they have brought, in order."""
+        events: list[Event] = []
+        for token_id in token_ids:
+            if self._stray is None and not self._step(token_id, events):
+                self._stray = self._read
+            self._read += 1
+        return events
+
+    def turn(self) -> Turn:
+        """Say what has been read so far."""
+        return Turn(
+            reasoning="".join(self._said[Segment.REASONING]),
+            content="".join(self._said[Segment.CONTENT]),
+            calls=tuple(self._calls),
+            ended=self.ended,
+            stray=self._stray,
+        )
+
+    def _step(self, token_id: int, events: list[Event]) -> bool:
+        table = self._table
+        segment, leaves = table.segment(self._state), table.leaves[self._state]
+        to = table.step(self._state, token_id, leaves)
+        if to is None:
+            return False
+        self._state = to
+        if token_id not in leaves:
+            self.reasoning_ids += segment is Segment.REASONING
+            text = self._decoder.decode(table.vocabulary.token_bytes(token_id))
+            self._take(segment, text, events)
+            return True
+        self._take(segment, self._decoder.decode(b"", final=True), events)
+        self._decoder.reset()
+        if segment is Segment.HEADER:
+            self._begin_call(events)
+        elif segment is Segment.ARGUMENTS:
+            self._end_call(events)
+        return True
+
+    def _take(self, segment: Segment, text: str, events: list[Event]) -> None:
+        if not text:
+            return
+        if segment is Segment.HEADER:
+            self._header += text
+            return
+        if segment is Segment.ARGUMENTS:
+            if self._call is None:
+                return
+            self._arguments.append(text)
+        else:
+            self._said[segment].append(text)
+        events.append(Event(_PIECES[segment], text))
+
+    def _begin_call(self, events: list[Event]) -> None:
+        header, self._header = self._header, ""
+        self._arguments.clear()
+        parts = self._table.dialect.header_parts(header)
+        if parts is None or (self._names is not None and parts[0] not in self._names):
+            self._call = None
+            self.dropped += 1
+            return
+        self._call = (header, *parts)
+        events.append(Event(Happening.CALL, header, parts[0]))
+
+    def _end_call(self, events: list[Event]) -> None:
+        if self._call is None:
+            return
+        call = Call(*self._call, "".join(self._arguments))
+        self._calls.append(call)
+        events.append(Event(Happening.CALL_END, call.arguments))

@@ -1,0 +1,93 @@
+"""A spec as the envelope of a turn, and a look at what a prompt has begun of it.
+
+Owns: how a request's fields and options become an envelope. Must not know: engines, schemas,
+hosts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from enforcer.request.tools import ToolChoice
+from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.matcher import Matcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentMatcher
+    from enforcer.request.options import Options
+    from enforcer.request.spec import Spec
+    from enforcer.turn.envelope import Table
+
+
+def envelope(
+    table: Table,
+    spec: Spec,
+    options: Options,
+    text_format: Callable[[], ArgumentMatcher] | None,
+) -> Envelope:
+    """Say what a request allows, where `options` hold for it."""
+    toolset = spec.toolset
+    due = Due.NOTHING if options.allow_empty_turns else Due.WORD
+    return Envelope(
+        table,
+        toolset.allowed,
+        due=Due.CALL if toolset.choice is ToolChoice.REQUIRED else due,
+        most=options.max_calls if toolset.parallel else 1,
+        first=spec.first_index,
+        preamble=options.preamble_ids,
+        text_format=text_format,
+    )
+
+
+def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Sequence[int]) -> int:
+    """Refuse a prompt that has begun a turn which a request does not allow.
+
+    Cheap: nothing is compiled. So what the prompt has begun inside a call's arguments, or of a
+    text that has a format, is taken for right here.
+
+    Returns:
+        How many ids of the prompt stand in its turn, if only an engine can tell whether they
+        are right; else 0.
+
+    Raises:
+        IllegalPrefix: it has.
+
+    """
+    resolved = spec.resolve(options)
+    followed: list[_Anything] = []
+
+    def follow() -> _Anything:
+        followed.append(_Anything(table))
+        return followed[-1]
+
+    text_format = None if spec.response_format is None else follow
+    Matcher(envelope(table, spec, resolved, text_format), lambda _: follow(), prompt_ids)
+    if not any(text.has_begun for text in followed):
+        return 0
+    return len(table.opened(prompt_ids)[1])
+
+
+class _Anything:
+    """Text of whatever kind, in the place of one that an engine would follow."""
+
+    def __init__(self, table: Table) -> None:
+        self.has_begun = False
+        self._text = table.vocabulary.text_row
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        row[:] = self._text
+
+    def accept(self, token_id: int) -> bool:  # noqa: ARG002 - the matcher has seen to controls
+        self.has_begun = True
+        return True
+
+    def rollback(self, count: int) -> None:
+        """Take nothing back: nothing is held."""
+
+    def is_accepting(self) -> bool:
+        return True

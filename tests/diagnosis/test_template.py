@@ -1,0 +1,91 @@
+"""Templates that are right, and each of the ways in which they are known to be wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from enforcer.diagnosis import Status, template
+from enforcer.turn import dialect
+
+K2 = dialect.load("kimi_k2")
+
+
+class Template:
+    """A template in Python; each argument is a way to be wrong."""
+
+    def __init__(self, header="<|im_assistant|>assistant<|im_middle|>", text=str, call_id=str):
+        self.header, self.text, self.call_id = header, text, call_id
+
+    def __call__(self, messages, *, tools, generate):
+        out = f"<|im_system|>tool_declare<|im_middle|>{tools}<|im_end|>" if tools else ""
+        for message in messages:
+            out += f"<|im_{message['role']}|>{message['role']}<|im_middle|>"
+            out += self.text(message["content"])
+            for call in message.get("tool_calls", ()):
+                out += f"<|tool_call_begin|>{self.call_id(call['id'])}"
+                out += f"<|tool_call_argument_begin|>{call['function']['arguments']}"
+            out += "<|im_end|>"
+        return out + (self.header if generate else "")
+
+
+def statuses(render):
+    return [check.status for check in template.checks(render, K2)]
+
+
+OK, BAD = Status.OK, Status.BAD
+
+
+@pytest.mark.parametrize("thought", ["", "<think>", "<think></think>", "<think>\n\n</think>\n"])
+def test_right_templates(thought):
+    header = f"<|im_assistant|>assistant<|im_middle|>{thought}"
+    assert statuses(Template(header)) == [OK, OK, OK]
+
+
+@pytest.mark.parametrize(
+    "header", ["", "<|im_user|>user<|im_middle|>", "<|im_assistant|>assistant<|im_middle|>Well,"]
+)
+def test_a_prompt_that_does_not_open_the_turn(header):
+    [check, *_] = template.checks(Template(header), K2)
+    assert check.status is BAD
+    assert "add_generation_prompt" in check.mend
+
+
+def parts(content):
+    return str([{"type": "text", "text": content}])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        parts,
+        lambda content: content or parts(content),
+        lambda content: content or "None",
+        lambda _: "",
+        lambda content: content * 2,
+    ],
+)
+def test_strings_that_are_not_rendered_as_they_are(text):
+    assert statuses(Template(text=text))[:2] == [OK, BAD]
+
+
+@pytest.mark.parametrize("call_id", [lambda _: "call_1", lambda i: i.removeprefix("functions.")])
+def test_call_ids_that_are_not_rendered_as_they_are(call_id):
+    assert statuses(Template(call_id=call_id)) == [OK, OK, BAD]
+
+
+def test_a_template_that_drops_results():
+    class Dropping(Template):
+        def __call__(self, messages, *, tools, generate):
+            kept = [message for message in messages if message["role"] != "tool"]
+            return super().__call__(kept, tools=tools, generate=generate)
+
+    assert statuses(Dropping()) == [OK, OK, BAD]
+
+
+def test_a_template_that_fails():
+    def failing(*_, **__):
+        raise ValueError("no such role")
+
+    checks = list(template.checks(failing, K2))
+    assert [check.status for check in checks] == [BAD] * 3
+    assert "no such role" in checks[0].found

@@ -1,0 +1,120 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from languages import PLAIN, languages, texts
+
+from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
+from enforcer.regex.constructors import EPSILON, concat, repeat
+
+
+@given(languages, languages, texts())
+def test_operators_are_those_of_sets(a, b, text):
+    in_a, in_b = fullmatch(a, text), fullmatch(b, text)
+    assert fullmatch(both(a, b), text) == (in_a and in_b)
+    assert fullmatch(either(a, b), text) == (in_a or in_b)
+    assert fullmatch(inverse(a), text) == (not in_a)
+
+
+@given(languages, languages, texts(max_size=4))
+def test_concatenation_tries_every_split(a, b, text):
+    splits = any(fullmatch(a, text[:i]) and fullmatch(b, text[i:]) for i in range(len(text) + 1))
+    assert fullmatch(concat(a, b), text) == splits
+
+
+@given(languages, texts(max_size=4))
+def test_repetition_is_repeated_concatenation(a, text):
+    assert fullmatch(repeat(a, 2, 2), text) == fullmatch(concat(a, a), text)
+    assert fullmatch(repeat(a, 0, 1), text) == (not text or fullmatch(a, text))
+    star = repeat(a, 0, None)
+    assert fullmatch(star, text) == fullmatch(either(EPSILON, concat(a, star)), text)
+    assert fullmatch(repeat(a, 1, 3), text) == any(
+        fullmatch(repeat(a, n, n), text) for n in (1, 2, 3)
+    )
+
+
+@given(languages, texts())
+def test_derived_attributes_hold(a, text):
+    assert a.nullable == fullmatch(a, "")
+    if fullmatch(a, text):
+        assert a.shortest <= len(text)
+        assert a.longest is None or len(text) <= a.longest
+
+
+@given(languages, languages)
+def test_laws_hold_as_equality(a, b):
+    assert both(a, ANY) == a
+    assert either(a, NOTHING) == a
+    assert both(a, NOTHING) == NOTHING
+    assert either(a, a) == a == both(a, a)
+    assert inverse(inverse(a)) == a
+    assert either(a, b) == either(b, a)
+    assert hash(either(a, b)) == hash(either(b, a))
+    assert both(a, inverse(a)) == NOTHING
+    assert either(a, inverse(a)) == ANY
+
+
+@pytest.mark.parametrize(
+    ("built", "simple"),
+    [
+        (both(parse("^[a-z]+$"), length(2, 5)), parse("^[a-z]{2,5}$")),
+        (both(length(1, 9), length(4, None)), length(4, 9)),
+        (both(length(1, 2), length(3, 4)), NOTHING),
+        (both(parse("^[0-9]{4}-[0-9]{2}$"), length(0, 7)), parse("^[0-9]{4}-[0-9]{2}$")),
+        (both(parse("^[0-9]{4}-[0-9]{2}$"), length(8, None)), NOTHING),
+        (both(either(literal("a"), literal("bb")), parse("^b")), literal("bb")),
+        (inverse(length(1, None)), EPSILON),
+        (inverse(length(4, None)), length(0, 3)),
+        (either(literal("a"), literal("b"), parse("^[c-z]$")), parse("^[a-z]$")),
+        (repeat(repeat(literal("ab"), 0, None), 1, None), repeat(literal("ab"), 0, None)),
+        (parse("^([a-z]{0,9}){5}$"), parse("^[a-z]{0,45}$")),
+        (parse("^([a-z]{1,2}){2,3}$"), parse("^[a-z]{2,6}$")),
+        (parse("^([a-z]{2,}){3}$"), parse("^[a-z]{6,}$")),
+        (concat(literal("a"), literal("b"), EPSILON), literal("ab")),
+        (literal("\ud800"), NOTHING),
+        (length(3, 2), NOTHING),
+        (either(literal("a"), length(0, 0), length(1, None)), ANY),
+        (either(literal("a"), length(0, 3), length(4, None)), ANY),
+        (both(), ANY),
+        (either(), NOTHING),
+    ],
+)
+def test_usual_combinations_collapse(built, simple):
+    assert built == simple
+
+
+def test_large_counts_stay_symbolic():
+    assert parse("^(?:ab|c){1,100000}$").size < 20
+    assert length(0, 10**9).size < 5
+
+
+def test_texts_with_lone_surrogates_are_members_of_nothing():
+    for language in (ANY, inverse(literal("a")), parse("^.$")):
+        assert not fullmatch(language, "\ud800")
+
+
+def test_a_regex_is_frozen():
+    with pytest.raises(AttributeError):
+        ANY.nullable = False  # type: ignore[misc]
+
+
+def test_the_alphabet_of_these_tests_is_sharp_enough():
+    assert fullmatch(parse(f"^[{PLAIN[:4]}]$"), "b")
+
+
+@given(
+    st.integers(0, 4),
+    st.integers(0, 4) | st.none(),
+    st.integers(0, 4),
+    st.integers(0, 4) | st.none(),
+    st.integers(0, 20),
+)
+def test_a_count_of_counts_holds_what_it_says(least, more, minimum, further, length_of_text):
+    most = None if more is None else least + more
+    maximum = None if further is None else minimum + further
+    pattern = f"(?:a{{{least},{'' if most is None else most}}})"
+    pattern += f"{{{minimum},{'' if maximum is None else maximum}}}"
+    built = repeat(repeat(literal("a"), least, most), minimum, maximum)
+    text = "a" * length_of_text
+    assert fullmatch(built, text) == bool(re.fullmatch(pattern, text))

@@ -1,0 +1,158 @@
+"""The calls that a dialog already has: counted, and their ids put into Kimi's form."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.errors import InvalidTools
+from enforcer.request import history
+from enforcer.turn import dialect as dialects
+
+KIMI = dialects.load("kimi_k2")
+
+
+def asks(*calls):
+    listed = [{"id": i, "type": "function", "function": {"name": n}} for i, n in calls]
+    return {"role": "assistant", "content": None, "tool_calls": listed}
+
+
+def answers(call_id):
+    return {"role": "tool", "tool_call_id": call_id, "content": "21 °C"}
+
+
+USER = {"role": "user", "content": "And now?"}
+
+
+def normalise(*messages):
+    """Give the ids of calls and results in order."""
+    ids = []
+    for message in history.normalise(list(messages), KIMI.header_text):
+        ids += [call["id"] for call in message.get("tool_calls") or ()]
+        if "tool_call_id" in message:
+            ids.append(message["tool_call_id"])
+    return ids
+
+
+@pytest.mark.parametrize(
+    ("messages", "count"),
+    [
+        (None, 0),
+        ([], 0),
+        ((USER,), 0),
+        ([USER, asks(("x", "a"), ("y", "b")), answers("x"), asks(("z", "a")), USER], 3),
+        ([{"role": "assistant", "tool_calls": None}, {"role": "assistant", "tool_calls": []}], 0),
+        ([{"role": "user", "tool_calls": [{"id": "x"}]}], 0),
+        ([{"role": "assistant", "tool_calls": iter([{"id": "x"}, {"id": "y"}])}], 2),
+    ],
+)
+def test_calls_are_counted(messages, count):
+    assert history.count_calls(messages) == count
+
+
+@pytest.mark.parametrize(
+    ("messages", "path"),
+    [
+        (USER, "$.messages"),
+        ("hello", "$.messages"),
+        (b"", "$.messages"),
+        (3, "$.messages"),
+        (iter([USER]), "$.messages"),
+        ([USER, None], "$.messages[1]"),
+        ([USER, "hello"], "$.messages[1]"),
+        ([{"role": "assistant", "tool_calls": 3}], "$.messages[0].tool_calls"),
+        ([{"role": "assistant", "tool_calls": {"id": "x"}}], "$.messages[0].tool_calls"),
+        ([{"role": "assistant", "tool_calls": "x"}], "$.messages[0].tool_calls"),
+        ([{"role": "assistant", "tool_calls": [{}, 1]}], "$.messages[0].tool_calls[1]"),
+    ],
+)
+def test_what_is_no_dialog(messages, path):
+    for read in (history.count_calls, lambda value: history.normalise(value, KIMI.header_text)):
+        with pytest.raises(InvalidTools) as caught:
+            read(messages)
+        assert caught.value.path == path
+
+
+def test_ids_continue_across_messages_and_results_follow():
+    assert normalise(
+        asks(("search:2", "search"), ("call_abc", "get")),
+        *(answers("call_abc"), answers("search:2"), USER),
+        asks(("functions_Read_0", "Read")),
+        answers("functions_Read_0"),
+    ) == [
+        *("functions.search:0", "functions.get:1", "functions.get:1", "functions.search:0"),
+        *("functions.Read:2", "functions.Read:2"),
+    ]
+
+
+def test_ids_that_are_right_stay():
+    ids = ["functions.a:0", "functions.b:1"]
+    assert normalise(asks((ids[0], "a"), (ids[1], "b")), *map(answers, ids)) == ids * 2
+
+
+def test_repeated_ids_are_told_apart_by_order():
+    assert normalise(asks(("x", "a"), ("x", "b")), answers("x"), answers("x")) == [
+        *("functions.a:0", "functions.b:1") * 2,
+    ]
+    # The same id in two turns: a result answers the nearest one before it.
+    assert normalise(asks(("x", "a")), answers("x"), asks(("x", "a")), answers("x")) == [
+        *("functions.a:0", "functions.a:0", "functions.a:1", "functions.a:1"),
+    ]
+
+
+def test_missing_ids_are_matched_by_order():
+    assert normalise(asks((None, "a"), (None, "b")), answers(None), answers("")) == [
+        *("functions.a:0", "functions.b:1") * 2,
+    ]
+
+
+def test_a_call_without_a_name_keeps_its_id():
+    calls = asks(("x", None), (None, ""), ("y", "a"))
+    assert normalise(calls, answers("x"), answers("y")) == [
+        *("x", None, "functions.a:2"),
+        *("x", "functions.a:2"),
+    ]
+
+
+def test_a_result_that_answers_nothing_keeps_its_id():
+    assert normalise(answers("before"), asks(("x", "a")), answers("other"), answers("x")) == [
+        *("before", "functions.a:0", "other", "functions.a:0"),
+    ]
+
+
+def test_the_given_dialog_is_left_alone():
+    messages = [USER, asks(("x", "a")), answers("x")]
+    before = copy.deepcopy(messages)
+    changed = history.normalise(messages, KIMI.header_text)
+    assert messages == before
+    assert changed[0] == USER
+    assert changed[1]["tool_calls"][0]["function"] == {"name": "a"}
+    assert changed[2]["content"] == "21 °C"
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["x", "y", "functions.a:7", None]), st.sampled_from(["a", "b"])
+            ),
+            max_size=3,
+        ),
+        max_size=4,
+    )
+)
+def test_all_ids_become_the_dialogs_counter_and_stay_so(turns):
+    messages = []
+    for calls in turns:
+        messages += [USER, asks(*calls), *(answers(call_id) for call_id, _ in calls)]
+    once = history.normalise(messages, KIMI.header_text)
+    ids = [call["id"] for message in once for call in message.get("tool_calls") or ()]
+    names = [name for calls in turns for _, name in calls]
+    assert ids == [KIMI.header_text(name, at) for at, name in enumerate(names)]
+    results = [message["tool_call_id"] for message in once if message["role"] == "tool"]
+    assert sorted(results) == sorted(ids)
+    assert history.normalise(once, KIMI.header_text) == once
+    assert history.count_calls(once) == len(ids)

@@ -1,0 +1,48 @@
+import json
+from dataclasses import fields
+
+import pytest
+
+from enforcer.request.options import Options
+from enforcer.schema import Limits, OnUnsupported
+
+OTHER = Options(
+    OnUnsupported.RELAX,
+    Limits(depth=9, enum=3),
+    max_calls=2,
+    preamble_ids=0,
+    finish_within_budget=True,
+    allow_empty_turns=True,
+)
+
+
+def test_every_option_differs_from_its_default_in_the_other():
+    assert all(getattr(OTHER, f.name) != getattr(Options(), f.name) for f in fields(Options))
+
+
+@pytest.mark.parametrize("options", [Options(), OTHER])
+def test_options_come_back_from_json_as_they_were(options):
+    assert Options.from_json(json.loads(json.dumps(options.to_json()))) == options
+
+
+GOOD = Options().to_json()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {**GOOD, "more": 1},
+        {key: value for key, value in GOOD.items() if key != "limits"},
+        *({**GOOD, "max_calls": n} for n in (0, -1, True, "3", 1.5, None, 10**13)),
+        *({**GOOD, "on_unsupported": word} for word in ("ignore", None, [])),
+        *({**GOOD, "finish_within_budget": word} for word in ("on", 1, None)),
+        *(
+            {**GOOD, "limits": limits}
+            for limits in ([], {"width": 3}, {"depth": 0}, {"depth": "1"})
+        ),
+    ],
+)
+def test_others_are_refused(value):
+    with pytest.raises((ValueError, TypeError, KeyError, AttributeError)):
+        Options.from_json(value)

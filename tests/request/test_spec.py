@@ -1,0 +1,179 @@
+"""A request as text that travels through vLLM, and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from enforcer.errors import InvalidTools
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
+from enforcer.request.spec import KEY, Route
+from enforcer.request.tools import ToolChoice
+from enforcer.schema import OnUnsupported
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get",
+        "description": "Gets.",
+        "strict": True,
+        "parameters": {"type": "object", "properties": {"città": {"enum": ["東京", 3.33]}}},
+    },
+}
+HISTORY = [
+    {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get"}}]},
+    {"role": "tool", "tool_call_id": "x", "content": "done"},
+]
+
+
+def body(*args, **kwargs):
+    """Give the spec that `extra_body` writes for the plugin."""
+    return specs.extra_body(*args, **kwargs)["structured_outputs"]["structural_tag"]
+
+
+def test_what_is_written_is_read_back():
+    spec = specs.read(
+        specs.from_structural_tag(body([TOOL], parallel_tool_calls=False, messages=HISTORY))
+    )
+    assert spec.first_index == 1
+    assert spec.toolset.allowed == ("get",)
+    assert spec.toolset.choice is ToolChoice.AUTO
+    assert not spec.toolset.parallel
+    schema = json.loads(spec.toolset.tools["get"].schema)
+    assert schema == TOOL["function"]["parameters"]
+    assert spec.response_format is None
+
+
+def test_descriptions_do_not_travel():
+    assert "Gets." not in body([TOOL])
+
+
+def test_the_embedded_format_is_read_by_xgrammar_but_never_compiled():
+    xgrammar = pytest.importorskip("xgrammar")
+    tag = body([TOOL])
+    xgrammar.Grammar.from_structural_tag(tag)  # all that vLLM's API server does with it
+    tokens = [bytes([byte]) for byte in range(256)]
+    info = xgrammar.TokenizerInfo(tokens, vocab_size=163840)
+    with pytest.raises(RuntimeError, match="Token id"):
+        xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
+
+
+def test_the_other_route():
+    sent = specs.extra_body([TOOL], "required", via=Route.LOGITS_PROCESSOR)
+    assert set(sent) == {"vllm_xargs"}
+    text = sent["vllm_xargs"][KEY]
+    assert isinstance(text, str)  # vLLM takes nothing nested there
+    assert specs.read(text).toolset.choice is ToolChoice.REQUIRED
+
+
+@pytest.mark.parametrize("tools", [None, []])
+def test_without_tools_nothing_may_be_called(tools):
+    assert specs.read(specs.from_structural_tag(body(tools))).toolset.choice is ToolChoice.NONE
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "path"),
+    [
+        ((3,), {}, "$.tools"),
+        (([TOOL, TOOL],), {}, "$.tools[1].function.name"),
+        (([{"function": {"name": "<|im_end|>"}}],), {}, "$.tools[0].function.name"),
+        (([TOOL], "always"), {}, "$.tool_choice"),
+        ((None, "required"), {}, "$.tool_choice"),
+        (([TOOL],), {"parallel_tool_calls": "no"}, "$.parallel_tool_calls"),
+        (([TOOL],), {"messages": "Hi"}, "$.messages"),
+        (([TOOL],), {"response_format": 3}, "$.response_format"),
+    ],
+)
+def test_what_a_chat_request_does_not_carry_is_refused_at_once(args, kwargs, path):
+    with pytest.raises(InvalidTools) as caught:
+        specs.extra_body(*args, **kwargs)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{1, 2}, float("nan"), [b"x"], {"type": object()}],
+    ids=["set", "NaN", "bytes", "object"],
+)
+def test_what_is_no_json_is_refused(value):
+    with pytest.raises(InvalidTools):
+        specs.write(value, None, None, 0)
+
+
+SETTLED = {"dialect": "kimi_k2", "engine": "llguidance", "options": Options().to_json()}
+GOOD = json.loads(specs.write([TOOL], "auto", True, 0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(None, 3, b"{}", "", "{", "[]", "null", '"text"', "{}", "[" * 100_000, '{"a":' * 100_000),
+        json.dumps({**GOOD, "version": 0}),
+        json.dumps({**GOOD, "mode": "off"}),
+        json.dumps({key: value for key, value in GOOD.items() if key != "tools"}),
+        *(json.dumps({**GOOD, "first_index": i}) for i in (-1, 1.5, True, "0", None, 10**10)),
+        json.dumps({**GOOD, "first_index": 0}).replace(": 0", ": " + "9" * 5000),
+        json.dumps({**GOOD, "tools": {}}),
+        json.dumps({**GOOD, "tool_choice": "never"}),
+        json.dumps({**GOOD, "parallel_tool_calls": "x"}),
+        json.dumps({**GOOD, "response_format": []}),
+        *(json.dumps({**GOOD, "finish_within_budget": word}) for word in ("on", 1, [])),
+        *(json.dumps({**GOOD, "settled": word}) for word in (True, [], {}, {"dialect": "x"})),
+        json.dumps({**GOOD, "settled": {**SETTLED, "options": {}}}),
+        json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
+        *(json.dumps({**GOOD, "on_unsupported": word}) for word in ("ignore", True, [], 1)),
+        json.dumps({**GOOD, "tools": [{"function": {"name": "a", "parameters": {"a": 1e999}}}]}),
+    ],
+)
+def test_a_forged_spec_is_refused(text):
+    with pytest.raises(InvalidTools):
+        specs.read(text)
+
+
+def test_what_a_server_settles_travels():
+    settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3, preamble_ids=0))
+    text = specs.write([TOOL], "auto", True, 2, on_unsupported="relax", finish_within_budget=True)
+    before, after = specs.read(text), specs.read(specs.settle(text, settled))
+    assert after == replace(before, settled=settled)
+    assert after.resolve(Options()) == settled.options
+    wishes = Options(OnUnsupported.RELAX, finish_within_budget=True, max_calls=9)
+    assert before.resolve(Options(max_calls=9)) == wishes
+
+
+@pytest.mark.parametrize(
+    ("extra", "found"),
+    [
+        (None, None),
+        ({}, None),
+        ({KEY: "off"}, None),
+        ({KEY: ["off"]}, None),
+        ({KEY: ' {"version": 2}'}, ' {"version": 2}'),
+    ],
+)
+def test_a_word_in_the_extra_arguments_is_no_spec(extra, found):
+    assert specs.from_extra(extra) == found
+
+
+@pytest.mark.parametrize(
+    ("tag", "found"),
+    [
+        (None, None),
+        (b"", None),
+        ("", None),
+        (f'"{KEY}"', None),
+        (f'["{KEY}"]', None),
+        (f'{{"{KEY}": ', None),
+        ('{"type": "structural_tag"}', None),
+        (f'{{"{KEY}": "x"}}', "x"),
+    ],
+)
+def test_a_tag_of_another_kind_carries_no_spec(tag, found):
+    assert specs.from_structural_tag(tag) == found
+
+
+def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read():
+    with pytest.raises(InvalidTools):
+        specs.read(specs.from_structural_tag(f'{{"{KEY}": {{"tools": []}}}}'))

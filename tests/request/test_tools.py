@@ -1,0 +1,218 @@
+"""Tools, tool choice and parallel calls: what a chat request may carry, and what not."""
+
+from __future__ import annotations
+
+import json
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.errors import InvalidTools
+from enforcer.request import tools
+from enforcer.request.tools import ToolChoice
+
+DEEP = []
+for _ in range(100_000):
+    DEEP = [DEEP]
+CIRCLE: dict[str, object] = {}
+CIRCLE["properties"] = CIRCLE
+
+
+def tool(name="get", **function):
+    return {"type": "function", "function": {"name": name, **function}}
+
+
+def named(name):
+    return {"type": "function", "function": {"name": name}}
+
+
+def allowed(mode, *names):
+    listed = {"mode": mode, "tools": [named(name) for name in names]}
+    return {"type": "allowed_tools", "allowed_tools": listed}
+
+
+def test_a_tool_is_read():
+    schema = {"type": "object", "properties": {"città": {"type": "string"}}}
+    toolset = tools.parse([tool("get", parameters=schema)], "auto", True)
+    read = toolset.tools["get"]
+    assert (read.name, json.loads(read.schema)) == ("get", schema)
+    assert read.path == "$.tools[0].function.parameters"
+    assert toolset.allowed == ("get",)
+    assert toolset.choice is ToolChoice.AUTO
+
+
+@pytest.mark.parametrize("function", [{}, {"parameters": None}, {"parameters": {}}])
+def test_parameters_may_be_missing_or_empty(function):
+    assert tools.parse([tool(**function)], None, None).tools["get"].schema == "{}"
+
+
+@pytest.mark.parametrize("strict", [True, False, None])
+def test_strict_changes_nothing(strict):
+    with_strict = tools.parse([tool(strict=strict, parameters={"type": "object"})], None, None)
+    assert with_strict == tools.parse([tool(parameters={"type": "object"})], None, None)
+
+
+def test_the_type_of_a_tool_may_be_left_out():
+    assert tools.parse([{"function": {"name": "get"}}], None, None).allowed == ("get",)
+
+
+@pytest.mark.parametrize(
+    ("choice", "kind", "names"),
+    [
+        ("auto", ToolChoice.AUTO, ("a", "b")),
+        (None, ToolChoice.AUTO, ("a", "b")),
+        ("required", ToolChoice.REQUIRED, ("a", "b")),
+        ("none", ToolChoice.NONE, ()),
+        (named("b"), ToolChoice.REQUIRED, ("b",)),
+        (allowed("auto", "b", "b"), ToolChoice.AUTO, ("b",)),
+        (allowed("required", "b", "a"), ToolChoice.REQUIRED, ("a", "b")),
+        (allowed("auto"), ToolChoice.AUTO, ()),
+    ],
+)
+def test_choices(choice, kind, names):
+    toolset = tools.parse([tool("a"), tool("b")], choice, None)
+    assert (toolset.choice, toolset.allowed) == (kind, names)
+    assert set(toolset.tools) == {"a", "b"}
+    assert toolset.parallel
+
+
+@pytest.mark.parametrize("choice", ["none", None])
+@pytest.mark.parametrize("listed", [None, [], ()])
+def test_without_tools_nothing_may_be_called(listed, choice):
+    toolset = tools.parse(listed, choice, None)
+    assert (toolset.choice, toolset.allowed) == (ToolChoice.NONE, ())
+
+
+@pytest.mark.parametrize(("given_", "parallel"), [(None, True), (True, True), (False, False)])
+def test_parallel_calls(given_, parallel):
+    assert tools.parse([tool()], None, given_).parallel is parallel
+
+
+ALLOWED_IN_NAMES = string.ascii_letters + string.digits + "_-./"
+
+
+@pytest.mark.parametrize("name", [*ALLOWED_IN_NAMES, ALLOWED_IN_NAMES, "ü", "天气", "x" * 128])
+def test_legal_names(name):
+    assert tools.parse([tool(name)], None, None).allowed == (name,)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", " ", "a b", "a:0", "a\n", "\n", "a\u00a0b", "x" * 129, "a|b", "<a>", '"a"', "a{}"),
+        *("<|tool_call_end|>", "a<|tool_call_argument_begin|>{}", "\ud800", "a\x00", "🙂"),
+        *(None, 3, b"get", ["get"], {"a": 1}, True),
+    ],
+)
+def test_illegal_names(name):
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse([tool("ok"), tool(name)], None, None)
+    assert caught.value.path == "$.tools[1].function.name"
+
+
+@pytest.mark.parametrize("name", [DEEP, "x" * 10**6, ["x" * 10**6]], ids=["deep", "long", "list"])
+def test_a_monstrous_value_gives_a_short_message(name):
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse([tool(name)], None, None)
+    assert len(str(caught.value)) < 300
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse([{"type": name, "function": {"name": "a"}}], None, None)
+    assert len(str(caught.value)) < 300
+    for choice in (named(name), allowed(name), {"type": name}):
+        with pytest.raises(InvalidTools) as caught:
+            tools.parse([tool()], choice, None)
+        assert len(str(caught.value)) < 300
+
+
+def test_a_name_twice():
+    with pytest.raises(InvalidTools, match="twice") as caught:
+        tools.parse([tool("a"), tool("b"), tool("a")], None, None)
+    assert caught.value.path == "$.tools[2].function.name"
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        (tool(), "$.tools"),
+        ("get", "$.tools"),
+        (b"get", "$.tools"),
+        (0, "$.tools"),
+        (False, "$.tools"),
+        (iter([tool()]), "$.tools"),
+        ({tool()["type"]}, "$.tools"),
+        ([None], "$.tools[0]"),
+        (["get"], "$.tools[0]"),
+        ([tool(), []], "$.tools[1]"),
+        ([{**tool(), "type": "web_search"}], "$.tools[0].type"),
+        ([{**tool(), "type": None}], "$.tools[0].type"),
+        ([{"type": "function"}], "$.tools[0].function"),
+        ([{"type": "function", "function": "get"}], "$.tools[0].function"),
+        ([{"type": "function", "name": "get"}], "$.tools[0].function"),
+        ([{"type": "function", "function": {}}], "$.tools[0].function.name"),
+        ([tool(parameters=[])], "$.tools[0].function.parameters"),
+        ([tool(parameters="{}")], "$.tools[0].function.parameters"),
+        ([tool(parameters=True)], "$.tools[0].function.parameters"),
+        ([tool(parameters={"enum": [float("nan")]})], "$.tools[0].function.parameters"),
+        ([tool(parameters={"enum": [1e400]})], "$.tools[0].function.parameters"),
+        ([tool(parameters={"enum": [10**5000]})], "$.tools[0].function.parameters"),
+        ([tool(parameters={"enum": {1, 2}})], "$.tools[0].function.parameters"),
+        ([tool(parameters={"const": b"x"})], "$.tools[0].function.parameters"),
+        ([tool(parameters={(1, 2): 3})], "$.tools[0].function.parameters"),
+        ([tool(parameters={"enum": DEEP})], "$.tools[0].function.parameters"),
+        ([tool(parameters=CIRCLE)], "$.tools[0].function.parameters"),
+    ],
+)
+def test_what_is_no_list_of_tools(value, path):
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse(value, None, None)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("choice", "path"),
+    [
+        ("any", "$.tool_choice"),
+        ("", "$.tool_choice"),
+        ("get", "$.tool_choice"),
+        (True, "$.tool_choice"),
+        (["auto"], "$.tool_choice"),
+        ({}, "$.tool_choice.type"),
+        ({"type": "tool", "name": "get"}, "$.tool_choice.type"),
+        (named("other"), "$.tool_choice.function.name"),
+        (named("ge"), "$.tool_choice.function.name"),
+        (named(None), "$.tool_choice.function.name"),
+        ({"type": "function"}, "$.tool_choice.function.name"),
+        ({"type": "function", "function": "get"}, "$.tool_choice.function.name"),
+        ({"type": "allowed_tools"}, "$.tool_choice.allowed_tools"),
+        ({"type": "allowed_tools", "allowed_tools": {}}, "$.tool_choice.allowed_tools"),
+        (allowed("none", "get"), "$.tool_choice.allowed_tools.mode"),
+        (allowed("auto", "get", "x"), "$.tool_choice.allowed_tools.tools[1].function.name"),
+        (allowed("required"), "$.tool_choice"),
+    ],
+)
+def test_what_is_no_choice(choice, path):
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse([tool()], choice, None)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize("choice", ["required", named("get")])
+@pytest.mark.parametrize("listed", [None, []])
+def test_a_call_is_demanded_but_there_is_no_tool(listed, choice):
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse(listed, choice, None)
+    assert caught.value.path.startswith("$.tool_choice")
+
+
+@pytest.mark.parametrize("parallel", ["yes", 1, 0, [], {}])
+def test_parallel_must_be_a_truth_value(parallel):
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse([tool()], None, parallel)
+    assert caught.value.path == "$.parallel_tool_calls"
+
+
+@given(st.lists(st.text(ALLOWED_IN_NAMES + "é日", min_size=1, max_size=20), unique=True))
+def test_the_order_of_declaration_is_kept(names):
+    assert tools.parse([tool(name) for name in names], None, None).allowed == tuple(names)

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Literal
+
+import pytest
+import vocabularies
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from shared_data import shared
+
+from enforcer import Enforcer, UnsupportedSchema, engines
+from enforcer.engines import ENGINES
+from enforcer.regex.formats import FORMATS as KNOWN
+from enforcer.schema import Root, compile_schema
+from enforcer.schema.reading import plain
+from enforcer.schema.reading.plain import is_plain_object
+
+
+def _is_plain(schema):
+    return is_plain_object(json.dumps(schema))
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return engines.load("llguidance", vocabularies.small())
+
+
+def _compiles(engine, schema):
+    engine.compile(compile_schema(schema, root=Root.OBJECT)).matcher()
+
+
+FORMATS = [*sorted(KNOWN), "regex", "of-ours"]
+WORDS = st.text(max_size=8) | st.sampled_from(
+    ["type", "city", "größe", "", "\ud800", "a\nb", "$ref"]
+)
+KEYS = st.sampled_from(
+    [
+        *("type", "enum", "items", "properties", "required", "additionalProperties", "const"),
+        *("title", "default", "not", "$ref", "minimum", "format", "anyOf", "maxItems"),
+    ]
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS
+KINDS = st.sampled_from(["string", "integer", "number", "boolean", "null", "any"])
+BOUNDS = st.integers(-3, 5) | st.sampled_from([0.5, True, None, 10**12, 10**30, 64, 10_000])
+LEAVES = (
+    st.fixed_dictionaries(
+        {"type": KINDS | st.lists(KINDS, max_size=2)},
+        optional={"enum": st.lists(SCALARS, max_size=4), "title": WORDS},
+    )
+    | st.fixed_dictionaries(
+        {"type": st.sampled_from(["string", "integer", "number", ["null", "number"]])},
+        optional=dict.fromkeys(("minimum", "maximum", "minLength", "maxLength"), BOUNDS),
+    )
+    | st.fixed_dictionaries({"type": st.just("string"), "format": st.sampled_from(FORMATS)})
+    | st.fixed_dictionaries({"$ref": st.sampled_from(["#/$defs/a", "#/$defs/b", "#", 3])})
+    | st.fixed_dictionaries({"enum": st.lists(SCALARS, max_size=3)})
+    | st.fixed_dictionaries({"const": SCALARS})
+    | st.sampled_from([{}, True])
+)
+
+
+def _schemas(inner):
+    names = st.dictionaries(WORDS, inner, max_size=4)
+    return (
+        st.fixed_dictionaries(
+            {"type": st.just("object")},
+            optional={
+                "properties": names,
+                "required": st.lists(WORDS, max_size=3),
+                "additionalProperties": st.booleans() | inner,
+                "description": WORDS,
+                "default": st.lists(SCALARS, max_size=2) | SCALARS,
+            },
+        ).map(_declare)
+        | st.fixed_dictionaries(
+            {"type": st.just("array")},
+            optional={"items": inner, "minItems": BOUNDS, "maxItems": BOUNDS},
+        )
+        | st.fixed_dictionaries({"anyOf": st.lists(inner, max_size=3)})
+        | st.dictionaries(KEYS, SCALARS | st.lists(WORDS, max_size=3) | inner, max_size=3)
+    )
+
+
+def _declare(schema):
+    """Make most required names declared ones."""
+    if len(schema.get("properties", ())) % 2:
+        schema["required"] = list(schema["properties"])
+    return schema
+
+
+def _documents(schemas):
+    return st.fixed_dictionaries(
+        {
+            "type": st.just("object"),
+            "properties": st.dictionaries(WORDS, schemas, min_size=1, max_size=3),
+        },
+        optional={
+            "$defs": st.fixed_dictionaries({"a": schemas, "b": schemas}) | SCALARS,
+            "$schema": st.sampled_from([*plain._DIALECTS, "", 3, []]),
+        },
+    )
+
+
+@settings(max_examples=2000)
+@given(_documents(st.recursive(LEAVES, _schemas, max_leaves=8)))
+def test_what_is_plain_compiles(engine, schema):
+    event("plain" if _is_plain(schema) else "not plain")
+    if _is_plain(schema):
+        _compiles(engine, schema)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_lone_surrogate_is_not_plain_but_a_pair_is(ascii_only):
+    for text, expected in (("\ud800", False), ("\udc00x", False), ("\U0001f600", True)):
+        schema = {"type": "object", "properties": {"": {"type": "object", "description": text}}}
+        assert is_plain_object(json.dumps(schema, ensure_ascii=ascii_only)) is expected
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_that_is_plain_compiles(engine, name):
+    schema = {"type": "object", "properties": {"a": {"type": "string", "format": name}}}
+    if _is_plain(schema):
+        _compiles(engine, schema)
+    else:
+        assert name == "regex"
+
+
+def test_what_pydantic_writes_is_plain():
+    from pydantic import BaseModel, Field
+
+    class Inner(BaseModel):
+        kind: Literal["a", "b"]
+        score: int | None = Field(default=None, ge=0, le=10)
+
+    class Arguments(BaseModel):
+        """Of a tool."""
+
+        query: str = Field(min_length=1, max_length=200)
+        inner: Inner | None = None
+        tags: list[str] = Field(default_factory=list, max_length=5)
+        labels: dict[str, Inner] = {}
+        when: str = Field(json_schema_extra={"format": "date"})
+        exact: Literal[True] = True
+
+    assert _is_plain(Arguments.model_json_schema())
+
+
+def test_the_largest_plain_schema_compiles(engine):
+    names = {
+        f"{'n' * 90}{i}": {"type": "string", "enum": ["x" * 20 + str(j) for j in range(6)]}
+        for i in range(48)
+    }
+    schema = {"type": "object", "properties": names, "required": list(names)}
+    assert _is_plain(schema)
+    _compiles(engine, schema)
+    for leaf in (
+        {"type": "string", "maxLength": 10_000},
+        {"type": "number", "minimum": -987654321987, "maximum": 123456789123},
+        {"type": "array", "items": {"type": "string", "format": "idn-email"}, "maxItems": 64},
+        {"type": "integer", "enum": [i * 10**9 for i in range(16)]},
+    ):
+        schema = {"type": "object", "properties": dict.fromkeys(names, leaf)}
+        assert _is_plain(schema), leaf
+        _compiles(engine, schema)
+    deep = {"type": "object"}
+    for _ in range(7):
+        deep = {"type": "object", "properties": {"a": deep, "b": {"type": "array"}}}
+    assert _is_plain(deep)
+    _compiles(engine, deep)
+    assert not _is_plain({"type": "object", "properties": {"a": deep}})
+
+
+def test_most_declared_tools_are_plain_and_those_compile(engine):
+    with gzip.open(shared("cases", "tools.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        tools = [json.loads(line)["function"].get("parameters", {}) for line in lines]
+    those = [schema for schema in tools if _is_plain(schema)]
+    assert len(those) > 0.95 * len(tools)
+    for schema in those[::5]:
+        _compiles(engine, schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        True,
+        {"type": "array"},
+        {"type": ["object"]},
+        {"type": "object", "required": ["a"]},
+        {"type": "object", "properties": {"a": {"type": "integer", "enum": [1, "1"]}}},
+        {"type": "object", "properties": {"a": {"type": "string", "enum": []}}},
+        {"type": "object", "properties": {"a": {"type": "string", "pattern": "["}}},
+        {"type": "object", "properties": {"a": False}},
+        {"type": "object", "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}}},
+        {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {"type": "null"}]}}},
+        {"type": "object", "properties": {"a": {"$ref": "#"}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}},
+        {"type": "object", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}, "type": "array"}}},
+        {"type": "object", "$schema": "http://json-schema.org/draft-04/schema#"},
+        {"type": "object", "properties": {"\ud800": {"type": "null"}}},
+        {"type": "object", "default": {"deep": {}}},
+        {"type": "object", "description": "x" * 30_000},
+        {"type": "object", "properties": {f"n{i}": {"type": "null"} for i in range(60)}},
+    ],
+)
+def test_what_needs_a_second_look_is_not_plain(schema):
+    assert not _is_plain(schema)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_only_engines_that_hold_every_plain_schema_skip_the_check(name):
+    pytest.importorskip(name.replace("-", "_"))
+    many = {f"n{i}": {"type": "boolean"} for i in range(40)}
+    tools = [
+        {
+            "type": "function",
+            "function": {"name": "a", "parameters": {"type": "object", "properties": many}},
+        }
+    ]
+    e = Enforcer(vocabularies.small(), engine=name)
+    if e.engine.holds_plain:
+        e.matcher(tools)
+    else:
+        with pytest.raises(UnsupportedSchema):
+            e.matcher(tools)

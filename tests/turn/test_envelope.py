@@ -1,0 +1,141 @@
+"""The table of states bound to a vocabulary, and what a request makes of it."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+import vocabularies
+from vocabularies import bits, small, write
+
+from enforcer.errors import InvalidVocabulary
+from enforcer.turn import dialect as dialects
+from enforcer.turn.dialect import Guard, Segment
+from enforcer.turn.envelope import Due, Envelope, Opening, Table
+
+V = small()
+KIMI = dialects.load("kimi_k2")
+TABLE = Table(KIMI, V)
+OPENINGS = [Opening(*flags) for flags in product([False, True], repeat=4)]
+
+
+@pytest.mark.parametrize("opening", OPENINGS, ids=str)
+@pytest.mark.parametrize("state", KIMI.states)
+def test_a_row_is_what_the_dialects_file_says(state, opening):
+    declared = KIMI.states[state]
+    open_now = {
+        Guard.ALWAYS: True,
+        Guard.CALL: opening.call,
+        Guard.FINISH: opening.finish,
+        Guard.EMPTY: opening.finish and opening.empty,
+    }
+    expected = {
+        V.control(token): transition.to
+        for marker, transition in declared.on.items()
+        if open_now[transition.when]
+        for token in KIMI.markers[marker]
+    }
+    row = TABLE.row(state, opening)
+    assert dict(row.markers) == expected
+    free = declared.segment is Segment.REASONING or (
+        declared.segment is Segment.CONTENT and opening.text
+    )
+    text = bits(V.text_row) if free else set()
+    assert bits(row.mask) == text | set(expected)
+    assert row.text == free
+    assert row is TABLE.row(state, opening)
+    assert not row.mask.flags.writeable
+
+
+@pytest.mark.parametrize("state", KIMI.states)
+def test_a_step_is_a_marker_or_some_text(state):
+    declared, leaves = KIMI.states[state], TABLE.leaves[state]
+    for token in (-1, *range(V.size), V.size):
+        to = TABLE.step(state, token, leaves)
+        if token in leaves:
+            assert to == leaves[token]
+            assert TABLE.step(state, token, {}) is None  # a control id is never text
+        elif declared.segment is Segment.NONE or token not in bits(V.text_row):
+            assert to is None
+        else:
+            assert to == (declared.blank_to if token in V.blank_ids else declared.text_to)
+
+
+@pytest.mark.parametrize("name", ["<think>", "</think>", "[EOS]"])
+def test_tokens_that_may_be_missing(name):
+    table = Table(KIMI, small(name))
+    assert all(small().control(name) not in leaves for leaves in table.leaves.values())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("<|im_end|>", "<|im_assistant|>", "<|im_middle|>", "<|tool_calls_section_begin|>"),
+        *("<|tool_calls_section_end|>", "<|tool_call_begin|>", "<|tool_call_argument_begin|>"),
+        "<|tool_call_end|>",
+    ],
+)
+def test_tokens_that_may_not_be_missing(name):
+    with pytest.raises(InvalidVocabulary) as caught:
+        Table(KIMI, small(name))
+    assert name in str(caught.value)
+
+
+def test_the_ids_that_end_a_turn():
+    assert {V.control("<|im_end|>"), V.control("[EOS]")} == TABLE.turn_end_ids
+    assert Table(KIMI, small("[EOS]")).turn_end_ids == {V.control("<|im_end|>")}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "state", "rest"),
+    [
+        ("", "SILENT", ""),
+        ("plain", "SILENT", ""),
+        ("<|im_assistant|>assistant<|im_middle|>", "START", ""),
+        ("<|im_assistant|>assistant<|im_middle|><think>x", "START", "<think>x"),
+        ("<|im_assistant|><|im_middle|>a", "START", "a"),
+        ("<|im_assistant|>assistant", "SILENT", ""),
+        ("<|im_middle|>", "SILENT", ""),
+        ("a<|im_middle|>", "SILENT", ""),
+        ("<|im_user|>assistant<|im_middle|>", "SILENT", ""),
+        ("<|im_assistant|>a<|im_middle|>Hi<|im_end|><|im_user|>u<|im_middle|>", "SILENT", ""),
+        ("<|im_assistant|>a<think>b<|im_middle|>", "SILENT", ""),
+    ],
+)
+def test_the_turn_that_a_prompt_opens(prompt, state, rest):
+    found, begun = TABLE.opened(write(V, prompt))
+    assert (found, list(begun)) == (state, write(V, rest))
+
+
+@pytest.mark.parametrize(
+    ("calls", "text", "expected"),
+    [
+        (0, 0, Opening(call=True, finish=False, text=True, empty=False)),
+        (0, 4, Opening(call=True, finish=False, text=True, empty=False)),
+        (0, 5, Opening(call=True, finish=False, text=False, empty=False)),
+        (1, 5, Opening(call=True, finish=True, text=True, empty=False)),
+        (2, 0, Opening(call=False, finish=True, text=True, empty=False)),
+    ],
+)
+def test_what_is_open_where_a_call_is_demanded(calls, text, expected):
+    envelope = Envelope(TABLE, ("a",), due=Due.CALL, most=2, first=0, preamble=5)
+    assert envelope.opening(calls, text) == expected
+
+
+def test_without_names_no_call_is_open():
+    envelope = Envelope(TABLE, (), due=Due.WORD, most=9, first=0, preamble=5)
+    assert envelope.opening(0, 10**6) == Opening(call=False, finish=True, text=True, empty=False)
+
+
+def test_header_tries_are_shared_and_do_not_pile_up():
+    envelope = Envelope(TABLE, ("a", "b"), due=Due.WORD, most=9, first=3, preamble=5)
+    again = Envelope(TABLE, ("a", "b"), due=Due.CALL, most=9, first=4, preamble=5)
+    assert envelope.headers(1) is again.headers(0)
+    assert envelope.headers(1) is not envelope.headers(0)
+    for index in range(2000):
+        envelope.headers(index)
+    assert TABLE.headers.cache_info().currsize <= TABLE.headers.cache_info().maxsize < 2000
+
+
+def test_kimis_own_vocabulary_has_all_tokens():
+    Table(KIMI, vocabularies.kimi())

@@ -1,0 +1,104 @@
+"""Headers: exactly the strings that are allowed, in any split into tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vocabularies import bits, small, splits
+
+from enforcer.turn import dialect as dialects
+from enforcer.turn.header import HeaderTrie
+
+V = small()
+KIMI = dialects.load("kimi_k2")
+NAMES = st.lists(
+    # Short names over few letters, so that many are prefixes of one another.
+    st.one_of(
+        st.text(alphabet="ab", min_size=1, max_size=4),
+        st.sampled_from(
+            ["get", "get_", "get_weather", "functions.get", "é", "日", "日本", "a/b-c.d"]
+        ),
+    ),
+    unique=True,
+    max_size=6,
+).map(tuple)
+
+
+def mask(node):
+    row = np.full(V.words, -1, dtype=np.int32)
+    node.fill(row)
+    return bits(row)
+
+
+def walk(trie, ids):
+    node = trie.root
+    for token_id in ids:
+        node = node.advance(token_id)
+        if node is None:
+            return None
+    return node
+
+
+@given(NAMES, st.integers(0, 120), st.data())
+def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(names, index, data):
+    trie = HeaderTrie(KIMI, V, names, index)
+    headers = [KIMI.header_text(name, index).encode() for name in names]
+    node, read = trie.root, b""
+    while True:
+        expected = {
+            i
+            for i in range(V.size)
+            if i not in V.control_ids
+            and (token := V.token_bytes(i))
+            and any(header.startswith(read + token) for header in headers)
+        }
+        assert mask(node) == expected
+        assert {i for i in range(V.size) if node.advance(i) is not None} == expected
+        assert (node.name is not None) == (read in headers)
+        if not expected:
+            break
+        token_id = data.draw(st.sampled_from(sorted(expected)))
+        node, read = node.advance(token_id), read + V.token_bytes(token_id)
+    if names:
+        assert KIMI.header_text(node.name, index).encode() == read
+
+
+@given(NAMES.filter(bool), st.integers(0, 10**6), st.data())
+def test_every_split_of_a_header_is_read(names, index, data):
+    trie = HeaderTrie(KIMI, V, names, index)
+    name = data.draw(st.sampled_from(names))
+    node = walk(trie, data.draw(splits(V, KIMI.header_text(name, index))))
+    assert node.name == name
+
+
+def test_control_ids_are_no_text_even_where_their_names_would_fit():
+    trie = HeaderTrie(KIMI, V, ("a",), 0)
+    trie.texts = [b"<|tool_call_end|>"]
+    control, text = V.control("<|tool_call_end|>"), V.encode("<|tool_call_end|>")
+    assert trie.root.advance(control) is None
+    assert control not in mask(trie.root)
+    assert walk(trie, text).depth == len(b"<|tool_call_end|>")
+
+
+def test_nodes_are_shared():
+    trie = HeaderTrie(KIMI, V, ("ab", "ac"), 0)
+    whole, by_bytes = V.encode("functions."), list(b"functions.")
+    assert len(whole) < len(by_bytes)
+    assert walk(trie, whole) is walk(trie, by_bytes)
+
+
+@pytest.mark.parametrize("count", [1, 512])
+def test_masks_over_kimis_own_vocabulary(kimi_vocabulary, count):
+    names = tuple(f"tool_{n}" for n in range(count))
+    trie = HeaderTrie(KIMI, kimi_vocabulary, names, 10)
+    node = trie.root
+    for token_id in kimi_vocabulary.encode(f"functions.tool_{count - 1}:10"):
+        row = np.zeros(kimi_vocabulary.words, dtype=np.int32)
+        node.fill(row)
+        assert token_id in bits(row)
+        for legal in bits(row):
+            assert node.advance(legal) is not None
+        node = node.advance(token_id)
+    assert node.name == f"tool_{count - 1}"

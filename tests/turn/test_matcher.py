@@ -1,0 +1,634 @@
+"""One turn, id by id: over arguments that are known by heart, to see the matcher alone."""
+
+from __future__ import annotations
+
+import gc
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+import toys
+from vocabularies import call, feed, legal, row_of, section, small, write
+
+from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
+from enforcer.turn.envelope import Due
+
+V = small()
+TEXTS = [b'{"a": 1}', b'{"a": 12}', b"{}"]
+HOLE = next(i for i in range(V.size) if not V.token_bytes(i))
+TEXT = {i for i in range(V.size) if V.token_bytes(i)} - V.control_ids
+OPENED = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>"
+)
+BEGIN, END = V.control("<|tool_calls_section_begin|>"), V.control("<|tool_calls_section_end|>")
+CALL, CALL_END = V.control("<|tool_call_begin|>"), V.control("<|tool_call_end|>")
+ARGUMENTS = V.control("<|tool_call_argument_begin|>")
+THINK, THOUGHT = V.control("<think>"), V.control("</think>")
+STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
+HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+
+
+def matcher(arguments=None, **options):
+    return toys.matcher(V, {"get": TEXTS} if arguments is None else arguments, **options)
+
+
+def at(text, arguments=None, **options):
+    """Give the matcher after a text."""
+    found = matcher(arguments, **options)
+    feed(found, write(V, text))
+    return found
+
+
+def byte(char):
+    return ord(char)
+
+
+# What is legal where
+
+
+def test_text_is_free_and_a_section_or_the_end_may_follow():
+    for text in ("The weather", "<|im_end", " \n\u3000.", "\u200b"):
+        assert legal(at(text)) == TEXT | {BEGIN} | STOP
+
+
+def test_a_turn_that_has_said_nothing_may_not_end():
+    for text in ("", " ", " \n\n\t ", "\n" * 40):
+        assert legal(at(text)) == TEXT | {BEGIN}
+        assert legal(at(text, due=Due.NOTHING)) == TEXT | {BEGIN} | STOP
+    for think in ("<think>", "<think>hm", "<think> </think>", "<think>hm</think>\n"):
+        found = at(think, prompt_ids=write(V, HEADER))
+        assert not STOP & legal(found)
+        assert legal(at(think, prompt_ids=write(V, HEADER), due=Due.NOTHING)) >= STOP
+        calls = "" if "</think>" in think else "</think>"
+        feed(found, write(V, calls + "x<|im_end|>"))
+
+
+def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said():
+    for think in ("", "<think>", "<think></think>"):
+        feed(at(think, prompt_ids=write(V, HEADER)), write(V, section(call("get", 0, "{}"))))
+    for said, expected in (("x", True), ("\n", False), ("<think>x</think>", False)):
+        found = matcher(prompt_ids=write(V, HEADER + said))
+        assert (legal(found) >= STOP) == expected
+
+
+def formatted(*texts):
+    return lambda: toys.Listed(V, [text.encode() for text in texts])
+
+
+@pytest.mark.parametrize("due", [Due.NOTHING, Due.WORD])
+def test_where_text_has_a_format_the_format_says_whether_none_fits(due):
+    prompt = write(V, HEADER)
+    for texts, may_end in ((("yes", " "), False), (("yes", ""), True)):
+        for think in ("", "<think>hm</think>"):
+            found = at(think, prompt_ids=prompt, due=due, text_format=formatted(*texts))
+            assert (legal(found) >= STOP) == may_end
+        inside = at("<think>hm", prompt_ids=prompt, due=due, text_format=formatted(*texts))
+        assert not STOP & legal(inside)  # no text that fits has been said
+    blank = at(" ", prompt_ids=prompt, due=due, text_format=formatted(" "))
+    assert legal(blank) == STOP
+
+
+@pytest.mark.parametrize("due", Due)
+@pytest.mark.parametrize("tail", ["", "<think>", "<think>x</think>", " ", "x"])
+@pytest.mark.parametrize("names", [(), ("get",)])
+def test_every_turn_can_end(due, tail, names):
+    if due is Due.CALL and not names:
+        return
+    for text_format in (None, formatted("a", "ab", ""), formatted(" x")):
+        if text_format is not None and tail in {" ", "x"}:
+            continue
+        found = matcher(
+            dict.fromkeys(names, TEXTS),
+            due=due,
+            prompt_ids=write(V, HEADER + tail),
+            text_format=text_format,
+        )
+        for seed in range(5):
+            random = Random(seed)
+            for _ in range(60):
+                if random.random() < 0.2 and due is not Due.CALL:
+                    end_is_near(found)
+                feed(found, [random.choice(sorted(legal(found)))])
+            found.rollback(60)
+
+
+def end_is_near(found):
+    """Look for an end: whatever ends something first, then the rest."""
+    steps = 0
+    while found.state != "END":
+        ids = legal(found)
+        closing = [STOP & ids, {THOUGHT, END, CALL_END, ARGUMENTS} & ids, {byte("x")} & ids, ids]
+        feed(found, [min(next(some for some in closing if some))])
+        steps += 1
+        assert steps < 60
+    found.rollback(steps)
+
+
+def test_inside_a_section_only_a_call_may_begin():
+    assert legal(at("<|tool_calls_section_begin|>")) == {CALL}
+
+
+def test_a_header_is_one_of_the_tools_at_the_next_index():
+    found = at("<|tool_calls_section_begin|><|tool_call_begin|>", first=1)
+    spelled = {V.token_bytes(i) for i in legal(found)}
+    assert spelled == {b"f", b"functions", b"functions."}
+    feed(found, V.encode("functions.get:"))
+    assert {V.token_bytes(i) for i in legal(found)} == {b"1"}
+    feed(found, V.encode("1"))
+    assert legal(found) == {ARGUMENTS}
+
+
+def test_after_the_arguments_only_the_call_may_end():
+    found = at(OPENED + '{"a": 1')
+    assert {V.token_bytes(i) for i in legal(found)} == {b"2", b"}"}
+    feed(found, V.encode("}"))
+    assert legal(found) == {CALL_END}
+
+
+def test_between_calls_another_may_begin_or_the_section_end():
+    assert legal(at("<|tool_calls_section_begin|>" + call("get", 0, "{}"))) == {CALL, END}
+
+
+def test_after_the_section_the_turn_ends_and_never_goes_on():
+    found = at(section(call("get", 0, "{}")).removesuffix("<|im_end|>"))
+    for _ in range(5):
+        assert legal(found) == STOP
+        feed(found, [V.control("[EOS]")])
+
+
+def test_the_index_grows_with_each_call():
+    text = section(call("get", 7, "{}"), call("get", 8, "{}"), call("get", 9, "{}"))
+    feed(matcher(first=7), write(V, text))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("functions.get:1", "functions.get:00", "functions.get:10", "functions.get:-1"),
+        *("functions.get", "get:0", "functions.get :0", "functions.other:0", "functions.get:0 "),
+        "functions.get:" + "1" * 60,
+    ],
+)
+def test_a_wrong_header_is_never_complete(wrong):
+    ids = write(V, f"<|tool_calls_section_begin|><|tool_call_begin|>{wrong}")
+    ids.append(ARGUMENTS)
+    assert matcher().validate(ids) < len(ids)
+
+
+@pytest.mark.parametrize(
+    ("text", "stray"),
+    [
+        ("Hello", "<|tool_call_begin|>"),
+        ("Hello", "<|tool_call_end|>"),
+        ("Hello", "<|im_user|>"),
+        ("Hello", "<think>"),
+        ("", "</think>"),
+        ("Hello", "[PAD]"),
+        ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+        ("<|tool_calls_section_begin|>", "<|im_end|>"),
+        ("<|tool_calls_section_begin|>", "a"),
+        ("<|tool_calls_section_begin|><|tool_call_begin|>functions.", "<|tool_call_end|>"),
+        ("<|tool_calls_section_begin|><|tool_call_begin|>", "<|tool_call_argument_begin|>"),
+        (OPENED + '{"a', "<|tool_call_end|>"),
+        (OPENED + '{"a', "<|im_end|>"),
+        (OPENED + '{"a": 1}', "<|im_end|>"),
+        ("<|tool_calls_section_begin|>" + call("get", 0, "{}"), "\n"),
+        ("<|tool_calls_section_begin|>" + call("get", 0, "{}"), "<|im_end|>"),
+        (section(call("get", 0, "{}")).removesuffix("<|im_end|>"), "a"),
+        (section(call("get", 0, "{}")).removesuffix("<|im_end|>"), "<|tool_calls_section_begin|>"),
+        ("Hello<|im_end|>", "a"),
+        ("Hello<|im_end|>", "<|tool_calls_section_begin|>"),
+    ],
+)
+def test_stray_ids_are_refused_and_change_nothing(text, stray):
+    found = at(text)
+    before = legal(found)
+    (token_id,) = write(V, stray)
+    assert token_id not in before
+    assert not found.accept(token_id)
+    assert legal(found) == before
+    assert found.accepted == len(write(V, text))
+
+
+@pytest.mark.parametrize("token_id", [-1, -300, V.size, V.size + 1, 10**9, HOLE])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "<|tool_calls_section_begin|>", "<|tool_calls_section_begin|><|tool_call_begin|>fun"),
+        OPENED,
+    ],
+)
+def test_ids_outside_the_vocabulary_and_holes_are_refused(token_id, text):
+    assert not at(text).accept(token_id)
+
+
+def test_tools_whose_names_are_prefixes_of_one_another():
+    names = ["get", "get_", "get_weather", "getx", "functions.get", "g"]
+    for name in names:
+        found = matcher(dict.fromkeys(names, TEXTS))
+        feed(found, write(V, section(call(name, 0, "{}"))))
+
+
+# What a request permits
+
+
+def test_without_tools_no_section_may_begin():
+    found = at("Hello", arguments={})
+    assert legal(found) == TEXT | STOP
+    assert legal(matcher({})) == TEXT
+    assert not found.accept(BEGIN)
+
+
+def test_a_demanded_call_leaves_room_for_some_text_only():
+    found = matcher(due=Due.CALL, preamble=3)
+    for _ in range(3):
+        assert legal(found) == TEXT | {BEGIN}
+        feed(found, [byte("x")])
+    assert legal(found) == {BEGIN}
+    feed(found, write(V, "<|tool_calls_section_begin|>" + call("get", 0, "{}")))
+    assert legal(found) == {CALL, END}
+
+
+def test_a_demanded_call_leaves_the_think_free():
+    for preamble in (0, 2):
+        found = matcher(due=Due.CALL, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
+        for _ in range(10):
+            assert legal(found) == TEXT | {THOUGHT, BEGIN}
+            feed(found, [byte("x")])
+        feed(found, [THOUGHT])
+        assert legal(found) == ({BEGIN} if preamble == 0 else TEXT | {BEGIN})
+
+
+def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count():
+    prompt = write(V, HEADER + "Let me see, then.")
+    found = matcher(due=Due.CALL, preamble=1, prompt_ids=prompt)
+    assert legal(found) == TEXT | {BEGIN}
+    feed(found, [byte("x")])
+    assert legal(found) == {BEGIN}
+
+
+def test_rolling_back_gives_the_room_for_text_back():
+    found = matcher(due=Due.CALL, preamble=2)
+    feed(found, [byte("x")] * 2)
+    found.rollback(1)
+    assert legal(found) == TEXT | {BEGIN}
+    feed(found, [byte("y")])
+    assert legal(found) == {BEGIN}
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_no_more_calls_than_permitted(most):
+    calls = "".join(call("get", index, "{}") for index in range(most))
+    assert legal(at("<|tool_calls_section_begin|>" + calls, most=most)) == {END}
+
+
+# Where the prompt leaves the turn
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        (None, TEXT | {BEGIN}),
+        ("", TEXT | {BEGIN}),
+        ("no header at all", TEXT | {BEGIN}),
+        (HEADER.removesuffix("<|im_assistant|>assistant<|im_middle|>"), TEXT | {BEGIN}),
+        (HEADER, TEXT | {THINK, BEGIN}),
+        (HEADER + "<think>", TEXT | {THOUGHT, BEGIN}),
+        (HEADER + "<think>so far", TEXT | {THOUGHT, BEGIN}),
+        (HEADER + "<think></think>", TEXT | {BEGIN}),
+        (HEADER + "content continued", TEXT | {BEGIN} | STOP),
+        # A think of an earlier turn is none of this one's.
+        (HEADER + "<think>a</think>b<|im_end|>" + HEADER, TEXT | {THINK, BEGIN}),
+        (HEADER + section(call("get", 0, "{}")) + HEADER, TEXT | {THINK, BEGIN}),
+        # Another role's turn is not the model's.
+        (HEADER + "<think>" + "<|im_user|>x<|im_middle|>", TEXT | {BEGIN}),
+        (HEADER + "<|tool_calls_section_begin|>", {CALL}),
+        (HEADER + "<|tool_calls_section_begin|>" + call("get", 0, "{}"), {CALL, END}),
+        (HEADER + "Bye.<|im_end|>", STOP),
+    ],
+)
+def test_the_turn_starts_where_the_prompt_leaves_it(prompt, expected):
+    found = matcher(prompt_ids=None if prompt is None else write(V, prompt))
+    assert legal(found) == expected
+    assert found.accepted == 0
+
+
+def test_header_text_in_ordinary_tokens_opens_no_turn():
+    spelled = V.encode("<|im_assistant|>assistant<|im_middle|><think>")
+    found = matcher(prompt_ids=write(V, HEADER) + spelled)
+    assert legal(found) == TEXT | {BEGIN} | STOP
+
+
+def test_arguments_go_on_where_the_prompt_leaves_them():
+    found = matcher(prompt_ids=write(V, HEADER + OPENED + '{"a": 1'))
+    assert {V.token_bytes(i) for i in legal(found)} == {b"2", b"}"}
+
+
+@pytest.mark.parametrize(
+    ("tail", "arguments"),
+    [
+        ("<|tool_calls_section_begin|>", {}),
+        ("<|tool_calls_section_begin|><|tool_call_begin|>functions.other:0", {"get": TEXTS}),
+        ("Bye.<|im_end|>\n", {"get": TEXTS}),
+    ],
+)
+def test_a_prompt_that_has_begun_what_is_not_allowed(tail, arguments):
+    prompt = write(V, HEADER + tail)
+    with pytest.raises(IllegalPrefix, match="prompt") as caught:
+        matcher(arguments, prompt_ids=prompt)
+    at_fault = int(caught.value.path.removeprefix("$.prompt_token_ids[").removesuffix("]"))
+    assert len(write(V, HEADER)) <= at_fault < len(prompt)
+
+
+# Masks
+
+
+@pytest.mark.parametrize("make", [np.zeros, lambda s, **_: torch.zeros(s, dtype=torch.int32)])
+def test_any_row_of_any_mask_is_filled_and_no_other(make):
+    bitmask = make((3, V.words), dtype=np.int32)
+    bitmask[:] = 7
+    found = at("<|tool_calls_section_begin|>")
+    found.fill(bitmask, 1)
+    rows = np.asarray(bitmask)
+    assert (rows[[0, 2]] == 7).all()
+    assert (rows[1] == row_of(found)).all()
+
+
+def test_words_past_the_vocabulary_are_zeroed():
+    wide = np.full((1, V.words + 3), -1, dtype=np.int32)
+    matcher().fill(wide)
+    assert (wide[0, V.words :] == 0).all()
+    assert (wide[0, : V.words] == row_of(matcher())).all()
+
+
+def test_a_narrow_mask_is_refused():
+    with pytest.raises(ConfigurationError, match="fewer ids"):
+        matcher().fill(np.zeros((1, V.words - 1), dtype=np.int32))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32, bool])
+def test_a_mask_of_another_type_is_refused(dtype):
+    with pytest.raises(ConfigurationError, match="32-bit"):
+        matcher().fill(np.zeros((1, V.words * 4), dtype=dtype))
+
+
+# Going back
+
+
+def test_rollback_crosses_every_segment():
+    calls = call("get", 0, '{"a": 1}'), call("get", 1, "{}")
+    ids = write(V, "<think>hm</think>I look." + section(*calls))
+    prompt = write(V, HEADER)
+    masks = []
+    found = matcher(prompt_ids=prompt)
+    for token_id in ids:
+        masks.append(row_of(found))
+        feed(found, [token_id])
+    last = row_of(found)
+    for back in range(len(ids) + 1):
+        found.rollback(back)
+        assert found.accepted == len(ids) - back
+        if back:
+            assert (row_of(found) == masks[len(ids) - back]).all()
+        feed(found, ids[len(ids) - back :])
+        assert (row_of(found) == last).all()
+
+
+@pytest.mark.parametrize("count", [-1, 4, 1000])
+def test_no_way_back_beyond_the_start(count):
+    found = at("abc")
+    with pytest.raises(ConfigurationError, match="take back"):
+        found.rollback(count)
+    assert found.accepted == 3
+
+
+def test_the_prompt_is_not_taken_back():
+    found = matcher(prompt_ids=write(V, HEADER + "<think>abc"))
+    with pytest.raises(ConfigurationError):
+        found.rollback(1)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 5])
+def test_no_way_back_beyond_what_is_kept(kept):
+    ids = write(V, "<think>hm</think>I look." + section(call("get", 0, '{"a": 1}')))
+    found = matcher(prompt_ids=write(V, HEADER), rollback=kept)
+    masks = []
+    for count, token_id in enumerate(ids):
+        assert found.accepted == count
+        with pytest.raises(ConfigurationError, match="take back"):
+            found.rollback(min(kept, count) + 1)
+        for back in range(min(kept, count) + 1):
+            found.rollback(back)
+            assert not back or (row_of(found) == masks[count - back]).all()
+            feed(found, ids[count - back : count])
+        masks.append(row_of(found))
+        feed(found, [token_id])
+
+
+def test_drafts_may_be_longer_than_what_is_kept():
+    ids = write(V, "I look." + section(call("get", 0, '{"a": 1}')))
+    found = matcher(rollback=2)
+    feed(found, ids[:3])
+    assert found.validate(ids[3:]) == len(ids) - 3
+    assert found.accepted == 3
+    found.rollback(2)
+    feed(found, ids[1:])
+
+
+@pytest.mark.parametrize("kept", [4, None])
+def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept):
+    prompt = write(V, HEADER + "<think>")
+    found = matcher({"get": [b"x" * 5000]}, prompt_ids=prompt, rollback=kept)
+    feed(found, [byte("x")] * 10)
+    gc.collect()
+    before = len(gc.get_objects())
+    feed(found, [byte("x")] * 2000)
+    assert len(gc.get_objects()) - before < 20
+    feed(found, [THOUGHT, *write(V, OPENED), *[byte("x")] * 10])
+    gc.collect()
+    before = len(gc.get_objects())
+    feed(found, [byte("x")] * 2000)
+    # The toy engine itself keeps a list, of bytes.
+    assert len(gc.get_objects()) - before < 20
+
+
+def test_validate_counts_and_leaves_no_trace():
+    ids = write(V, "I look." + section(call("get", 0, "{}"), call("get", 1, '{"a": 12}')))
+    found = matcher()
+    for start in range(len(ids)):
+        before = row_of(found)
+        assert found.validate(ids[start:]) == len(ids) - start
+        assert found.validate([*ids[start : start + 3], -1]) == min(3, len(ids) - start)
+        assert found.validate([]) == 0
+        assert (row_of(found) == before).all()
+        assert found.accepted == start
+        feed(found, [ids[start]])
+
+
+# Failing closed
+
+
+def failing(after, *where):
+    def start():
+        return toys.Failing(V, TEXTS, after=after, where=frozenset(where))
+
+    return {"get": start}
+
+
+def broken():
+    raise EnforcerError("it does not compile")
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_failing_mask_closes_the_gate(after):
+    found = at(OPENED, arguments=failing(after, "fill"))
+    feed(found, [byte(char) for char in '{"a": 1'[:after]])
+    assert legal(found) == STOP
+    assert isinstance(found.failure, EnforcerError)
+    for token_id in TEXT | V.control_ids - STOP:
+        assert not found.accept(token_id)
+    feed(found, [V.control("<|im_end|>")])
+    assert legal(found) == STOP
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_failing_step_closes_the_gate(after):
+    found = at(OPENED, arguments=failing(after, "accept"))
+    feed(found, [byte(char) for char in '{"'[:after]])
+    assert not found.accept(byte('{"a'[after]))
+    assert found.failure is not None
+    assert legal(found) == STOP
+
+
+def test_a_grammar_that_cannot_start_closes_the_gate():
+    found = at(OPENED, arguments={"get": broken})
+    assert legal(found) == STOP
+    assert not found.accept(CALL_END)
+
+
+def test_a_dead_end_closes_the_gate():
+    found = at(OPENED, arguments={"get": []})
+    assert legal(found) == STOP
+    assert "no id" in str(found.failure)
+
+
+@pytest.mark.parametrize(
+    "arguments", [failing(0, "fill"), failing(0, "accept"), {"get": broken}, {"get": []}]
+)
+def test_going_back_never_opens_the_gate_again(arguments):
+    found = at(OPENED, arguments=arguments)
+    found.accept(byte("{"))
+    assert legal(found) == STOP
+    stop = V.control("<|im_end|>")
+    feed(found, [stop, stop, stop])
+    found.rollback(2)
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert legal(found) == STOP
+    assert found.validate([CALL_END]) == 0
+    assert found.validate([stop, stop]) == 2
+    assert legal(found) == STOP
+
+
+def test_going_back_before_the_failure_opens_what_was_open():
+    found = at(OPENED, arguments=failing(0, "fill"))
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert found.failure is None
+    assert legal(found) == {ARGUMENTS}
+
+
+ERRORS = [
+    *(RuntimeError("what"), MemoryError(), RecursionError(), toys.Panic("index out of range")),
+    *(EnforcerError("a limit"), ConfigurationError("a setting")),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_whatever_the_engine_raises_ends_this_turn_alone(error, where, after):
+    def start():
+        return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
+
+    found, other = at(OPENED, arguments={"get": start}), at(OPENED)
+    ids = [byte(char) for char in '{"a": 1}']
+    for token_id in ids[:after]:
+        feed(found, [token_id])
+        assert found.failure is None
+    if where == "accept":
+        assert not found.accept(ids[after])
+    else:
+        assert legal(found) == STOP
+    assert found.failure is error or found.failure.__cause__ is error
+    assert type(error).__name__ in repr(found.failure)
+    assert legal(found) == STOP
+    assert found.accepted == len(write(V, OPENED)) + after
+    assert found.validate([CALL_END]) == 0
+    feed(found, [V.control("<|im_end|>")])
+    assert not found.accept(byte("a"))
+    found.rollback(found.accepted)
+    assert legal(found) == TEXT | {BEGIN}
+    feed(other, [*ids, CALL_END, END])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_what_cannot_be_taken_back_closes_the_gate(error):
+    def start():
+        return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
+
+    found = at(OPENED + '{"a', arguments={"get": start})
+    before = found.accepted
+    found.rollback(1)
+    assert found.accepted == before - 1
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(found.accepted - len(write(V, OPENED)))
+    assert legal(found) == STOP  # where the text stands is not known any more
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    feed(found, [ARGUMENTS, byte("{")])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error):
+    def start():
+        return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
+
+    found = at(OPENED + "{", arguments={"get": start})
+    assert found.validate([byte('"'), byte("a")]) == 1
+    unknown = not isinstance(error, EnforcerError)
+    assert (found.failure is not None) == unknown
+    assert found.accept(byte('"')) != unknown
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_whatever_starting_raises_closes_the_gate(error):
+    def start():
+        raise error
+
+    found = at(OPENED, arguments={"get": start})
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    prompt = write(V, HEADER + OPENED)
+    with pytest.raises(EnforcerError):
+        matcher({"get": start}, prompt_ids=prompt)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
+def test_what_ends_the_process_is_no_failure_of_a_turn(error):
+    def start():
+        return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
+
+    with pytest.raises(type(error)):
+        legal(at(OPENED, arguments={"get": start}))
+
+
+def test_a_host_may_close_the_gate():
+    found = at("Hello")
+    found.fail(EnforcerError("the host has lost its place"))
+    assert legal(found) == STOP
+    assert not found.accept(byte("a"))

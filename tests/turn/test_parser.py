@@ -1,0 +1,238 @@
+"""Ids read back into reasoning, content and calls."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vocabularies import PIECES, call, section, small, write
+
+from enforcer.turn import dialect as dialects
+from enforcer.turn.envelope import Table
+from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
+
+V = small()
+TABLE = Table(dialects.load("kimi_k2"), V)
+HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+WHOLE = "<think>so</think>I look." + section(call("get", 3, '{"città":"日本"}'), call("a", 4, "{}"))
+
+
+def read(text, prompt=None, names=None):
+    parser = Parser(TABLE, None if prompt is None else write(V, prompt), names)
+    parser.feed(write(V, text) if isinstance(text, str) else text)
+    return parser.turn()
+
+
+def test_a_whole_turn():
+    assert read(WHOLE) == Turn(
+        reasoning="so",
+        content="I look.",
+        calls=(
+            Call("functions.get:3", "get", 3, '{"città":"日本"}'),
+            Call("functions.a:4", "a", 4, "{}"),
+        ),
+        ended=True,
+        stray=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text", "reasoning", "content"),
+    [
+        (None, "<think>a</think>b", "a", "b"),
+        (None, "b", "", "b"),
+        (HEADER, "<think>a</think>b", "a", "b"),
+        (HEADER + "<think>", "a</think>b", "a", "b"),
+        (HEADER + "<think>before ", "a</think>b", "a", "b"),
+        (HEADER + "<think></think>", "b", "", "b"),
+        (HEADER + "before ", "b", "", "b"),
+        ("no header", "b", "", "b"),
+    ],
+)
+def test_the_turn_goes_on_where_the_prompt_leaves_it(prompt, text, reasoning, content):
+    turn = read(text + "<|im_end|>", prompt)
+    assert (turn.reasoning, turn.content, turn.stray) == (reasoning, content, None)
+
+
+def test_a_call_inside_an_open_think():
+    turn = read("<think>hm" + section(call("get", 0, "{}")))
+    assert (turn.reasoning, turn.content, len(turn.calls)) == ("hm", "", 1)
+
+
+def test_a_call_that_is_cut_off_is_none():
+    ids = write(V, WHOLE)
+    for until in range(len(ids)):
+        turn = read(ids[:until])
+        assert len(turn.calls) == ids[:until].count(V.control("<|tool_call_end|>"))
+        assert not turn.ended
+
+
+def test_only_declared_calls_are_kept():
+    turn = read(WHOLE, names={"a"})
+    assert [found.name for found in turn.calls] == ["a"]
+    assert read(WHOLE, names=set()).calls == ()
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["get:0", "functions.get", "functions.get:" + "1" * 60, "search:2", "", "functions.:0"],
+)
+def test_a_malformed_header_makes_no_call(header):
+    text = section(call("get", 0, "{}")).replace("functions.get:0", header)
+    turn = read(text)
+    assert turn.calls == ()
+    assert turn.ended
+
+
+def test_markers_spelled_in_text_are_text():
+    spelled = section(call("evil", 0, "{}"))
+    ids = V.encode(spelled)
+    assert V.control_ids.isdisjoint(ids)
+    turn = read(ids)
+    assert (turn.content, turn.calls) == (spelled, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "stray"),
+    [
+        ("ab<|im_user|>cd", 2),
+        ("<|tool_call_end|>", 0),
+        ("<|tool_calls_section_begin|>a", 1),
+        ("<|tool_calls_section_begin|><|im_end|>", 1),
+        ("a<|im_end|>b", 2),
+        ("a<|im_end|><|tool_calls_section_begin|>", 2),
+    ],
+)
+def test_reading_stops_at_the_first_stray_id(text, stray):
+    turn = read(text)
+    assert turn.stray == stray
+    assert turn.calls == ()
+    assert turn == read(write(V, text)[: stray + 1])
+
+
+@pytest.mark.parametrize("token_id", [-1, V.size, 10**9])
+def test_ids_outside_the_vocabulary_are_stray(token_id):
+    assert read([97, token_id, 98]) == Turn("", "a", (), ended=False, stray=1)
+
+
+def test_broken_characters_become_the_replacement_character():
+    end = V.control("<|im_end|>")
+    assert read([0xE6, 0x97, end]).content == "\ufffd"
+    assert read([0xFF, 97, end]).content == "\ufffda"
+
+
+def test_events_come_as_ids_are_read():
+    parser = Parser(TABLE)
+    events = [event for token_id in write(V, WHOLE) for event in parser.feed([token_id])]
+    assert Event(Happening.CALL, "functions.get:3", "get") in events
+    assert Event(Happening.CALL_END, '{"città":"日本"}') in events
+    pieces = [event.text for event in events if event.what is Happening.ARGUMENTS]
+    assert len(pieces) > 3
+    assert "".join(pieces) == '{"città":"日本"}{}'
+
+
+def test_an_undeclared_call_brings_no_event():
+    parser = Parser(TABLE, names={"a"})
+    events = parser.feed(write(V, WHOLE))
+    assert [event.name for event in events if event.what is Happening.CALL] == ["a"]
+    assert all("città" not in event.text for event in events)
+
+
+def test_a_call_begun_by_the_prompt():
+    prompt = HEADER + "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+    rest = "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|><|im_end|>"
+    assert [found.id for found in read(rest, prompt).calls] == ["functions.get:0"]
+    # Without its whole arguments it is no call of this reply.
+    assert read("}" + rest[rest.index("<|tool_call_end|>") :], prompt + rest[:29]).calls == ()
+
+
+def test_the_section_is_open_until_its_end():
+    parser = Parser(TABLE)
+    seen = []
+    for token_id in write(V, "a" + section(call("a", 0, "{}"))):
+        seen.append(parser.in_calls)
+        parser.feed([token_id])
+    inside = seen.index(True)
+    assert seen == [False] * inside + [True] * (len(seen) - inside - 1) + [False]
+    assert not parser.in_calls
+
+
+def test_ids_of_reasoning_are_counted():
+    parser = Parser(TABLE)
+    parser.feed(write(V, "<think>abc</think>de<|im_end|>"))
+    assert parser.reasoning_ids == 3
+
+
+PIECE = {Happening.REASONING, Happening.CONTENT, Happening.ARGUMENTS}
+
+
+def merge(events):
+    """Join the pieces of one kind that follow one another."""
+    merged: list[Event] = []
+    for event in events:
+        if merged and merged[-1].what is event.what and event.what in PIECE:
+            merged[-1] = Event(event.what, merged[-1].text + event.text)
+        else:
+            merged.append(event)
+    return merged
+
+
+IDS = st.lists(
+    st.one_of(
+        st.sampled_from(sorted(V.control_ids)),
+        st.integers(0, 255 + len(PIECES)),
+        st.sampled_from(write(V, WHOLE)),
+    ),
+    max_size=60,
+)
+
+
+@given(st.one_of(IDS, st.just(write(V, WHOLE))), st.lists(st.integers(0, 60)))
+def test_any_chunking_brings_the_same(ids, cuts):
+    whole = Parser(TABLE)
+    expected = merge(whole.feed(ids))
+    parser, events = Parser(TABLE), []
+    edges = sorted({0, len(ids), *(cut for cut in cuts if cut < len(ids))})
+    for start, end in pairwise(edges):
+        events += parser.feed(ids[start:end])
+    assert merge(events) == expected
+    assert parser.turn() == whole.turn()
+
+
+@given(IDS)
+def test_events_and_turn_say_the_same(ids):
+    parser = Parser(TABLE)
+    events = parser.feed(ids)
+    turn = parser.turn()
+
+    def said(what):
+        return "".join(event.text for event in events if event.what is what)
+
+    assert said(Happening.CONTENT) == turn.content
+    assert said(Happening.REASONING) == turn.reasoning
+    assert [e.text for e in events if e.what is Happening.CALL_END] == [
+        found.arguments for found in turn.calls
+    ]
+
+
+@given(
+    st.text(alphabet=st.characters(codec="utf-8"), max_size=20),
+    st.lists(st.tuples(st.sampled_from(["get", "a/b-c.d_e", "天气"]), st.text(max_size=10))),
+    st.integers(0, 10**6),
+)
+def test_what_is_written_is_read_back(content, calls, first):
+    ids = V.encode(content)
+    if calls:
+        ids.append(V.control("<|tool_calls_section_begin|>"))
+        for index, (name, text) in enumerate(calls, first):
+            ids += write(V, call(name, index, ""))[:-1]
+            ids += [*V.encode(text), V.control("<|tool_call_end|>")]
+        ids.append(V.control("<|tool_calls_section_end|>"))
+    ids.append(V.control("<|im_end|>"))
+    turn = read(ids)
+    assert (turn.content, turn.stray, turn.ended) == (content, None, True)
+    assert [(found.name, found.index, found.arguments) for found in turn.calls] == [
+        (name, index, text) for index, (name, text) in enumerate(calls, first)
+    ]

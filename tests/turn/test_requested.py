@@ -1,0 +1,95 @@
+"""A look at a prompt agrees with the turn that is then started, wherever it can."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import vocabularies
+
+import enforcer
+from enforcer.engines.llguidance import engine as llguidance
+from enforcer.errors import IllegalPrefix
+from enforcer.request import spec as specs
+from enforcer.request.options import Options
+from enforcer.turn.requested import look_at_prompt
+
+VOCABULARY = vocabularies.small()
+ENFORCER = enforcer.Enforcer(VOCABULARY)
+OPENING = "<|im_assistant|>assistant<|im_middle|>"
+BEGIN = "<|tool_calls_section_begin|><|tool_call_begin|>"
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+ARGUMENTS = "<|tool_call_argument_begin|>"
+FORMAT = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
+
+
+def spec(choice="auto", tools=(TOOL,), response_format=None):
+    return specs.read(specs.write(list(tools), choice, True, 0, response_format))
+
+
+def is_refused(look, text):
+    try:
+        look(vocabularies.write(VOCABULARY, text))
+    except IllegalPrefix:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("begun", "wanted", "refused"),
+    [
+        ("", spec(), False),
+        ("<think>", spec(), False),
+        ("<think></think>the tool", spec("required"), False),
+        (BEGIN, spec(), False),
+        (BEGIN + "functions.get:0" + ARGUMENTS + "{}", spec(), False),
+        (BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>", spec(), False),
+        (BEGIN, spec(None, ()), True),
+        (BEGIN, spec("none"), True),
+        (BEGIN + "functions.get:1", spec(), True),
+        (BEGIN + "functions.other", spec(), True),
+        (BEGIN + "functions.get:0" + ARGUMENTS + "<|im_end|>", spec(), True),
+        ("<|im_end|>", spec("required"), True),
+        ("the tool<|im_end|>", spec(), False),
+        ("</think>", spec(), True),
+        ('{"a": 1', spec(response_format=FORMAT), False),
+    ],
+)
+def test_a_begun_turn(begun, wanted, refused):
+    def look(ids):
+        look_at_prompt(ENFORCER.table, wanted, Options(), ids)
+
+    def start(ids):
+        ENFORCER.start(wanted, ids)
+
+    assert is_refused(look, OPENING + begun) is refused
+    assert is_refused(start, OPENING + begun) is refused
+
+
+def test_what_only_an_engine_can_tell_is_left_to_whoever_starts_the_turn():
+    prompt = vocabularies.write(VOCABULARY, OPENING + BEGIN + "functions.get:0" + ARGUMENTS + "[1]")
+    look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
+    with pytest.raises(IllegalPrefix):
+        ENFORCER.start(spec(), prompt)
+
+
+def test_looking_compiles_nothing(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(llguidance.LLGuidanceEngine, "compile", refuse)
+    begun = BEGIN + "functions.get:0" + ARGUMENTS + '{"a'
+    prompt = vocabularies.write(VOCABULARY, OPENING + begun)
+    look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
+
+
+def test_the_settled_options_are_the_ones_that_hold():
+    settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
+    text = specs.settle(specs.write([TOOL], "auto", True, 0), settled)
+    call = BEGIN.removeprefix("<|tool_calls_section_begin|>") + "functions.get:{}" + ARGUMENTS
+    two = BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>" + call.format(1)
+    prompt = vocabularies.write(VOCABULARY, OPENING + two)
+    look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
+    with pytest.raises(IllegalPrefix):
+        look_at_prompt(ENFORCER.table, specs.read(text), Options(), prompt)
+    assert json.loads(text)["settled"]["options"]["max_calls"] == 1
