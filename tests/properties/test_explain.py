@@ -128,6 +128,8 @@ def test_the_values_of_an_enum_that_are_named_are_those_that_remain(values, seed
         rests = {text: rest_of(text, found.begun) for text in texts}
         if found.begun.startswith('"') and "\\" in found.begun:
             event("an escape")  # other spellings of a character: the rest is not a text's tail
+        elif found.begun.endswith("\ufffd"):
+            event("within a character")
         else:
             remaining = {
                 text for text, rest in rests.items() if rest is not None and can(matcher, rest)
