@@ -20,6 +20,8 @@ PARSERS = {PARSER_NAME, "kimi_k2"}
 
 def _lines(text):
     for line in text.replace("\\\n", " ").splitlines():
+        if "vllm serve" not in line:
+            continue  # of another program, and perhaps half of a command
         words = shlex.split(line.removeprefix("$ "), comments=True)
         while words and _ASSIGNMENT.match(words[0]):
             words.pop(0)
