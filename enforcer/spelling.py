@@ -38,6 +38,7 @@ SHORT_ESCAPES = {
 
 _RAW = ~CharSet.of([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
 _ANY_HEX = chars(CharSet.span("09", "af", "AF"))
+_HEX = {digit: chars(CharSet.span(digit, digit.upper())) for digit in "0123456789abcdef"}
 _ASTRAL = 0x10000
 _HIGH, _LOW = 0xD800, 0xDC00
 _HALF_BITS = 10
@@ -132,11 +133,14 @@ def _unit(spans: Sequence[tuple[int, int]]) -> Regex:
     return _digits(tuple(spans), 4)
 
 
+@lru_cache(maxsize=4096)
 def _digits(spans: Spans, count: int) -> Regex:
     if not spans:
         return NOTHING
     if not count:
         return EPSILON
+    if len(spans) == 1 and spans[0][0] == spans[0][1]:
+        return concat(*(_HEX[digit] for digit in f"{spans[0][0]:0{count}x}"))
     width = 16 ** (count - 1)
     if spans == ((0, 16 * width - 1),):
         return repeat(_ANY_HEX, count, count)

@@ -26,23 +26,26 @@ class PatternSizeError(EnforcerError):
     """The regular expression, or one of its parts, is over the budget."""
 
 
-def to_pattern(grammar: rules.Rules, budget: int) -> str:
+def to_pattern(grammar: rules.Rules, budget: int, states: int) -> str:
     """Write a grammar as a regular expression that the whole text matches.
 
     Args:
         grammar: rules none of which leads back to itself.
         budget: greatest number of characters.
+        states: greatest number of states of one language that has intersections, complements
+            or names.
 
     Raises:
         PatternSizeError: over the budget.
         RegexBudget: a language that cannot be written without complements so briefly.
 
     """
-    return _Writer(grammar, budget).expression(grammar.start)
+    return _Writer(grammar, budget, states).expression(grammar.start)
 
 
 class _Writer:
-    def __init__(self, grammar: rules.Rules, budget: int) -> None:
+    def __init__(self, grammar: rules.Rules, budget: int, states: int) -> None:
+        self._states = states
         self._bodies = grammar.bodies
         self._budget = budget
         self._written: dict[str, str] = {}
@@ -74,7 +77,7 @@ class _Writer:
     def _text(self, node: rules.Text) -> str:
         found = self._texts.get(node)
         if found is None:
-            body = spelled(plain(node.regex, self._budget), node.spelling)
+            body = spelled(plain(node.regex, self._budget, states=self._states), node.spelling)
             found = _plain(framed(body, node.spelling))
             self._texts[node] = found
         return found

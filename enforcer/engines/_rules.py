@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence as Sequence_
 
+    from enforcer.engines.capacity import Capacity
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
@@ -113,32 +114,17 @@ class Rules:
     bodies: Mapping[str, Expression]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much an engine bears.
-
-    Attributes:
-        orders: sets of properties told apart in one object; 2 to the power of n for n
-            declared ones.
-        rules: rules in all.
-
-    """
-
-    orders: int
-    rules: int
-
-
-def rules_of(grammar: ArgumentGrammar, bounds: Bounds) -> Rules:
+def rules_of(grammar: ArgumentGrammar, capacity: Capacity) -> Rules:
     """Write a normal form as rules.
 
     Raises:
         UnsupportedSchema: what rules without parameters cannot say; lists every offender.
 
     """
-    return _Writer(grammar, bounds).write()
+    return _Writer(grammar, capacity).write()
 
 
-def rules_of_text(wanted: ResponseFormat) -> Rules:
+def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
     """Write a regular expression or a choice as rules.
 
     Raises:
@@ -148,12 +134,12 @@ def rules_of_text(wanted: ResponseFormat) -> Rules:
     """
     path = f"$.response_format.{wanted.kind.value}"
     keyword = wanted.kind.value
+    if wanted.kind not in capacity.formats:
+        reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
+        raise UnsupportedSchema((Problem(path, keyword, reason),))
     if wanted.kind is FormatKind.CHOICE:
         texts = (literal(text) for text in json.loads(wanted.source))
         return Rules(Text(either(*texts)), {})
-    if wanted.kind is not FormatKind.REGEX:
-        reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
-        raise UnsupportedSchema((Problem(path, keyword, reason),))
     try:
         regex = parse(f"^(?:{wanted.source})$")
     except RegexError as error:
@@ -165,9 +151,9 @@ def rules_of_text(wanted: ResponseFormat) -> Rules:
 
 
 class _Writer:
-    def __init__(self, grammar: ArgumentGrammar, bounds: Bounds) -> None:
+    def __init__(self, grammar: ArgumentGrammar, capacity: Capacity) -> None:
         self._grammar = grammar
-        self._bounds = bounds
+        self._capacity = capacity
         self._bodies: dict[str, Expression] = {}
         self._problems: dict[Problem, None] = {}
 
@@ -181,7 +167,7 @@ class _Writer:
                 if child not in seen:
                     seen.add(child)
                     queue.append(child)
-            if len(self._bodies) > self._bounds.rules:
+            if self._capacity.rules is not None and len(self._bodies) > self._capacity.rules:
                 self._refuse("$", "", "the schema has too many rules for this engine")
                 break
         if self._problems:
@@ -213,8 +199,7 @@ class _Writer:
                 Problem(
                     "$",
                     "multipleOf",
-                    "only divisors that divide a power of ten, whole or decimal, can be "
-                    "enforced; list the values in an `enum`",
+                    "this divisor is too large to be enforced; list the values in an `enum`",
                 )
             ] = None
         if texts:
@@ -273,12 +258,13 @@ class _Writer:
         others = self._others(shape)
         names = tuple(name for name, value in shape.names if not self._is_never(value))
         walk = _Walk(shape, names, is_open=bool(others))
-        if (1 << min(len(walk.names), 64)) * (walk.cap + 1) > self._bounds.orders:
+        most = self._capacity.orders
+        if most is not None and (1 << min(len(walk.names), 64)) * (walk.cap + 1) > most:
             self._refuse(
                 f"{shape.path}.properties" if shape.names else shape.path,
                 "properties" if shape.names else "maxProperties",
                 f"this engine needs a rule for each set of properties, and there are more than "
-                f"{self._bounds.orders}; declare fewer properties in one object",
+                f"{most}; declare fewer properties in one object",
             )
             return _EMPTY
         prefix = f"o{formula}n{number}"

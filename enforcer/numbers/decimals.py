@@ -6,6 +6,7 @@ many digits a plain decimal may have. Must not know: divisors, exponents, signs.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.regex import either, literal
@@ -65,6 +66,7 @@ def _split(bound: Fraction) -> tuple[int, str]:
     return before, places
 
 
+@lru_cache(maxsize=1024)
 def at_least(bound: Fraction, *, is_open: bool) -> Regex:
     """Match plain decimals from a bound on, which is not below zero."""
     before, places = _split(bound)
@@ -87,6 +89,7 @@ def at_least(bound: Fraction, *, is_open: bool) -> Regex:
     )
 
 
+@lru_cache(maxsize=1024)
 def at_most(bound: Fraction, *, is_open: bool) -> Regex:
     """Match plain decimals up to a bound, which is not below zero."""
     before, places = _split(bound)

@@ -36,6 +36,7 @@ _PLACES_SHORT = 4  # exponents below this may make up for places
 _MANTISSA = concat(one_of(1, 9), optional(behind_point()))
 
 
+@lru_cache(maxsize=1024)
 def scientific(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> Regex:  # noqa: FBT001
     """Match the numbers above zero within bounds."""
     options = []

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
-from enforcer.regex.derivative import RegexBudget, closure, is_empty, successors
+from enforcer.regex.derivative import RegexBudget, closure, successors
 from enforcer.regex.elimination import TooLargeError, solve
 from enforcer.regex.syntax import Concat, Repeat, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer.regex.charset import CharSet
     from enforcer.regex.syntax import Regex
 
@@ -37,45 +35,48 @@ class State:
 
 
 def automaton(regex: Regex, budget: int) -> tuple[State, ...]:
-    """Build the automaton of a language; every state leads on to acceptance.
+    """Build the automaton of a language; every state but the first leads on to acceptance.
 
     Raises:
-        RegexBudget: more states than the budget.
+        RegexBudget: more states than the budget, those that lead nowhere included.
 
     """
-    alive: dict[Regex, bool] = {}
-
-    def live_moves(state: Regex) -> Iterator[tuple[CharSet, Regex]]:
-        for members, after in successors(state):
-            if after not in alive:
-                alive[after] = not is_empty(after, budget=budget)
-            if alive[after]:
-                yield members, after
 
     def admit(_: Regex, before: int) -> None:
         if before >= budget:
             raise RegexBudget(budget)
 
-    states, rows = closure(regex, live_moves, admit)
-    return tuple(
-        State(state.nullable, _merged(row)) for state, row in zip(states, rows, strict=True)
-    )
+    states, rows = closure(regex, successors, admit)
+    before: list[list[int]] = [[] for _ in states]
+    for source, row in enumerate(rows):
+        for _, to in row:
+            before[to].append(source)
+    alive = {at for at, state in enumerate(states) if state.nullable}
+    queue = list(alive)
+    for to in queue:
+        fresh = set(before[to]) - alive
+        alive |= fresh
+        queue.extend(fresh)
+    numbers = {at: number for number, at in enumerate(sorted(alive | {0}))}
+    found = []
+    for at in numbers:
+        moves: dict[int, CharSet] = {}
+        for members, to in rows[at]:
+            if to in alive:
+                number = numbers[to]
+                moves[number] = moves[number] | members if number in moves else members
+        merged = tuple((members, to) for to, members in moves.items())
+        found.append(State(states[at].nullable, merged))
+    return tuple(found)
 
 
-def _merged(moves: list[tuple[CharSet, int]]) -> tuple[tuple[CharSet, int], ...]:
-    """Join the moves that lead to one state."""
-    found: dict[int, CharSet] = {}
-    for members, to in moves:
-        found[to] = found[to] | members if to in found else members
-    return tuple((members, to) for to, members in found.items())
-
-
-def plain(regex: Regex, budget: int) -> Regex:
+def plain(regex: Regex, budget: int, *, states: int | None = None) -> Regex:
     """Write a language without intersections, complements and names.
 
     Args:
         regex: any language.
-        budget: greatest number of states, and greatest size of the result.
+        budget: greatest size of the result.
+        states: greatest number of states of an automaton on the way; as large if None.
 
     Raises:
         RegexBudget: over the budget.
@@ -84,16 +85,16 @@ def plain(regex: Regex, budget: int) -> Regex:
     if not regex.boolean:
         return regex
     if isinstance(regex, Concat):
-        return concat(*(plain(part, budget) for part in regex.parts))
+        return concat(*(plain(part, budget, states=states) for part in regex.parts))
     if isinstance(regex, Union):
-        return either(*(plain(part, budget) for part in regex.parts))
+        return either(*(plain(part, budget, states=states) for part in regex.parts))
     if isinstance(regex, Repeat):
-        return repeat(plain(regex.part, budget), regex.minimum, regex.maximum)
-    states = automaton(regex, budget)
+        return repeat(plain(regex.part, budget, states=states), regex.minimum, regex.maximum)
+    found = automaton(regex, budget if states is None else states)
     equations: list[dict[int, Regex]] = [
-        {to: chars(members) for members, to in state.moves} for state in states
+        {to: chars(members) for members, to in state.moves} for state in found
     ]
-    ends: list[Regex] = [EPSILON if state.accepting else NOTHING for state in states]
+    ends: list[Regex] = [EPSILON if state.accepting else NOTHING for state in found]
     try:
         return solve(equations, ends, budget)
     except TooLargeError as error:

@@ -83,7 +83,7 @@ class Sheet:
         return self.terminal(f"{self.string(regex)}&~{self.any_name(names)}")
 
     def _language(self, regex: Regex, spelling: Spelling) -> str:
-        for language in names_in(regex):
+        for language in names_in(regex) if regex.boolean else ():
             for name, line in definitions(language, spelling).items():
                 if name not in self._named:
                     self._named.add(name)
