@@ -17,11 +17,11 @@ from llguidance.gbnf_to_lark import any_to_lark
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import to_lark
-from enforcer.engines.llguidance.lark_objects import BITS
 from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, Table
 from enforcer.engines.llguidance.probes import probes
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
 from enforcer.request.response_format import FormatKind
+from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.schema.finishing.factoring import factored, nested
 from enforcer.schema.finishing.presence import merge
+from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.finishing.presence import Cells, Merged, Property, Term
     from enforcer.schema.nodes import Formula, ObjectShape
-
-BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
