@@ -330,7 +330,7 @@ class Enforcer:
         )
 
     def _trusts_plain(self, options: Options) -> bool:
-        return self.engine.holds_plain and options.limits == Limits()
+        return self.engine.capacity.holds_plain and options.limits == Limits()
 
     def _is_quick(self, schema: str, options: Options) -> bool:
         quick = self._trusts_plain(options) and len(schema) <= _QUICK

@@ -14,7 +14,16 @@ from enforcer.errors import EnforcerError
 from enforcer.regex import NOTHING
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import successors
-from enforcer.regex.syntax import Chars, Complement, Concat, Intersection, Literal, Repeat, Union
+from enforcer.regex.syntax import (
+    Chars,
+    Complement,
+    Concat,
+    Intersection,
+    Literal,
+    Named,
+    Repeat,
+    Union,
+)
 
 if TYPE_CHECKING:
     from enforcer.regex import Regex
@@ -126,7 +135,7 @@ def furthest(regex: Regex) -> int:
         return found
     if isinstance(regex, Complement) and regex.part.longest is not None:
         return regex.part.longest + 1
-    if isinstance(regex, Intersection | Complement):
+    if isinstance(regex, Intersection | Complement | Named):
         return _explored(regex)
     return 0
 

@@ -14,14 +14,14 @@ from enforcer.budget.least import least
 from enforcer.regex import NOTHING
 from enforcer.regex.charset import LAST, CharSet
 from enforcer.regex.derivative import derivative, first_classes
+from enforcer.spelling import SHORT_ESCAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.regex import Regex
 
-_SIMPLE = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_LETTERS = {char: letter for letter, char in _SIMPLE.items()}
+_SIMPLE = {letter: char for char, letter in SHORT_ESCAPES.items()}
 _QUOTE, _BACKSLASH, _FIRST_TEXT, _FIRST_WIDE = 0x22, 0x5C, 0x20, 0x80
 _BEFORE_ASTRAL = 0x10000
 _UNIT = 6  # bytes of `\uXXXX`
@@ -65,7 +65,7 @@ class Partial:
                 continue
             chars = {common.first}
             if self.pending == b"\\":
-                chars.update(char for char in _LETTERS if char in common)
+                chars.update(char for char in SHORT_ESCAPES if char in common)
             for char in chars:
                 rest = self.rest_of(char)
                 if rest is not None:
@@ -113,8 +113,8 @@ def _plain(char: str, quoted: bool) -> bytes:  # noqa: FBT001
 
 def _escapes(char: str) -> Iterator[bytes]:
     """Give every spelling of a character by an escape, hexadecimal digits in lower case."""
-    if char in _LETTERS:
-        yield b"\\" + _LETTERS[char].encode()
+    if char in SHORT_ESCAPES:
+        yield b"\\" + SHORT_ESCAPES[char].encode()
     units = char.encode("utf-16-be")
     yield b"".join(b"\\u" + units[i : i + 2].hex().encode() for i in range(0, len(units), 2))
 

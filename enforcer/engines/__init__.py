@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer.engines.capacity import Capacity
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -102,8 +103,8 @@ class ArgumentEngine(Protocol):
         ...
 
     @property
-    def holds_plain(self) -> bool:
-        """Whether it compiles whatever `enforcer.schema.reading.plain` calls plain."""
+    def capacity(self) -> Capacity:
+        """What it can hold, which all that write for it ask."""
         ...
 
     def check(self, grammar: ArgumentGrammar) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.engines import _rules as rules
-from enforcer.engines._automaton import plain
-from enforcer.engines._spelling import quoted, spellings
 from enforcer.errors import EnforcerError
+from enforcer.regex.plain import plain
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
+from enforcer.spelling import framed, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,23 +26,26 @@ class PatternSizeError(EnforcerError):
     """The regular expression, or one of its parts, is over the budget."""
 
 
-def to_pattern(grammar: rules.Rules, budget: int) -> str:
+def to_pattern(grammar: rules.Rules, budget: int, states: int) -> str:
     """Write a grammar as a regular expression that the whole text matches.
 
     Args:
         grammar: rules none of which leads back to itself.
         budget: greatest number of characters.
+        states: greatest number of states of one language that has intersections, complements
+            or names.
 
     Raises:
         PatternSizeError: over the budget.
         RegexBudget: a language that cannot be written without complements so briefly.
 
     """
-    return _Writer(grammar, budget).expression(grammar.start)
+    return _Writer(grammar, budget, states).expression(grammar.start)
 
 
 class _Writer:
-    def __init__(self, grammar: rules.Rules, budget: int) -> None:
+    def __init__(self, grammar: rules.Rules, budget: int, states: int) -> None:
+        self._states = states
         self._bodies = grammar.bodies
         self._budget = budget
         self._written: dict[str, str] = {}
@@ -74,8 +77,8 @@ class _Writer:
     def _text(self, node: rules.Text) -> str:
         found = self._texts.get(node)
         if found is None:
-            regex = plain(node.regex, self._budget)
-            found = _plain(quoted(spellings(regex)) if node.quoted else regex)
+            body = spelled(plain(node.regex, self._budget, states=self._states), node.spelling)
+            found = _plain(framed(body, node.spelling))
             self._texts[node] = found
         return found
 

@@ -12,10 +12,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.engines._spelling import WHITE_SPACE
 from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.numbers.languages import number_texts
-from enforcer.numbers.multiple_text import NotSpellableError
+from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import (
     Regex,
     RegexBudget,
@@ -30,18 +29,20 @@ from enforcer.regex import (
 from enforcer.regex.constructors import concat, repeat
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.nodes import NOTHING_AT_ALL
+from enforcer.spelling import JSON, RAW, WHITE_SPACE, Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from collections.abc import Sequence as Sequence_
 
+    from enforcer.engines.capacity import Capacity
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
 
 OTHER_ENGINE = "use the llguidance engine, which enforces it"
 
-_GAP = repeat(parse(f"^(?:{WHITE_SPACE})$"), 0, 1)
+_GAP = repeat(WHITE_SPACE, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ class Text:
     """A text of a regular language.
 
     Attributes:
-        regex: the language; of strings if `quoted`, else of the text itself.
-        quoted: whether the text is a JSON string that spells a member.
+        regex: the language.
+        spelling: how its members are written, with what that puts around them.
 
     """
 
     regex: Regex
-    quoted: bool = False
+    spelling: Spelling = RAW
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,32 +114,17 @@ class Rules:
     bodies: Mapping[str, Expression]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How much an engine bears.
-
-    Attributes:
-        orders: sets of properties told apart in one object; 2 to the power of n for n
-            declared ones.
-        rules: rules in all.
-
-    """
-
-    orders: int
-    rules: int
-
-
-def rules_of(grammar: ArgumentGrammar, bounds: Bounds) -> Rules:
+def rules_of(grammar: ArgumentGrammar, capacity: Capacity) -> Rules:
     """Write a normal form as rules.
 
     Raises:
         UnsupportedSchema: what rules without parameters cannot say; lists every offender.
 
     """
-    return _Writer(grammar, bounds).write()
+    return _Writer(grammar, capacity).write()
 
 
-def rules_of_text(wanted: ResponseFormat) -> Rules:
+def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
     """Write a regular expression or a choice as rules.
 
     Raises:
@@ -148,12 +134,12 @@ def rules_of_text(wanted: ResponseFormat) -> Rules:
     """
     path = f"$.response_format.{wanted.kind.value}"
     keyword = wanted.kind.value
+    if wanted.kind not in capacity.formats:
+        reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
+        raise UnsupportedSchema((Problem(path, keyword, reason),))
     if wanted.kind is FormatKind.CHOICE:
         texts = (literal(text) for text in json.loads(wanted.source))
         return Rules(Text(either(*texts)), {})
-    if wanted.kind is not FormatKind.REGEX:
-        reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
-        raise UnsupportedSchema((Problem(path, keyword, reason),))
     try:
         regex = parse(f"^(?:{wanted.source})$")
     except RegexError as error:
@@ -165,9 +151,9 @@ def rules_of_text(wanted: ResponseFormat) -> Rules:
 
 
 class _Writer:
-    def __init__(self, grammar: ArgumentGrammar, bounds: Bounds) -> None:
+    def __init__(self, grammar: ArgumentGrammar, capacity: Capacity) -> None:
         self._grammar = grammar
-        self._bounds = bounds
+        self._capacity = capacity
         self._bodies: dict[str, Expression] = {}
         self._problems: dict[Problem, None] = {}
 
@@ -181,7 +167,7 @@ class _Writer:
                 if child not in seen:
                     seen.add(child)
                     queue.append(child)
-            if len(self._bodies) > self._bounds.rules:
+            if self._capacity.rules is not None and len(self._bodies) > self._capacity.rules:
                 self._refuse("$", "", "the schema has too many rules for this engine")
                 break
         if self._problems:
@@ -213,14 +199,13 @@ class _Writer:
                 Problem(
                     "$",
                     "multipleOf",
-                    "only divisors that divide a power of ten, whole or decimal, can be "
-                    "enforced; list the values in an `enum`",
+                    "this divisor is too large to be enforced; list the values in an `enum`",
                 )
             ] = None
         if texts:
             options.append(Text(either(*texts)))
         if value.strings is not None:
-            options.append(Text(value.strings, quoted=True))
+            options.append(Text(value.strings, JSON))
         options.extend(self._object(formula, i, x) for i, x in enumerate(value.objects))
         options.extend(self._array(x) for x in value.arrays)
         self._bodies[_value(formula).rule] = choice(options)
@@ -273,12 +258,13 @@ class _Writer:
         others = self._others(shape)
         names = tuple(name for name, value in shape.names if not self._is_never(value))
         walk = _Walk(shape, names, is_open=bool(others))
-        if (1 << min(len(walk.names), 64)) * (walk.cap + 1) > self._bounds.orders:
+        most = self._capacity.orders
+        if most is not None and (1 << min(len(walk.names), 64)) * (walk.cap + 1) > most:
             self._refuse(
                 f"{shape.path}.properties" if shape.names else shape.path,
                 "properties" if shape.names else "maxProperties",
                 f"this engine needs a rule for each set of properties, and there are more than "
-                f"{self._bounds.orders}; declare fewer properties in one object",
+                f"{most}; declare fewer properties in one object",
             )
             return _EMPTY
         prefix = f"o{formula}n{number}"
@@ -327,7 +313,7 @@ class _Writer:
         return found
 
     def _pair(self, rule: str, names: Regex, value: Formula) -> Name:
-        self._bodies[rule] = Sequence((Text(names, quoted=True), _COLON, _value(value)))
+        self._bodies[rule] = Sequence((Text(names, JSON), _COLON, _value(value)))
         return Name(rule)
 
 

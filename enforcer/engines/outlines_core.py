@@ -16,7 +16,8 @@ import outlines_core
 
 from enforcer.engines._pattern import PatternSizeError, to_pattern
 from enforcer.engines._recursion import recursion
-from enforcer.engines._rules import OTHER_ENGINE, Bounds, rules_of, rules_of_text
+from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
+from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
 from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -30,9 +31,17 @@ if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
-_BOUNDS = Bounds(orders=16, rules=1_000)
 _PATTERN = 200_000  # characters of one regular expression
 _STATES = 4_000
+_CAPACITY = Capacity(
+    bits=0,
+    orders=16,
+    rules=1_000,
+    states=_STATES,
+    length=_PATTERN,
+    nests=False,
+    formats=REGULAR_FORMATS,
+)
 _WORK = 200_000_000  # states times ids: some 20 seconds
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
 
@@ -44,7 +53,7 @@ class OutlinesCoreEngine:
     """Compiles argument grammars with outlines-core for one vocabulary."""
 
     name = "outlines-core"
-    holds_plain = False  # it refuses objects with many properties
+    capacity = _CAPACITY
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         controls = vocabulary.control_ids
@@ -88,12 +97,12 @@ class OutlinesCoreEngine:
             UnsupportedSchema: a grammar, or too many states.
 
         """
-        return self.read(self._pattern(rules_of_text(wanted)))
+        return self.read(self._pattern(rules_of_text(wanted, _CAPACITY)))
 
     def _pattern(self, rules: Rules) -> str:
         """Write the regular expression, if its automaton is small enough."""
         try:
-            pattern = to_pattern(rules, _PATTERN)
+            pattern = to_pattern(rules, _PATTERN, _STATES)
         except (PatternSizeError, RegexBudget) as error:
             raise _too_large(str(error)) from error
         try:
@@ -109,7 +118,7 @@ def _rules(grammar: ArgumentGrammar) -> Rules:
     advice = f"this engine holds closed values only; {OTHER_ENGINE}"
     if (problem := recursion(grammar, advice)) is not None:
         raise UnsupportedSchema((problem,))
-    return rules_of(grammar, _BOUNDS)
+    return rules_of(grammar, _CAPACITY)
 
 
 def _too_large(detail: str) -> UnsupportedSchema:

@@ -13,7 +13,8 @@ import numpy as np
 import xgrammar
 
 from enforcer.engines._ebnf import to_ebnf
-from enforcer.engines._rules import OTHER_ENGINE, Bounds, rules_of, rules_of_text
+from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
+from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
 from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -27,15 +28,23 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 # What still compiles in a second or so for a vocabulary of Kimi's size.
-_BOUNDS = Bounds(orders=256, rules=4_000)
 _STATES = 2_000
+_CAPACITY = Capacity(
+    bits=0,
+    orders=256,
+    rules=4_000,
+    states=_STATES,
+    length=None,
+    nests=True,
+    formats=REGULAR_FORMATS,
+)
 
 
 class XGrammarEngine:
     """Compiles argument grammars with xgrammar for one vocabulary."""
 
     name = "xgrammar"
-    holds_plain = False  # it refuses objects with many properties
+    capacity = _CAPACITY
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         controls = vocabulary.control_ids
@@ -70,7 +79,7 @@ class XGrammarEngine:
             UnsupportedSchema: what xgrammar cannot express.
 
         """
-        return _written(rules_of(grammar, _BOUNDS))
+        return _written(rules_of(grammar, _CAPACITY))
 
     def read(self, written: str, *, quick: bool = False) -> XGrammarGrammar:  # noqa: ARG002
         """Compile what `write` has given."""
@@ -87,7 +96,7 @@ class XGrammarEngine:
             UnsupportedSchema: a grammar, or an expression that is not regular.
 
         """
-        return self._compile(_written(rules_of_text(wanted)))
+        return self._compile(_written(rules_of_text(wanted, _CAPACITY)))
 
     def _compile(self, text: str) -> XGrammarGrammar:
         with self._compiling:

@@ -30,7 +30,7 @@ ANY = Repeat(_ANY_CHAR, 0, None)
 
 def literal(text: str) -> Regex:
     """Build the language of one string; of none if it holds a lone surrogate."""
-    return Literal(text) if all(c in ALL for c in text) else NOTHING
+    return Literal(text) if text.isascii() or all(c in ALL for c in text) else NOTHING
 
 
 def chars(members: CharSet) -> Regex:

@@ -8,6 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+# What a finished grammar may keep apart across the members of one value, as far as the engine
+# with the most room can: a bit for each property, element or count. Whoever counts something of
+# its own beside leaves a few for it.
+BITS = 64
+
 
 class OnUnsupported(Enum):
     """What to do with a schema that cannot be enforced exactly."""

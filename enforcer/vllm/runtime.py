@@ -150,7 +150,7 @@ def write(schema: str, options: Options, root: Root) -> str:
 @cache
 def trusts_plain() -> bool:
     """Tell whether the server's engine compiles whatever is plain, within the default limits."""
-    return engines.load(settings.current().engine, _bytes()).holds_plain
+    return engines.load(settings.current().engine, _bytes()).capacity.holds_plain
 
 
 def warm(tokenizer: Any) -> None:

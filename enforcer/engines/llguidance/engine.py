@@ -14,12 +14,14 @@ import llguidance
 import numpy as np
 from llguidance.gbnf_to_lark import any_to_lark
 
+from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import to_lark
 from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, Table
 from enforcer.engines.llguidance.probes import probes
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
 from enforcer.request.response_format import FormatKind
+from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -89,7 +91,15 @@ class LLGuidanceEngine:
     """Compiles argument grammars with llguidance for one vocabulary."""
 
     name = "llguidance"
-    holds_plain = True
+    capacity = Capacity(
+        bits=BITS,
+        orders=None,
+        rules=None,
+        states=None,
+        length=None,
+        nests=True,
+        formats=ALL_FORMATS,
+    )
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         never = (i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i)))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NoReturn
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.schema.finishing.factoring import factored, nested
 from enforcer.schema.finishing.presence import merge
+from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.finishing.presence import Cells, Merged, Property, Term
     from enforcer.schema.nodes import Formula, ObjectShape
-
-_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +124,9 @@ class Objects:
         tracked = [name for name in names if name in required]
         must = len(tracked)
         tracked += [name for name in names if name not in required]
-        if must > _BITS:
+        if must > BITS:
             _refuse_width(shape)
-        bits = {name: bit for bit, name in enumerate(tracked[:_BITS])}
+        bits = {name: bit for bit, name in enumerate(tracked[:BITS])}
         untracked = [each for each in shape.names if each[1] != NEVER and each[0] not in bits]
         loose = [
             f"{sheet.any_name([name for name, _ in alike])} COLON {value}"
@@ -182,11 +181,11 @@ class Objects:
         if is_open:
             # Reaching a least count of one takes a single bit, however many set it.
             extra = most if most is not None else min(least, 1)
-        by_number = most is not None and first + len(optional) + extra > _BITS
+        by_number = most is not None and first + len(optional) + extra > BITS
         if by_number:
             # The number saturates when all its bits are set, above what is compared.
             extra = max(least, (most or 0) + 1).bit_length()
-        room = _BITS - extra
+        room = BITS - extra
         closed_count = least > 0 and not is_open and not by_number
         if first + needed > room:
             _refuse_width(shape)
@@ -382,7 +381,7 @@ def _refuse_width(shape: ObjectShape, keyword: str = "required") -> NoReturn:
             Problem(
                 shape.path,
                 keyword,
-                f"at most {_BITS} properties on which it depends whether an object is "
+                f"at most {BITS} properties on which it depends whether an object is "
                 "complete can be tracked; make some optional, or group them into "
                 "objects of their own",
             ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.factoring import factored
+from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_TERMS = 200
 _MOST_TERMS_OF_CELLS = 1_000
-_MOST_PROPERTIES = 60  # that can be told apart where they decide
+_MOST_PROPERTIES = BITS - 4  # that can be told apart where they decide
 _MOST_CONDITIONS = 60_000  # a second to compile
 
 

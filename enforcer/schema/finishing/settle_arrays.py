@@ -16,6 +16,7 @@ from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
 from enforcer.schema.algebra.arrays import rest_of
 from enforcer.schema.finishing.counting import counting_automaton
+from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER, ArrayShape, ElementChoice, Value
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from enforcer.schema.nodes import Formula
 
 _MOST_COUNTED = 6  # `contains` counted together in one array
-_COUNT_BITS = 60  # bits to count with
+_COUNT_BITS = BITS - 4
 _MOST_APART = 8  # elements that are told apart one by one
 _MOST_SHAPES_APART = 400
 _TWO = 2  # elements that can be equal

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER, Mark, ObjectShape, Witness
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from enforcer.schema.nodes import Formula
 
 _MOST_WITNESSES = 3  # properties counted together in one object
-_MOST_REQUIRED = 64  # bits to keep apart which of an object's properties have been written
+_MOST_REQUIRED = BITS  # to keep apart which of an object's properties have been written
 
 
 class ObjectSettler:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SIZE = 20_000  # characters of the schema as JSON text
 _DEPTH = 8
 _NODES = 150
-_NAMES = 48  # of one object; fewer than the bits that engines track names by
+NAMES = 48  # of one object; fewer than the bits that engines track names by
 _CHOICES = 64
 _TEXT = 200
 _LENGTH = 10_000
@@ -163,7 +163,7 @@ class _Look:
         others = schema.get("additionalProperties", True)
         if (
             not isinstance(names, dict)
-            or len(names) > _NAMES
+            or len(names) > NAMES
             or not _are_texts(list(names), least=0)
             or not _are_texts(required, least=0)
             or not names.keys() >= set(required)

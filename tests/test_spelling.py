@@ -8,14 +8,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from terminals import Terminal
 
-from enforcer.engines._automaton import automaton, plain
-from enforcer.engines._spelling import of_chars, quoted, spellings
+from enforcer.engines.llguidance.terminals import expression
 from enforcer.numbers.languages import number_texts
+from enforcer.numbers.remainders import divisible
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import (
     ANY,
-    RegexBudget,
     both,
     either,
     fullmatch,
@@ -25,8 +25,10 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import chars, concat, repeat
+from enforcer.spelling import INDENTATION, JSON, RAW, WHITE_SPACE, Spelling, framed, spelled
 
-STRINGS = quoted(spellings(ANY))
+STRINGS = framed(spelled(ANY, JSON), JSON)
 LETTERS = st.text("ab01-", max_size=7)
 SETS = [
     REALS,
@@ -36,11 +38,12 @@ SETS = [
     NumberSet(low=Fraction(0), low_open=True, high=Fraction(1)),
     NumberSet(multiple=Fraction(1, 4)),
 ]
-LANGUAGES = [
-    both(parse("^[ab]+(-[ab]+)*$"), length(2, 5)),
-    inverse(either(literal("ab"), literal("a0"), literal(""))),
-    both(parse("a.*b"), inverse(parse("0"))),
-    either(both(parse("^a*b"), parse("1$")), literal("01")),
+SHOUTED = Spelling("shouted", "<", ">", lambda members: concat(chars(members), literal("!")))
+BOOLEAN = [
+    inverse(literal("ab")),
+    both(parse("a"), inverse(parse("b"))),
+    either(inverse(length(0, 2)), literal("é")),
+    concat(repeat(either(literal("a"), literal("🙂")), 1, 2), inverse(literal("b"))),
 ]
 
 
@@ -60,7 +63,7 @@ def test_strings_are_what_json_reads(text):
 def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one, other):
     if not is_string(json.dumps(one)) or not is_string(json.dumps(other)):
         return
-    language = quoted(spellings(literal(one)))
+    language = framed(spelled(literal(one), JSON), JSON)
     units = one.encode("utf-16-be").hex()
     escapes = "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
     forms = [json.dumps(one), json.dumps(one, ensure_ascii=False), f'"{escapes}"']
@@ -73,7 +76,7 @@ def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one, other):
     st.characters(exclude_categories=["Cs"]),
 )
 def test_one_character_of_a_set(members, char):
-    language = quoted(of_chars(CharSet.span(*members)))
+    language = framed(JSON.of_chars(CharSet.span(*members)), JSON)
     for form in (json.dumps(char), json.dumps(char, ensure_ascii=False)):
         assert fullmatch(language, form) == (char in members)
 
@@ -92,26 +95,42 @@ def test_what_is_no_number_or_endless(text):
     assert not fullmatch(number_texts(REALS), text)
 
 
-@pytest.mark.parametrize("regex", LANGUAGES, ids=range(len(LANGUAGES)))
-@given(text=LETTERS)
-def test_plain_is_the_same_language(regex, text):
-    found = plain(regex, 5_000)
-    assert not found.boolean
-    assert fullmatch(found, text) == fullmatch(regex, text)
-    state = 0
-    states = automaton(regex, 1_000)
-    for char in text:
-        following = [to for members, to in states[state].moves if char in members]
-        assert len(following) <= 1
-        if not following:
-            assert not fullmatch(regex, text)
-            return
-        state = following[0]
-    assert states[state].accepting == fullmatch(regex, text)
+@pytest.mark.parametrize("regex", BOOLEAN, ids=range(len(BOOLEAN)))
+@given(text=st.text("abé🙂", max_size=4), ascii_only=st.booleans())
+def test_operators_are_spelled_by_their_operands(regex, text, ascii_only):
+    written = json.dumps(text, ensure_ascii=ascii_only)
+    assert fullmatch(framed(spelled(regex, JSON), JSON), written) == fullmatch(regex, text)
+    assert not fullmatch(spelled(regex, JSON), "\\x")
 
 
-def test_budgets():
-    with pytest.raises(RegexBudget):
-        automaton(LANGUAGES[0], 3)
-    with pytest.raises(RegexBudget):
-        plain(both(parse("^[ab]+(-[ab]+)*$"), length(0, 40)), 200)
+@given(text=st.text("ab", max_size=5))
+def test_any_rule_of_writing_characters_is_a_spelling(text):
+    written = "<" + "".join(f"{char}!" for char in text) + ">"
+    for regex in BOOLEAN:
+        assert fullmatch(framed(spelled(regex, SHOUTED), SHOUTED), written) == fullmatch(
+            regex, text
+        )
+        terminal = Terminal(expression(regex, SHOUTED))
+        assert terminal.accepts(written) == fullmatch(regex, text)
+        assert not terminal.accepts(text)
+
+
+def test_raw_text_is_spelled_as_it_is():
+    for regex in BOOLEAN:
+        assert framed(spelled(regex, RAW), RAW) == regex
+
+
+def test_names_have_no_spelling_without_rules():
+    with pytest.raises(TypeError, match="names"):
+        spelled(divisible(7, 3, 0), JSON)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *((" ", True), ("\n", True), ("\r\n \t", True), ("  ", False), ("\r", False), ("", False)),
+        *(("\n" + " " * INDENTATION, True), ("\n" + " " * (INDENTATION + 1), False)),
+    ],
+)
+def test_white_space_is_what_printers_write(text, is_one):
+    assert fullmatch(WHITE_SPACE, text) == is_one

@@ -1,0 +1,80 @@
+"""What an engine says that it holds, and what it does hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from vocabularies import small
+
+from enforcer.engines import ENGINES, load
+from enforcer.errors import UnsupportedSchema
+from enforcer.request.response_format import FormatKind, ResponseFormat
+from enforcer.schema import compile_schema
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request):
+    return load(request.param, small())
+
+
+def compiles(engine, schema):
+    try:
+        engine.check(compile_schema(schema))
+    except UnsupportedSchema:
+        return False
+    return True
+
+
+def closed(count):
+    names = {f"n{i}": {"type": "null"} for i in range(count)}
+    return {"type": "object", "properties": names, "additionalProperties": False}
+
+
+def test_properties_in_any_order_are_held_as_far_as_is_said(engine):
+    most = engine.capacity.orders
+    if most is None:
+        assert compiles(engine, closed(engine.capacity.bits))
+    else:
+        assert compiles(engine, closed(3))
+        assert not compiles(engine, closed(most.bit_length()))
+
+
+def test_values_that_hold_themselves(engine):
+    tree = {"type": "array", "items": {"$ref": "#"}}
+    assert compiles(engine, tree) == engine.capacity.nests
+
+
+def test_plain_schemas_are_held_by_engines_that_say_so(engine):
+    assert compiles(engine, closed(48)) == engine.capacity.holds_plain
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [(FormatKind.REGEX, "a+"), (FormatKind.CHOICE, '["a"]'), (FormatKind.GRAMMAR, 'start: "a"')],
+)
+def test_formats(engine, kind, source):
+    wanted = ResponseFormat(kind, source)
+    if kind in engine.capacity.formats:
+        engine.compile_text(wanted)
+    else:
+        with pytest.raises(UnsupportedSchema):
+            engine.compile_text(wanted)
+
+
+@pytest.mark.parametrize("divisor", [7, 0.3])
+def test_remainders_are_counted_by_every_engine_that_has_the_room(engine, divisor):
+    schema = {"type": "number", "multipleOf": divisor}
+    if engine.name == "outlines-core":  # one expression would be too long
+        assert not compiles(engine, schema)
+        return
+    grammar = engine.compile(compile_schema(schema))
+    vocabulary = small()
+
+    def accepts(text):
+        matcher = grammar.matcher()
+        return all(map(matcher.accept, vocabulary.encode(text))) and matcher.is_accepting()
+
+    for value in (0, divisor, 20 * divisor, -3 * divisor):
+        assert accepts(json.dumps(round(value, 3)))
+    assert not any(map(accepts, ("1", "0.1", "-8", "22")))

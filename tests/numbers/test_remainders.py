@@ -1,0 +1,79 @@
+"""Divisibility by the automaton over remainders, against arithmetic."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from terminals import Terminal
+
+from enforcer.engines.llguidance.sheet import Sheet
+from enforcer.numbers.remainders import divisible, ending, factors
+from enforcer.regex import both, example, finite_members, fullmatch, inverse, is_empty
+from enforcer.regex.constructors import concat, repeat
+from enforcer.regex.syntax import names_in
+
+DIVISORS = st.sampled_from([3, 7, 9, 13, 49, 199])
+
+
+@given(DIVISORS, st.integers(0, 10**6), st.booleans(), st.integers(0, 3))
+def test_the_digits_in_one_run_are_a_multiple(divisor, number, near, places):
+    number = number * divisor if near else number
+    text = str(number).rjust(places + 1, "0")
+    if places:
+        text = f"{text[:-places]}.{text[-places:]}"
+    language = divisible(divisor, 8, places)
+    fits = len(text.split(".", maxsplit=1)[0]) <= 8
+    assert fullmatch(language, text) == (fits and number % divisor == 0)
+    assert not fullmatch(language, f"{text}.")
+
+
+@given(st.sampled_from([(4, 2), (8, 3), (16, 4), (25, 2), (2048, 11)]), st.integers(0, 10**13))
+def test_an_ending_decides_about_divisors_of_powers_of_ten(divisor, number):
+    for each in (number, number * divisor[0]):
+        assert fullmatch(ending(*divisor), str(each)) == (each % divisor[0] == 0)
+
+
+def test_too_many_endings_are_none_at_all():
+    assert ending(1 << 13, 13) is None
+
+
+@pytest.mark.parametrize(("number", "parts"), [(9, (9,)), (105, (3, 5, 7)), (1009, None)])
+def test_factors_are_powers_of_primes(number, parts):
+    assert factors(number) == parts
+
+
+def test_questions_about_a_named_language_are_answered():
+    language = divisible(7, 2, 0)
+    listed = finite_members(language, 200)
+    assert len(set(listed)) == len(listed)
+    assert {int(x) for x in listed if x} == set(range(0, 100, 7))
+    assert is_empty(both(language, inverse(language)))
+    assert example(both(language, divisible(13, 2, 0), inverse(divisible(3, 2, 0)))) == "91"
+    assert language == divisible(7, 2, 0) != divisible(7, 3, 0)
+    assert list(names_in(repeat(concat(language, language), 0, 2))) == [language, language]
+
+
+def test_an_engine_shares_what_named_languages_have_in_common():
+    sheet = Sheet()
+    sheet.text(both(divisible(7, 9, 0), divisible(7, 4, 0)))
+    names = [line.split(":")[0] for line in sheet.lines]
+    assert len(names) == len(set(names)) < 10 * 7
+
+
+@given(st.integers(0, 999), st.integers(0, 2))
+def test_an_engine_follows_them(number, places):
+    text = str(number).rjust(places + 1, "0")
+    text = f"{text[:-places]}.{text[-places:]}" if places else text
+    sheet = Sheet()
+    name = sheet.text(divisible(7, 3, places))
+    lines = "\n".join(reversed(sheet.lines))
+    terminal = Terminal(f"{name}\n{lines}")
+    assert terminal.accepts(text) == (number % 7 == 0)
+
+
+def test_a_value_is_the_fraction_that_it_says():
+    assert fullmatch(divisible(3, 4, 2), "0.75")
+    assert Fraction("0.75") % Fraction("0.03") == 0

@@ -1,0 +1,64 @@
+"""Languages without operators against the same with them, text by text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.regex import NOTHING, RegexBudget, both, either, fullmatch, inverse, length, literal
+from enforcer.regex import parse as pattern
+from enforcer.regex.plain import automaton, plain
+
+LETTERS = st.text("ab01-", max_size=7)
+LANGUAGES = [
+    both(pattern("^[ab]+(-[ab]+)*$"), length(2, 5)),
+    inverse(either(literal("ab"), literal("a0"), literal(""))),
+    both(pattern("a.*b"), inverse(pattern("0"))),
+    either(both(pattern("^a*b"), pattern("1$")), literal("01")),
+]
+
+
+@pytest.mark.parametrize("regex", LANGUAGES, ids=range(len(LANGUAGES)))
+@given(text=LETTERS)
+def test_plain_is_the_same_language(regex, text):
+    found = plain(regex, 5_000)
+    assert not found.boolean
+    assert fullmatch(found, text) == fullmatch(regex, text)
+    state = 0
+    states = automaton(regex, 1_000)
+    for char in text:
+        following = [to for members, to in states[state].moves if char in members]
+        assert len(following) <= 1
+        if not following:
+            assert not fullmatch(regex, text)
+            return
+        state = following[0]
+    assert states[state].accepting == fullmatch(regex, text)
+
+
+@pytest.mark.parametrize("regex", LANGUAGES, ids=range(len(LANGUAGES)))
+def test_every_state_leads_to_an_end(regex):
+    states = automaton(regex, 1_000)
+    alive = {at for at, state in enumerate(states) if state.accepting}
+    for _ in states:
+        alive |= {
+            at for at, state in enumerate(states) if any(to in alive for _, to in state.moves)
+        }
+    assert len(alive) == len(states)
+
+
+def test_a_language_without_members_has_one_state_without_moves():
+    empty = both(pattern("^a+$"), pattern("^b+$"))
+    states = automaton(empty, 1_000)
+    assert [(state.accepting, state.moves) for state in states] == [(False, ())]
+    assert plain(empty, 1_000) == NOTHING
+
+
+def test_budgets():
+    with pytest.raises(RegexBudget):
+        automaton(LANGUAGES[0], 3)
+    with pytest.raises(RegexBudget):
+        plain(both(pattern("^[ab]+(-[ab]+)*$"), length(0, 40)), 200)
+    with pytest.raises(RegexBudget):
+        plain(LANGUAGES[0], 5_000, states=3)
