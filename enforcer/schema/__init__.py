@@ -17,18 +17,27 @@ from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, Unsupport
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import unfold
-from enforcer.schema.limits import Limits, OnUnsupported, Root
+from enforcer.schema.limits import Conventions, Formats, Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
 from enforcer.schema.reading.culprit import culprit
-from enforcer.schema.reading.document import SchemaDocument, check_json
+from enforcer.schema.reading.document import Closing, SchemaDocument, check_json
 from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
     from enforcer.schema.reading.document import Place
 
-__all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema"]
+__all__ = [
+    "ArgumentGrammar",
+    "Conventions",
+    "Formats",
+    "Limits",
+    "OnUnsupported",
+    "Root",
+    "compile_schema",
+]
 
 _DEFAULT = Limits()
+_USUAL = Conventions()
 
 
 def compile_schema(
@@ -37,6 +46,7 @@ def compile_schema(
     limits: Limits = _DEFAULT,
     on_unsupported: OnUnsupported = OnUnsupported.REFUSE,
     root: Root = Root.ANY,
+    conventions: Conventions = _USUAL,
 ) -> ArgumentGrammar:
     """Compile a JSON Schema, given as parsed JSON.
 
@@ -46,6 +56,7 @@ def compile_schema(
         on_unsupported: whether what cannot be enforced exactly is refused, or left out
             and reported in `ArgumentGrammar.relaxed`.
         root: whether the value must be an object besides fitting the schema.
+        conventions: what authors are taken to mean where they and the standard differ.
 
     Raises:
         InvalidSchema: not a JSON Schema.
@@ -57,7 +68,7 @@ def compile_schema(
     if schema is None and root is Root.OBJECT:
         schema = True
     try:
-        return _compile(schema, limits, on_unsupported, root)
+        return _compile(schema, limits, on_unsupported, root, conventions)
     except RecursionError:
         raise SchemaLimit(
             (Problem("$", "", "the schema is nested too deeply; flatten it with `$defs`"),)
@@ -65,11 +76,16 @@ def compile_schema(
 
 
 def _compile(
-    schema: object, limits: Limits, on_unsupported: OnUnsupported, root: Root
+    schema: object,
+    limits: Limits,
+    on_unsupported: OnUnsupported,
+    root: Root,
+    conventions: Conventions,
 ) -> ArgumentGrammar:
     # Reading: one formula for the whole schema, and what was noted on the way.
-    document = SchemaDocument(schema, scoped=check_json(schema, limits))
-    parser = SchemaParser(document, limits, on_unsupported)
+    closing = Closing.WHOLE if conventions.closed_objects else Closing.OPEN
+    document = SchemaDocument(schema, scoped=check_json(schema, limits), closing=closing)
+    parser = SchemaParser(document, limits, on_unsupported, conventions)
     formula = parser.parse(document.root)
     parser.raise_malformed()
 
@@ -101,5 +117,6 @@ def _compile(
 
     if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
-    key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"
+    asked = f"{root.value} {on_unsupported.value} {limits!r} {conventions!r}"
+    key = f"{asked} {json.dumps(schema, sort_keys=False)}"
     return ArgumentGrammar(definitions, top, tuple(parser.unsupported), key)
