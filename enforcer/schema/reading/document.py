@@ -19,6 +19,7 @@ import referencing.exceptions
 import referencing.jsonschema as dialects
 
 from enforcer.errors import InvalidSchema, Problem, SchemaError, SchemaLimit, UnsupportedSchema
+from enforcer.schema.reading.identifiers import tolerant
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -49,11 +50,11 @@ _DRAFTS = {
     "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
 }
 _SPECIFICATIONS = {
-    Draft.DRAFT4: dialects.DRAFT4,
-    Draft.DRAFT6: dialects.DRAFT6,
-    Draft.DRAFT7: dialects.DRAFT7,
-    Draft.DRAFT2019: dialects.DRAFT201909,
-    Draft.DRAFT2020: dialects.DRAFT202012,
+    Draft.DRAFT4: tolerant(dialects.DRAFT4),
+    Draft.DRAFT6: tolerant(dialects.DRAFT6),
+    Draft.DRAFT7: tolerant(dialects.DRAFT7),
+    Draft.DRAFT2019: tolerant(dialects.DRAFT201909, "$defs"),
+    Draft.DRAFT2020: tolerant(dialects.DRAFT202012, "$defs"),
 }
 _SCOPED = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
 
