@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from referencing import Specification
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _ONE = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
@@ -52,7 +52,9 @@ def tolerant(base: Specification[Any], *more: str) -> Specification[Any]:
             return (value,) if keyword in _ONE else ()
         return value if isinstance(value, list) and keyword in _LISTED else ()
 
-    return Specification(  # type: ignore[call-arg] - written with `attrs`
+    # Written with `attrs`, which the type checker is not told of.
+    make: Callable[..., Specification[Any]] = Specification
+    return make(
         name=base.name,
         id_of=id_of,
         subresources_of=subresources_of,
