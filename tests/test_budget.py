@@ -19,8 +19,9 @@ from enforcer.budget.least import furthest, least
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.budget.spelled import Partial, endings
+from enforcer.budget.spelled import endings
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
+from enforcer.partial import Partial
 from enforcer.regex import ANY, both, inverse, literal, parse
 from enforcer.schema import Root, compile_schema
 

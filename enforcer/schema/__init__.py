@@ -14,6 +14,7 @@ import json
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema.finishing.distinct import Mixed, forgotten, tracks
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import unfold
@@ -117,6 +118,15 @@ def _compile(
 
     if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
+    while True:  # until it is plain where arrays of distinct elements are
+        try:
+            tracks(definitions, top)
+            break
+        except Mixed as mixed:
+            for shape in mixed.shapes:
+                refuse(f"{shape.path}.uniqueItems", "uniqueItems", mixed.reason)
+            definitions = forgotten(definitions, mixed.shapes)
+    parser.raise_problems()
     asked = f"{root.value} {on_unsupported.value} {limits!r} {conventions!r}"
     key = f"{asked} {json.dumps(schema, sort_keys=False)}"
     return ArgumentGrammar(definitions, top, tuple(parser.unsupported), key)
