@@ -9,9 +9,10 @@ Owns: both, for one array; immutable. Must not know: texts around the element, i
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex import NOTHING, finite_members, is_empty
+from enforcer.regex import ANY, NOTHING, finite_members, is_empty
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import derivative, successors
 
@@ -30,52 +31,65 @@ class Memory:
 
     Attributes:
         texts: its elements.
-        spent: the shortest spent beginnings of elements.
-        is_full: whether no other element can follow.
-        may_fill_up: whether the next element may be the last that there is.
 
     """
 
-    __slots__ = ("_language", "_may_fill_up", "is_full", "spent", "texts")
+    __slots__ = ("_before", "_finite", "_language", "_last", "_may_fill_up", "_spent", "texts")
 
-    def __init__(
-        self,
-        language: Regex,
-        texts: frozenset[str] = frozenset(),
-        spent: frozenset[str] = frozenset(),
-        *,
-        is_full: bool = False,
-    ) -> None:
+    def __init__(self, language: Regex, before: Memory | None = None, last: str = "") -> None:
+        """Begin an array, or add a last element to what it held before."""
         self._language = language
-        self.texts = texts
-        self.spent = spent
-        self.is_full = is_full
-        self._may_fill_up: bool | None = None  # found out when it is first asked for
+        self._before = before
+        self._last = last
+        self._finite = language.longest is not None or language.boolean
+        self.texts: frozenset[str] = frozenset() if before is None else before.texts | {last}
+        # Found out when they are first asked for; most places are only tried.
+        self._spent: frozenset[str] | None = frozenset() if before is None else None
+        self._may_fill_up: bool | None = None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no other element can follow."""
+        return self._has_at_most(len(self.texts)) and "" in self.spent
 
     @property
     def may_fill_up(self) -> bool:
         """Whether the next element may be the last that there is."""
         if self._may_fill_up is None:
-            count, language = len(self.texts) + 1, self._language
-            finite = language.longest is not None or language.boolean
-            many = count > _MANY
-            self._may_fill_up = finite and (many or finite_members(language, count) is not None)
+            self._may_fill_up = self._has_at_most(len(self.texts) + 1)
         return self._may_fill_up
+
+    def _has_at_most(self, count: int) -> bool:
+        """Tell whether the language has no more members; True as well where they are too many."""
+        return self._finite and (count > _MANY or _has_at_most(self._language, count))
 
     def with_element(self, text: str) -> Memory:
         """Return the memory with one element more."""
-        texts = self.texts | {text}
-        states = [self._language]
+        return Memory(self._language, self, text)
+
+    @property
+    def spent(self) -> frozenset[str]:
+        """The shortest spent beginnings of elements."""
+        if self._spent is None:
+            self._spent = self._found_spent()
+            self._before = None
+        return self._spent
+
+    def _found_spent(self) -> frozenset[str]:
+        before = frozenset() if self._before is None else self._before.spent
+        text, language = self._last, self._language
+        if language == ANY:
+            return before
+        states = [language]
         for char in text:
             states.append(derivative(states[-1], char))
         first = len(text) + 1
-        while first > 0 and not _lives(states[first - 1], _tails(texts, text[: first - 1])):
+        while first > 0 and not _lives(states[first - 1], _tails(self.texts, text[: first - 1])):
             first -= 1
         if first > len(text):
-            return Memory(self._language, texts, self.spent)
+            return before
         start = text[:first]
-        kept = {each for each in self.spent if not each.startswith(start)}
-        return Memory(self._language, texts, frozenset(kept | {start}), is_full=not first)
+        return frozenset(each for each in before if not each.startswith(start)) | {start}
 
     def leads_on(self, text: str, partial: Partial) -> bool:
         """Tell whether a beginning with a part of a character can become another element."""
@@ -117,3 +131,8 @@ def _lives(language: Regex, used: frozenset[str]) -> bool:
         for members, _ in moves
         for char in members & heads
     )
+
+
+@lru_cache(maxsize=1_024)
+def _has_at_most(language: Regex, count: int) -> bool:
+    return finite_members(language, count) is not None
