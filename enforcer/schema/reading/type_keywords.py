@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
+from enforcer.regex.regexes import broken, regexes
 from enforcer.schema.limits import Formats
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, Contains, ObjectShape, Value
 from enforcer.schema.reading.document import Draft, Place, step
@@ -180,14 +181,7 @@ class TypeKeywords:
             name = self._schema["format"]
             known = format_regex(name) if isinstance(name, str) else None
             if name == "regex":
-                self._keywords.extra.append(
-                    self._reader.refuse(
-                        self._place,
-                        "format",
-                        "which strings are well-formed regular expressions cannot be enforced; "
-                        "drop `format`",
-                    )
-                )
+                self._holds(regexes(), broken())
             if known is not None:
                 found = both(found, known)
         if "pattern" in self._schema:
@@ -209,11 +203,13 @@ class TypeKeywords:
         """Add a pattern as a formula with its own negation: readings of patterns differ."""
         if not isinstance(pattern, str):
             raise Malformed("pattern", "must be a string")
-        algebra = self._reader.algebra
         languages = self._keywords.languages("pattern", pattern)
-        if languages is None:
-            return
-        matching, failing = languages
+        if languages is not None:
+            self._holds(*languages)
+
+    def _holds(self, matching: Regex, failing: Regex) -> None:
+        """Add that strings are of a language, where its negation is another one."""
+        algebra = self._reader.algebra
 
         def among_strings(language: Regex) -> Formula:
             return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
