@@ -25,7 +25,7 @@ _SYNTAX = CharSet.span(*r"\^$.*+?()[]{}|")
 _PUNCTUATION = CharSet.span("!/", ":@", "[`", "{~")
 _PLAIN = CharSet.of([(0x20, 0x10FFFF)]) & ~_SYNTAX
 _IN_CLASS = CharSet.of([(0x20, 0x10FFFF)]) & ~CharSet.span(*r"\]^-[&~|")
-_RANGES = ("09", "AZ", "az")
+_RANGES = (("0", "9"), ("A", "Z"), ("a", "z"))
 
 
 def _optional(part: Regex) -> Regex:
@@ -36,9 +36,7 @@ def _escape(letters: str) -> Regex:
     hexadecimal = either(
         concat(literal("x"), repeat(_HEX, 2, 2)), concat(literal("u"), repeat(_HEX, 4, 4))
     )
-    return concat(
-        literal("\\"), either(chars(CharSet.span(*letters) | _PUNCTUATION), hexadecimal)
-    )
+    return concat(literal("\\"), either(chars(CharSet.span(*letters) | _PUNCTUATION), hexadecimal))
 
 
 def _ranges() -> Regex:
@@ -48,7 +46,7 @@ def _ranges() -> Regex:
         for low, last in _RANGES
         for first in map(chr, range(ord(low), ord(last) + 1))
     ]
-    digits, upper, lower = (chars(CharSet.span(span)) for span in _RANGES)
+    digits, upper, lower = (chars(CharSet.span(low + last)) for low, last in _RANGES)
     mixed = either(
         concat(digits, literal("-"), either(upper, lower)), concat(upper, literal("-"), lower)
     )
@@ -114,5 +112,3 @@ def broken() -> Regex:
     pair = concat(literal("\\"), chars(CharSet.of([(0, 0x10FFFF)])))
     before = either(chars(~CharSet.span("\\")), pair)
     return concat(repeat(before, 0, None), literal("\\"))
-
-
