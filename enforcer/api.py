@@ -327,6 +327,7 @@ class Enforcer:
             limits=options.limits,
             on_unsupported=options.on_unsupported,
             root=root,
+            conventions=options.conventions,
         )
 
     def _trusts_plain(self, options: Options) -> bool:
@@ -402,7 +403,8 @@ class Enforcer:
     def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.
         digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
-        return (kind, digest, options.on_unsupported, options.limits, id(self))
+        settings = (options.on_unsupported, options.limits, options.conventions)
+        return (kind, digest, *settings, id(self))
 
     def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         begun = perf_counter_ns()

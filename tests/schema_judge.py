@@ -15,14 +15,14 @@ import numpy as np
 from jsonschema import validators
 from vocabularies import bits, small, split
 
-from enforcer.engines.llguidance.engine import LLGuidanceEngine
+from enforcer import engines
 from enforcer.schema import compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from enforcer.engines import CompiledGrammar
+    from enforcer.engines import ArgumentEngine, CompiledGrammar
 
 V = small()
 # What ends a string, an array or an object, and digits, which end nothing but never loop.
@@ -32,9 +32,9 @@ FORMATS = jsonschema.FormatChecker(["date", "ipv4", "uuid"])
 
 
 @cache
-def engine() -> LLGuidanceEngine:
+def engine() -> ArgumentEngine:
     """Give llguidance over the small vocabulary."""
-    return LLGuidanceEngine(V)
+    return engines.load("llguidance", V)
 
 
 def compiled(schema: Any, **options: Any) -> CompiledGrammar:

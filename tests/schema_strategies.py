@@ -23,6 +23,13 @@ from drawn_json import (
 )
 from hypothesis import strategies as st
 
+# Elements that a memory beside the engine keeps distinct.
+_STRINGS = [
+    {"type": "string"},
+    {"type": "string", "maxLength": 1},
+    {"type": "string", "pattern": "^[ab]{0,7}$"},
+    {"type": "string", "format": "date"},
+]
 _FINITE = [
     {"type": "boolean"},
     {"enum": ["a", "é", 1, None]},
@@ -145,7 +152,7 @@ class _Schemas(Drawer):
             return {keyword: self.draw(st.integers(0, 3))}
         if keyword == "uniqueItems":
             if self.chance(70):
-                return {"uniqueItems": True, "items": self.pick(_FINITE)}
+                return {"uniqueItems": True, "items": self.pick([*_FINITE, *_STRINGS])}
             return {"uniqueItems": self.draw(st.booleans())}
         if keyword == "prefixItems":
             listed = [self.schema(depth - 1) for _ in range(self.draw(st.integers(1, 2)))]

@@ -19,8 +19,9 @@ from enforcer.budget.least import furthest, least
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.budget.spelled import Partial, endings
+from enforcer.budget.spelled import endings
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
+from enforcer.partial import Partial
 from enforcer.regex import ANY, both, inverse, literal, parse
 from enforcer.schema import Root, compile_schema
 
@@ -181,8 +182,15 @@ def test_large_least_instances():
         assert least_ids <= shortest.cost_of_root < 20 * least_ids
 
 
-def test_what_has_no_end_that_is_known_is_refused():
-    schema = of(x={"type": "string", "minLength": 10**9})
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "string", "minLength": 10**9},
+        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    ],
+)
+def test_what_has_no_end_that_is_known_is_refused(value):
+    schema = of(x=value)
     found = enforcer.Enforcer(V, options=enforcer.Options(finish_within_budget=True))
     with pytest.raises(UnsupportedSchema, match="finish_within_budget"):
         found.matcher([tool(schema)], "required", budget=10**10)

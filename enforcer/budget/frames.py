@@ -11,7 +11,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from enforcer.budget.objects import Objects, Pair
-from enforcer.budget.spelled import Partial, endings, spell
+from enforcer.budget.spelled import endings
+from enforcer.partial import Partial, spell
 from enforcer.regex import NOTHING, both, either, inverse, literal
 from enforcer.regex.derivative import derivative
 

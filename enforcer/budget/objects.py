@@ -14,7 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 from enforcer.budget.least import least
-from enforcer.budget.spelled import spell
+from enforcer.partial import spell
 from enforcer.regex import both, either, inverse, literal
 
 if TYPE_CHECKING:

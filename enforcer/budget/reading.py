@@ -32,7 +32,7 @@ from enforcer.budget.frames import (
 )
 from enforcer.budget.least import furthest, least, widest
 from enforcer.budget.objects import Pair
-from enforcer.budget.spelled import Partial
+from enforcer.partial import Partial
 from enforcer.regex import ANY, NOTHING
 from enforcer.regex.derivative import derivative
 

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from enforcer.budget.arrays import Arrays
 from enforcer.budget.least import furthest, least, widest
 from enforcer.budget.objects import Objects, Pair
-from enforcer.budget.spelled import spell
 from enforcer.errors import EnforcerError
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
+from enforcer.partial import spell
 from enforcer.regex import NOTHING, either, literal
+from enforcer.schema.finishing.distinct import is_remembered
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class Shortest:
     """
 
     def __init__(self, grammar: ArgumentGrammar, pieces: Pieces) -> None:
+        if any(is_remembered(x) for value in grammar.definitions.values() for x in value.arrays):
+            raise NoShortestEnd(
+                "how soon an array of distinct elements can end depends on what it holds: list "
+                "the values in an `enum`, or drop `uniqueItems`"
+            )
         self.grammar = grammar
         self.pieces = pieces
         self.final = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import Problem, SchemaError, SchemaLimit, UnsupportedSchema, brief
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema import Conventions, Limits, OnUnsupported, Root, compile_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -31,6 +31,9 @@ READY = b"ready"  # the first message of what forks workers
 SECONDS = 2.0  # of one processor, for one check
 # A schema of 2 MB can have more problems than a message should.
 _MOST_PROBLEMS = 100
+
+
+_USUAL = Conventions()
 
 
 class Order(Enum):
@@ -50,6 +53,7 @@ class Check:
         root: what a value must be, besides fitting the schema.
         on_unsupported: what to do with what cannot be enforced exactly.
         limits: bounds on schemas.
+        conventions: what the authors of schemas are taken to mean.
         writes: whether the schema, which has been checked before, is to be written for the
             engine; see `ArgumentEngine.write`.
 
@@ -60,12 +64,14 @@ class Check:
     root: Root
     on_unsupported: OnUnsupported
     limits: Limits
+    conventions: Conventions = _USUAL
     writes: bool = False
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
-        return (digest, self.kind, self.root, self.on_unsupported, self.limits, self.writes)
+        settings = (self.on_unsupported, self.limits, self.conventions)
+        return (digest, self.kind, self.root, *settings, self.writes)
 
     def to_json(self) -> bytes:
         """Write it for a worker."""
@@ -80,6 +86,7 @@ class Check:
                 for field in fields(Limits)
                 if getattr(self.limits, field.name) != field.default
             },
+            "conventions": self.conventions.to_json(),
             "writes": self.writes,
         }
         return json.dumps(written).encode()
@@ -93,6 +100,7 @@ class Check:
             Root(written["root"]),
             OnUnsupported(written["on_unsupported"]),
             Limits(**written["limits"]),
+            Conventions.from_json(written["conventions"]),
             written["writes"],
         )
 
@@ -141,6 +149,7 @@ def _grammar(check: Check) -> ArgumentGrammar:
         limits=check.limits,
         on_unsupported=check.on_unsupported,
         root=check.root,
+        conventions=check.conventions,
     )
 
 

@@ -27,22 +27,24 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.request.options import Options
 from enforcer.request.tools import read_name
-from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.schema import Conventions, OnUnsupported, Root, compile_schema
+from enforcer.schema.reading.surprises import surprises
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from enforcer.cli.declarations import Declaration
     from enforcer.engines import ArgumentEngine
 
 _DESCRIPTION = """\
 Tells for every schema whether it is enforced exactly, and if not, why and what to write
-instead. FILE is JSON or JSON Lines (- is the standard input), or a folder of such files:
-a JSON Schema, a tool or list of tools (OpenAI Chat Completions or Responses, Anthropic), a
-chat request, or an MCP server's answer to tools/list. A tool that comes again with the
-same schema, as in recorded requests, is told once.
+instead; and what in it may not mean what its author thinks. FILE is JSON or JSON Lines (- is
+the standard input), or a folder of such files: a JSON Schema, a tool or list of tools (OpenAI
+Chat Completions or Responses, Anthropic), a chat request, or an MCP server's answer to
+tools/list. A tool that comes again with the same schema, as in recorded requests, is told once.
 
 Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, 2 if a
 file cannot be read or is none of these."""
@@ -68,6 +70,7 @@ class Checked:
         relaxable: refused, and `--relax` would enforce a superset.
         milliseconds: time to compile, with a vocabulary of single bytes.
         rules: number of distinct values that the compiled grammar defines; 0 if refused.
+        surprises: what is enforced as the standard says, and may not be meant.
 
     """
 
@@ -78,6 +81,7 @@ class Checked:
     relaxable: bool = False
     milliseconds: float = 0.0
     rules: int = 0
+    surprises: tuple[Problem, ...] = ()
 
 
 def add_parser(commands: Any) -> None:
@@ -100,6 +104,11 @@ def add_parser(commands: Any) -> None:
         help="enforce the nearest superset of what cannot be exact, as on_unsupported='relax' does",
     )  # fmt: skip
     parser.add_argument(
+        "--closed-objects", action="store_true",
+        help="objects that declare properties and say nothing of others have no others, as with "
+        "ENFORCER_CLOSED_OBJECTS=on",
+    )  # fmt: skip
+    parser.add_argument(
         "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -114,7 +123,10 @@ def run(options: argparse.Namespace) -> int:
     """
     engine = engines.load(options.engine, Vocabulary.of_bytes(["<|im_end|>"]))
     engine.compile(compile_schema({"type": "null"}))  # the first one pays for what all share
-    on_unsupported = OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE
+    asked = Options(
+        OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE,
+        conventions=Conventions(closed_objects=options.closed_objects),
+    )
     checked: list[Checked] = []
     unreadable: list[str] = []
     told: set[object] = set()
@@ -127,7 +139,7 @@ def run(options: argparse.Namespace) -> int:
                 unreadable.append(str(error))
                 continue
             # Recorded requests declare the same tools over and over.
-            new = check(found, engine, on_unsupported, told)
+            new = check(found, engine, asked, told)
             repeated += len(found) - len(new)
             checked += new
     if options.json:
@@ -155,7 +167,7 @@ def _documents(file: str, unreadable: list[str]) -> list[documents.Document]:
 def check(
     declared: Sequence[Declaration],
     engine: ArgumentEngine,
-    on_unsupported: OnUnsupported,
+    asked: Options,
     told: set[object],
 ) -> list[Checked]:
     """Check what one document declares, apart from tools that have been checked before.
@@ -163,7 +175,7 @@ def check(
     Args:
         declared: what it declares.
         engine: what would enforce it.
-        on_unsupported: what to do with what cannot be enforced exactly.
+        asked: what to do with what cannot be enforced exactly, and how schemas are read.
         told: tools of earlier documents, with their schemas; those of this one are added.
 
     """
@@ -178,7 +190,7 @@ def check(
             seen.add(name)
             continue
         told.add(key)
-        one = _check(declaration, engine, on_unsupported)
+        one = _check(declaration, engine, asked)
         if is_tool:
             if isinstance(declaration.name, str) and declaration.name in seen:
                 problem = Problem(declaration.name_path, "", "the name is declared twice")
@@ -204,9 +216,7 @@ def _refused_too(one: Checked, problem: Problem) -> Checked:
     )
 
 
-def _check(
-    declaration: Declaration, engine: ArgumentEngine, on_unsupported: OnUnsupported
-) -> Checked:
+def _check(declaration: Declaration, engine: ArgumentEngine, asked: Options) -> Checked:
     schema = declaration.schema
     if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
         reason = f"a tool's schema must be an object, not {type(schema).__name__}"
@@ -217,7 +227,8 @@ def _check(
         grammar = compile_schema(
             {} if schema is None else schema,
             root=declaration.root,
-            on_unsupported=on_unsupported,
+            on_unsupported=asked.on_unsupported,
+            conventions=asked.conventions,
         )
         engine.compile(grammar)
     except SchemaError as error:
@@ -226,16 +237,19 @@ def _check(
             Status.REFUSED,
             error.under(declaration.path).problems,
             type(error).__name__,
-            relaxable=on_unsupported is OnUnsupported.REFUSE and _relaxable(declaration, error),
+            relaxable=asked.on_unsupported is OnUnsupported.REFUSE
+            and _relaxable(declaration, error),
             milliseconds=(time.perf_counter() - started) * _MILLI,
         )
     relaxed = SchemaError(grammar.relaxed).under(declaration.path) if grammar.relaxed else None
+    noted = surprises(schema, closed=asked.conventions.closed_objects)
     return Checked(
         declaration,
         Status.RELAXED if relaxed else Status.EXACT,
         relaxed.problems if relaxed else (),
         milliseconds=(time.perf_counter() - started) * _MILLI,
         rules=len(grammar.definitions),
+        surprises=SchemaError(tuple(noted)).under(declaration.path).problems if noted else (),
     )
 
 
@@ -262,6 +276,8 @@ def _print_text(checked: Sequence[Checked], unreadable: Sequence[str], repeated:
         print(f"{one.status.value:<8} {title:<{width}} {cost}{rules}".rstrip())
         for problem in one.problems:
             print(f"         {problem}")
+        for line in _notes(one.surprises):
+            print(f"         note: {line}")
         if one.relaxable:
             print("         --relax would enforce the nearest superset")
     for message in unreadable:
@@ -270,6 +286,15 @@ def _print_text(checked: Sequence[Checked], unreadable: Sequence[str], repeated:
     said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
     again = f"; {repeated} more were the same tools again" if repeated else ""
     print(f"{len(checked)} checked" + (f": {said}" if said else "") + again)
+
+
+def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
+    """Give one line for all places of a schema that are surprising for one reason."""
+    alike: dict[str, list[Problem]] = {}
+    for problem in surprises:
+        alike.setdefault(problem.reason, []).append(problem)
+    for first, *others in alike.values():
+        yield f"{first}, and in {len(others)} more places" if others else str(first)
 
 
 def _title(one: Checked) -> str:
@@ -298,10 +323,13 @@ def _values(one: Checked) -> dict[str, Any]:
         "path": one.declaration.path,
         "status": one.status.value,
         "error": one.error or None,
-        "problems": [
-            {"path": p.path, "keyword": p.keyword, "reason": p.reason} for p in one.problems
-        ],
+        "problems": [_problem(problem) for problem in one.problems],
+        "surprises": [_problem(problem) for problem in one.surprises],
         "relaxable": one.relaxable,
         "milliseconds": round(one.milliseconds, 3),
         "rules": one.rules,
     }
+
+
+def _problem(problem: Problem) -> dict[str, str]:
+    return {"path": problem.path, "keyword": problem.keyword, "reason": problem.reason}

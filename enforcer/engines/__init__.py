@@ -2,7 +2,7 @@
 
 Owns: the protocol that every argument engine implements, and the choice of one by name. Must not
 know: any engine's package (each is imported only when chosen), the envelope, and of requests no
-more than the format of their text.
+more than the format of their text. Around each stands what no grammar can tell: `distinct`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _MODULES = {
     "xgrammar": "enforcer.engines.xgrammar",
     "outlines-core": "enforcer.engines.outlines_core",
 }
+_AROUND = "enforcer.engines.distinct.engine"
 ENGINES = tuple(_MODULES)
 
 
@@ -162,6 +163,9 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
         build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build
+        around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine] = import_module(
+            _AROUND
+        ).DistinctEngine
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("enforcer"):
             raise
@@ -169,4 +173,4 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
             f"engine {name!r} needs the package {error.name!r}: "
             f"pip install 'kimi-enforcer[{name.removesuffix('-core')}]'"
         ) from error
-    return build(vocabulary)
+    return around(build(vocabulary), vocabulary)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, rest_of
-from enforcer.budget.spelled import Partial, endings, spell
+from enforcer.budget.spelled import endings
 from enforcer.explain.cursor import locate
 from enforcer.explain.words import (
     Option,
@@ -26,6 +26,7 @@ from enforcer.explain.words import (
     strings_of,
 )
 from enforcer.numbers.languages import number_texts
+from enforcer.partial import Partial, spell
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, literal
 from enforcer.regex.derivative import derivative
 

@@ -70,7 +70,11 @@ class Words:
         limits, on_unsupported = self._options.limits, self._options.on_unsupported
         try:
             grammar, provenance = trace_schema(
-                json.loads(schema), limits=limits, on_unsupported=on_unsupported, root=root
+                json.loads(schema),
+                limits=limits,
+                on_unsupported=on_unsupported,
+                root=root,
+                conventions=self._options.conventions,
             )
         except SchemaError:
             if on_unsupported is not OnUnsupported.ISOLATE:

@@ -13,7 +13,7 @@ read. Known departures, each towards the stricter side unless it says otherwise:
 - `uri-template`, `relative-json-pointer`, `iri`: where checkers reject what the RFC
   allows (`{v:1000}`, `100`, `http://[V1.fe]`), the RFC wins.
 
-`regex` and `idn-hostname` are no regular languages and so remain annotations.
+`idn-hostname` is no regular language and so remains an annotation; for `regex` see `regexes`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from enforcer.schema.limits import Limits, OnUnsupported
+from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,7 @@ class Options:
         on_unsupported: refuse a schema that cannot be enforced exactly, relax it, or isolate
             its tool.
         limits: bounds on schemas.
+        conventions: what the authors of schemas are taken to mean.
         max_calls: how many calls a turn may have; ends loops of calls.
         preamble_ids: how many ids of text may precede a demanded call, outside a think.
         finish_within_budget: a call that has begun ends before the turn must, and one that
@@ -35,6 +36,7 @@ class Options:
 
     on_unsupported: OnUnsupported = OnUnsupported.REFUSE
     limits: Limits = field(default_factory=Limits)
+    conventions: Conventions = field(default_factory=Conventions)
     max_calls: int = 128
     preamble_ids: int = 32
     finish_within_budget: bool = False
@@ -49,6 +51,7 @@ class Options:
                 for limit in fields(Limits)
                 if getattr(self.limits, limit.name) != limit.default
             },
+            "conventions": self.conventions.to_json(),
             "max_calls": self.max_calls,
             "preamble_ids": self.preamble_ids,
             "finish_within_budget": self.finish_within_budget,
@@ -68,6 +71,7 @@ class Options:
         return cls(
             OnUnsupported(value["on_unsupported"]),
             Limits(**{name: _number(n, least=1) for name, n in value["limits"].items()}),
+            Conventions.from_json(value["conventions"]),
             _number(value["max_calls"], least=1),
             _number(value["preamble_ids"], least=0),
             _truth(value["finish_within_budget"]),

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from enforcer.request.response_format import ResponseFormat
 
 KEY = "enforcer"
-_VERSION = 2
+_VERSION = 3
 _MOST_CALLS = 10**8  # an index of more than nine digits is not read back
 _FIELDS = {
     *("version", "tools", "tool_choice", "parallel_tool_calls"),
-    *("first_index", "response_format", "on_unsupported", "finish_within_budget", "settled"),
+    *("first_index", "response_format", "on_unsupported", "finish_within_budget"),
+    *("closed_objects", "settled"),
 }
 _SETTLED_FIELDS = {"dialect", "engine", "options"}
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
@@ -70,8 +71,8 @@ class Spec:
         toolset: tools, choice and number of calls.
         first_index: number of calls in the dialog so far.
         response_format: what text must fit; None for free text.
-        on_unsupported, finish_within_budget: overrule the enforcer's own options; None leaves
-            them.
+        on_unsupported, finish_within_budget, closed_objects: overrule the enforcer's own
+            options; None leaves them.
         settled: what the front end has decided; None where none has seen it yet.
 
     """
@@ -81,16 +82,20 @@ class Spec:
     response_format: ResponseFormat | None = None
     on_unsupported: OnUnsupported | None = None
     finish_within_budget: bool | None = None
+    closed_objects: bool | None = None
     settled: Settled | None = None
 
     def resolve(self, options: Options) -> Options:
         """Give the options that hold for this request, where `options` are the host's own."""
         if self.settled is not None:
             return self.settled.options
-        finish = self.finish_within_budget
+        finish, conventions = self.finish_within_budget, options.conventions
+        if self.closed_objects is not None:
+            conventions = replace(conventions, closed_objects=self.closed_objects)
         return replace(
             options,
             on_unsupported=self.on_unsupported or options.on_unsupported,
+            conventions=conventions,
             finish_within_budget=options.finish_within_budget if finish is None else finish,
         )
 
@@ -104,6 +109,7 @@ def write(
     *,
     on_unsupported: str | None = None,
     finish_within_budget: bool | None = None,
+    closed_objects: bool | None = None,
     settled: Settled | None = None,
 ) -> str:
     """Give the spec's text; what it says is checked by `read`.
@@ -115,6 +121,7 @@ def write(
         response_format: as `enforcer.request.response_format.parse` reads it.
         on_unsupported: "refuse", "relax" or "isolate"; None leaves it to the server.
         finish_within_budget: likewise; see `Options`.
+        closed_objects: likewise; see `enforcer.schema.Conventions`.
         settled: what the server has decided; a client leaves it out.
 
     Raises:
@@ -130,6 +137,7 @@ def write(
         "response_format": response_format,
         "on_unsupported": on_unsupported,
         "finish_within_budget": finish_within_budget,
+        "closed_objects": closed_objects,
         "settled": None if settled is None else _settled_json(settled),
     }
     return _dump(spec)
@@ -196,14 +204,16 @@ def read(text: object) -> Spec:
         first,
         formats.parse(spec["response_format"]),
         _read_on_unsupported(spec["on_unsupported"]),
-        _read_finish(spec["finish_within_budget"]),
+        _read_choice(spec, "finish_within_budget"),
+        _read_choice(spec, "closed_objects"),
         _read_settled(spec["settled"]),
     )
 
 
-def _read_finish(value: object) -> bool | None:
+def _read_choice(spec: Mapping[str, object], name: str) -> bool | None:
+    value = spec[name]
     if value is not None and not isinstance(value, bool):
-        raise InvalidTools(f"$.{KEY}.finish_within_budget", "it must be true or false")
+        raise InvalidTools(f"$.{KEY}.{name}", "it must be true or false")
     return value
 
 
@@ -263,6 +273,7 @@ def extra_body(
     response_format: object = None,
     on_unsupported: str | None = None,
     finish_within_budget: bool | None = None,
+    closed_objects: bool | None = None,
     via: Route = Route.PLUGIN,
 ) -> dict[str, Any]:
     """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
@@ -273,6 +284,8 @@ def extra_body(
         on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
             enforced exactly, where the server allows it; "isolate" likewise, and what has none
             takes any object.
+        finish_within_budget: see `Options`; where the server allows it.
+        closed_objects: see `enforcer.schema.Conventions`; where the server allows it.
         via: how the server enforces.
 
     Raises:
@@ -290,6 +303,7 @@ def extra_body(
         response_format,
         on_unsupported=on_unsupported,
         finish_within_budget=finish_within_budget,
+        closed_objects=closed_objects,
     )
     read(spec)
     if via is Route.LOGITS_PROCESSOR:

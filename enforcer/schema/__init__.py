@@ -21,23 +21,34 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.schema.finishing.distinct import Mixed, forgotten, tracks
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
-from enforcer.schema.limits import Limits, OnUnsupported, Root
+from enforcer.schema.limits import Conventions, Formats, Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, NOTHING_AT_ALL, ArgumentGrammar
 from enforcer.schema.provenance import Provenance
 from enforcer.schema.reading.culprit import culprit
-from enforcer.schema.reading.document import SchemaDocument, check_json
+from enforcer.schema.reading.document import Closing, SchemaDocument, check_json
 from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
     from enforcer.schema.nodes import Formula, Value
     from enforcer.schema.reading.document import Place
 
-__all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema", "trace_schema"]
+__all__ = [
+    "ArgumentGrammar",
+    "Conventions",
+    "Formats",
+    "Limits",
+    "OnUnsupported",
+    "Root",
+    "compile_schema",
+    "trace_schema",
+]
 
 _DEFAULT = Limits()
+_USUAL = Conventions()
 
 
 def compile_schema(
@@ -46,6 +57,7 @@ def compile_schema(
     limits: Limits = _DEFAULT,
     on_unsupported: OnUnsupported = OnUnsupported.REFUSE,
     root: Root = Root.ANY,
+    conventions: Conventions = _USUAL,
 ) -> ArgumentGrammar:
     """Compile a JSON Schema, given as parsed JSON.
 
@@ -55,6 +67,7 @@ def compile_schema(
         on_unsupported: whether what cannot be enforced exactly is refused, or left out
             and reported in `ArgumentGrammar.relaxed`.
         root: whether the value must be an object besides fitting the schema.
+        conventions: what authors are taken to mean where they and the standard differ.
 
     Raises:
         InvalidSchema: not a JSON Schema.
@@ -63,7 +76,13 @@ def compile_schema(
         SchemaLimit: over a limit.
 
     """
-    return trace_schema(schema, limits=limits, on_unsupported=on_unsupported, root=root)[0]
+    return trace_schema(
+        schema,
+        limits=limits,
+        on_unsupported=on_unsupported,
+        root=root,
+        conventions=conventions,
+    )[0]
 
 
 def trace_schema(
@@ -72,6 +91,7 @@ def trace_schema(
     limits: Limits = _DEFAULT,
     on_unsupported: OnUnsupported = OnUnsupported.REFUSE,
     root: Root = Root.ANY,
+    conventions: Conventions = _USUAL,
 ) -> tuple[ArgumentGrammar, Provenance]:
     """Compile a schema as `compile_schema` does, and tell where its values come from.
 
@@ -80,7 +100,7 @@ def trace_schema(
     if schema is None and root is Root.OBJECT:
         schema = True
     try:
-        return _compile(schema, limits, on_unsupported, root)
+        return _compile(schema, limits, on_unsupported, root, conventions)
     except RecursionError:
         raise SchemaLimit(
             (Problem("$", "", "the schema is nested too deeply; flatten it with `$defs`"),)
@@ -103,11 +123,16 @@ def _placed(
 
 
 def _compile(
-    schema: object, limits: Limits, on_unsupported: OnUnsupported, root: Root
+    schema: object,
+    limits: Limits,
+    on_unsupported: OnUnsupported,
+    root: Root,
+    conventions: Conventions,
 ) -> tuple[ArgumentGrammar, Provenance]:
     # Reading: one formula for the whole schema, and what was noted on the way.
-    document = SchemaDocument(schema, scoped=check_json(schema, limits))
-    parser = SchemaParser(document, limits, on_unsupported)
+    closing = Closing.WHOLE if conventions.closed_objects else Closing.OPEN
+    document = SchemaDocument(schema, scoped=check_json(schema, limits), closing=closing)
+    parser = SchemaParser(document, limits, on_unsupported, conventions)
     formula = parser.parse(document.root)
     parser.raise_malformed()
 
@@ -153,5 +178,16 @@ def _compile(
 
     if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
-    key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"
+    while True:  # until it is plain where arrays of distinct elements are
+        try:
+            tracks(definitions, reached.root)
+            break
+        except Mixed as mixed:
+            for shape in mixed.shapes:
+                problem = Problem(f"{shape.path}.uniqueItems", "uniqueItems", mixed.reason)
+                parser.unsupported[problem] = None
+            definitions = forgotten(definitions, mixed.shapes)
+    parser.raise_problems()
+    asked = f"{root.value} {on_unsupported.value} {limits!r} {conventions!r}"
+    key = f"{asked} {json.dumps(schema, sort_keys=False)}"
     return ArgumentGrammar(definitions, reached.root, tuple(parser.unsupported), key), provenance

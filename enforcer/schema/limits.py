@@ -5,8 +5,12 @@ Owns: the settings of the compiler. Must not know: how any of them is applied.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # What a finished grammar may keep apart across the members of one value, as far as the engine
 # with the most room can: a bit for each property, element or count. Whoever counts something of
@@ -28,6 +32,41 @@ class Root(Enum):
 
     ANY = "any"
     OBJECT = "object"
+
+
+class Formats(Enum):
+    """In which drafts the keyword `format` asserts anything."""
+
+    ENFORCE = "enforce"  # in every draft: whoever writes it means it
+    STANDARD = "standard"  # not where `$schema` names 2019-09 or 2020-12, as those say
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """Where authors mean other than what the standard says, and which of the two is read.
+
+    Attributes:
+        formats: in which drafts `format` asserts anything.
+        closed_objects: whether objects that declare `properties` and say nothing of others
+            have no others.
+
+    """
+
+    formats: Formats = Formats.ENFORCE
+    closed_objects: bool = False
+
+    def to_json(self) -> dict[str, str | bool]:
+        """Give them as JSON's values."""
+        return {"formats": self.formats.value, "closed_objects": self.closed_objects}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Conventions:
+        """Read what `to_json` gives, trusting nothing in it; raises ValueError, or TypeError."""
+        if set(value) != {convention.name for convention in fields(cls)}:
+            raise ValueError("other names than those of the conventions")
+        if not isinstance(value["closed_objects"], bool):
+            raise TypeError("neither true nor false")
+        return cls(Formats(value["formats"]), value["closed_objects"])
 
 
 @dataclass(frozen=True, slots=True)

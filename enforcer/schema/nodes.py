@@ -68,7 +68,8 @@ class ArrayShape:
         repeated: whether some two elements are equal.
         choices: for each element of the prefix and for the rest, the ways to fill it;
             empty where nothing has to be counted. A finished grammar has choices
-            wherever `contains` or `unique` constrain it, and is never `repeated`.
+            wherever `contains` or `unique` constrain it, and is never `repeated`; where it is
+            unique without any, `finishing.distinct` says how its elements are kept so.
         path: where in the schema this comes from.
 
     """

@@ -160,7 +160,7 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
 
 
 def _check(kind: FormatKind, source: str, root: Root, options: Options) -> Check:
-    return Check(kind, source, root, options.on_unsupported, options.limits)
+    return Check(kind, source, root, options.on_unsupported, options.limits, options.conventions)
 
 
 def _known(asked: Check) -> Verdict | None:

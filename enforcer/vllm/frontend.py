@@ -222,6 +222,12 @@ def _settled(spec: Spec) -> specs.Settled:
             "finish_within_budget",
             "this server does not let a request choose `finish_within_budget`: leave it out",
         )
+    closed = spec.closed_objects
+    if closed is not None and closed != own.conventions.closed_objects and "closed" not in allowed:
+        raise option_refusal(
+            "closed_objects",
+            "this server does not let a request choose `closed_objects`: leave it out",
+        )
     options = replace(spec, settled=None).resolve(own)
     return specs.Settled(chosen.dialect, chosen.engine, options)
 

@@ -163,10 +163,12 @@ def write_spec(request: Any) -> str | None:
         (word for word in ("isolate", "relax") if word in switched), None
     )
     finish: bool | None = "finish" in switched or None
+    closed: bool | None = "closed" in switched or None
     if brought is not None:
         own = brought.on_unsupported
         on_unsupported = on_unsupported or (None if own is None else own.value)
         finish = finish if finish is not None else brought.finish_within_budget
+        closed = closed if closed is not None else brought.closed_objects
     try:
         text = specs.write(
             [one.tool for one in shown],
@@ -176,6 +178,7 @@ def write_spec(request: Any) -> str | None:
             wanted,
             on_unsupported=on_unsupported,
             finish_within_budget=finish,
+            closed_objects=closed,
         )
         if brought is not None:
             _refuse_another(brought, specs.read(text))
@@ -213,7 +216,8 @@ def _refuse_another(brought: Spec, mine: Spec) -> None:
 def _switched(request: Any) -> frozenset[str]:
     """Read `{"vllm_xargs": {"enforcer": WORDS}}`, where the operator allows them.
 
-    WORDS are some of `off`, `relax`, `isolate`, `finish`, as a list or with commas between.
+    WORDS are some of `off`, `relax`, `isolate`, `finish`, `closed`, as a list or with commas
+    between.
     """
     value = (request.vllm_xargs or {}).get(specs.KEY, "")
     listed = value.split(",") if isinstance(value, str) else value

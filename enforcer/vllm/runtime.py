@@ -139,7 +139,13 @@ def write(schema: str, options: Options, root: Root) -> str:
 
     """
     asked = Check(
-        FormatKind.JSON_SCHEMA, schema, root, options.on_unsupported, options.limits, writes=True
+        FormatKind.JSON_SCHEMA,
+        schema,
+        root,
+        options.on_unsupported,
+        options.limits,
+        options.conventions,
+        writes=True,
     )
     verdict = pool().check(asked)
     if verdict.error is not None:

@@ -10,20 +10,22 @@ import difflib
 import os
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.errors import ConfigurationError
 from enforcer.request.options import Options
-from enforcer.schema import Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_T = TypeVar("_T")
 
 PREFIX = "ENFORCER_"
 # Variables that are no settings: where the server's processes keep their numbers (see
 # `metrics`), and where this repository's own tests find their cases.
 OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED"})
-_CLIENT_WORDS = ("off", "relax", "isolate", "finish")
+_CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed")
 _REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
 _DIGITS = 18
@@ -45,7 +47,17 @@ class Settings:
         "what to do with a schema that cannot be enforced exactly: refuse, relax or isolate",
     )
     allow_client: str = _setting(
-        "", "what a request may switch: some of off, relax, isolate, finish, with commas between"
+        "",
+        "what a request may switch: some of off, relax, isolate, finish, closed, with commas "
+        "between",
+    )
+    format: str = _setting(
+        "enforce",
+        "the keyword `format`: enforce it in every draft, or standard: not where `$schema` names "
+        "2019-09 or 2020-12",
+    )
+    closed_objects: str = _setting(
+        "off", "objects that declare `properties` and say nothing of others have no others: on"
     )
     max_calls: str = _setting("128", "most calls in one turn")
     preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
@@ -75,11 +87,13 @@ class Settings:
             on_unsupported = OnUnsupported(self.on_unsupported)
         except ValueError:
             raise _wrong("on_unsupported", "refuse, relax or isolate") from None
+        formats = self._one_of("format", {each.value: each for each in Formats})
         return Options(
             on_unsupported=on_unsupported,
             max_calls=self._number("max_calls"),
             preamble_ids=self._number("preamble_ids", least=0),
             limits=self._limits(),
+            conventions=Conventions(formats, self._one_of("closed_objects", _ON)),
             finish_within_budget=self._one_of("finish_within_budget", _ON),
             allow_empty_turns=self._one_of("empty_turns", {"forbid": False, "allow": True}),
         )
@@ -126,7 +140,7 @@ class Settings:
             raise _wrong(name, f"some of {', '.join(known)}, with commas between")
         return words
 
-    def _one_of(self, name: str, known: Mapping[str, bool]) -> bool:
+    def _one_of(self, name: str, known: Mapping[str, _T]) -> _T:
         word = getattr(self, name)
         if word not in known:
             raise _wrong(name, " or ".join(known))

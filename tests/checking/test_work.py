@@ -8,7 +8,7 @@ from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import Check, perform
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
-from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.schema import Conventions, Limits, OnUnsupported, Root
 from enforcer.vocabulary import Vocabulary
 
 ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))
@@ -24,6 +24,7 @@ CHECKS = [
     check({"enum": ["\ud800", "é", "日本"]}),
     check("a+", FormatKind.REGEX),
     check({}, on_unsupported=OnUnsupported.RELAX, limits=Limits(depth=7, enum=3)),
+    replace(check({"type": "object"}), conventions=Conventions(closed_objects=True)),
 ]
 
 

@@ -210,7 +210,8 @@ def test_other_engines_check_as_well(check, engine):
 def test_text_for_people(tmp_path, capsys):
     (tmp_path / "tools.json").write_text(json.dumps([chat("good"), chat("odd", UNIQUE)]))
     assert cli.main(["check", str(tmp_path / "tools.json")]) == 1
-    first, second, why, hint, summary = capsys.readouterr().out.splitlines()
+    first, note, second, why, hint, summary = capsys.readouterr().out.splitlines()
+    assert note.strip().startswith("note: other properties than these are allowed")
     assert first.split()[:2] == ["exact", "good"]
     assert first.endswith("rules")
     assert second.split()[:2] == ["refused", "odd"]
@@ -247,3 +248,19 @@ def test_wrong_usage_has_a_status_of_its_own():
     with pytest.raises(SystemExit) as ended:
         cli.main(["check"])
     assert ended.value.code == 2
+
+
+def test_what_may_not_be_meant_is_noted_with_its_path(check, tmp_path, capsys):
+    schema = {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
+    status, found = check([chat("f", schema)])
+    assert status == 0
+    (one,) = found["checked"]
+    at = "$[0].function.parameters"
+    assert [note["path"] for note in one["surprises"]] == [at, f"{at}.properties.a.nullable"]
+    assert [note["keyword"] for note in one["surprises"]] == ["additionalProperties", "nullable"]
+    _, found = check([chat("f", schema)], options=["--closed-objects"])
+    assert [note["keyword"] for note in found["checked"][0]["surprises"]] == ["nullable"]
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(chat("f", schema)))
+    assert cli.main(["check", str(file)]) == 0
+    assert "note: `nullable` is no keyword" in capsys.readouterr().out

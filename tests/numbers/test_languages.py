@@ -195,3 +195,12 @@ def test_multiples_of_many_digits_are_multiples_as_doubles_too(divisor, whole, b
     text = f"{whole}.{behind}" if behind else str(whole)
     if accepts(compiled(schema), text):
         assert is_valid(schema, json.loads(text))
+
+
+@given(st.text("0123456789", min_size=1, max_size=9), st.integers(1, 9), st.integers(0, 99))
+def test_an_exponent_makes_up_for_all_places_of_an_integer(places, first, exponent):
+    text = f"{first}.{places}e{exponent}"
+    whole = len(places) <= exponent
+    assert accepts(compiled({"type": "integer"}), text) == (whole or places == "0")
+    bounded = compiled({"type": "integer", "minimum": 1})
+    assert accepts(bounded, text) == accepts(compiled({"type": "integer"}), text)

@@ -4,11 +4,12 @@ from dataclasses import fields
 import pytest
 
 from enforcer.request.options import Options
-from enforcer.schema import Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 
 OTHER = Options(
     OnUnsupported.RELAX,
     Limits(depth=9, enum=3),
+    Conventions(Formats.STANDARD, closed_objects=True),
     max_calls=2,
     preamble_ids=0,
     finish_within_budget=True,
@@ -37,6 +38,11 @@ GOOD = Options().to_json()
         *({**GOOD, "max_calls": n} for n in (0, -1, True, "3", 1.5, None, 10**13)),
         *({**GOOD, "on_unsupported": word} for word in ("ignore", None, [])),
         *({**GOOD, "finish_within_budget": word} for word in ("on", 1, None)),
+        *(
+            {**GOOD, "conventions": {**GOOD["conventions"], **wrong}}
+            for wrong in ({"formats": "no"}, {"closed_objects": 1}, {"more": True})
+        ),
+        {**GOOD, "conventions": {}},
         *(
             {**GOOD, "limits": limits}
             for limits in ([], {"width": 3}, {"depth": 0}, {"depth": "1"})

@@ -12,7 +12,7 @@ from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.request.spec import KEY, Route
 from enforcer.request.tools import ToolChoice
-from enforcer.schema import OnUnsupported
+from enforcer.schema import Conventions, Formats, OnUnsupported
 
 TOOL = {
     "type": "function",
@@ -121,6 +121,7 @@ GOOD = json.loads(specs.write([TOOL], "auto", True, 0))
         json.dumps({**GOOD, "parallel_tool_calls": "x"}),
         json.dumps({**GOOD, "response_format": []}),
         *(json.dumps({**GOOD, "finish_within_budget": word}) for word in ("on", 1, [])),
+        *(json.dumps({**GOOD, "closed_objects": word}) for word in ("on", 0, {})),
         *(json.dumps({**GOOD, "settled": word}) for word in (True, [], {}, {"dialect": "x"})),
         json.dumps({**GOOD, "settled": {**SETTLED, "options": {}}}),
         json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
@@ -131,6 +132,14 @@ GOOD = json.loads(specs.write([TOOL], "auto", True, 0))
 def test_a_forged_spec_is_refused(text):
     with pytest.raises(InvalidTools):
         specs.read(text)
+
+
+def test_a_wish_for_closed_objects_leaves_the_other_conventions_as_they_are():
+    text = specs.write([TOOL], "auto", True, 0, closed_objects=True)
+    own = Options(conventions=Conventions(Formats.STANDARD))
+    assert specs.read(text).resolve(own).conventions == Conventions(Formats.STANDARD, True)
+    other = specs.read(specs.write([TOOL], "auto", True, 0, closed_objects=False))
+    assert other.resolve(specs.read(text).resolve(own)) == own
 
 
 def test_what_a_server_settles_travels():

@@ -169,12 +169,12 @@ def test_relaxing_leaves_a_divisor_out_and_nothing_else(accepts):
 
 
 def test_relaxing_reports_what_it_leaves_out(accepts):
-    schema = {"items": {"type": "string"}, "uniqueItems": True, "type": "array"}
+    schema = {"items": {"type": "number"}, "uniqueItems": True, "type": "array"}
     grammar = compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
     assert [x.keyword for x in grammar.relaxed] == ["uniqueItems"]
     relax = {"on_unsupported": OnUnsupported.RELAX}
-    assert accepts(schema, '["a", "a"]', **relax)
-    assert not accepts(schema, "[1]", **relax)
+    assert accepts(schema, "[1, 1]", **relax)
+    assert not accepts(schema, '["a"]', **relax)
 
 
 @pytest.mark.parametrize("schema", [None, {}, True])

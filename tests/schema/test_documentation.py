@@ -11,13 +11,20 @@ from schema_judge import accepts, compiled
 from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
 from enforcer.regex import format_regex
-from enforcer.schema import Limits, OnUnsupported, compile_schema
+from enforcer.schema import Conventions, Limits, OnUnsupported, compile_schema
 from enforcer.schema.finishing import settle_arrays
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(schema|relaxed)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```(schema|relaxed|closed)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+OPTIONS = {
+    "schema": {},
+    "relaxed": {"on_unsupported": OnUnsupported.RELAX},
+    "closed": {"conventions": Conventions(closed_objects=True)},
+}
 
 
 def table(heading):
@@ -32,7 +39,7 @@ def test_every_example_is_as_the_page_says(kind, block):
     source, *claims = block.strip().split("\n")
     schema = json.loads(source)
     assert claims
-    options = {"on_unsupported": OnUnsupported.RELAX} if kind == "relaxed" else {}
+    options = OPTIONS[kind]
     for claim in claims:
         sign, text = claim.split(" ", 1)
         if sign == "!" and kind == "relaxed":
@@ -50,7 +57,7 @@ def test_every_example_is_as_the_page_says(kind, block):
 
 def test_the_page_has_every_part():
     assert len(BLOCKS) > 40
-    assert {"schema", "relaxed"} == {kind for kind, _ in BLOCKS}
+    assert set(OPTIONS) == {kind for kind, _ in BLOCKS}
 
 
 def test_the_limits_are_the_defaults():
@@ -93,7 +100,7 @@ def test_the_bounds_are_those_of_the_grammar():
 
 
 def test_the_formats_are_those_of_the_code():
-    listed = PAGE.split("where no `$schema` is named: ")[1].split(".\n")[0]
+    listed = PAGE.split("`format`, in every draft: ")[1].split(".\n")[0]
     formats = re.findall(r"`([^`]+)`", listed)
     assert len(formats) > 15
     assert all(format_regex(name) is not None for name in formats)

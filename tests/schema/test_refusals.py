@@ -9,7 +9,7 @@ from enforcer.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchem
 from enforcer.schema import OnUnsupported, Root, compile_schema
 
 RELAX = OnUnsupported.RELAX
-STRINGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+NUMBERS = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}
 
 
 def test_every_offender_is_listed_in_document_order():
@@ -44,9 +44,9 @@ def test_every_malformed_keyword_is_listed():
 @pytest.mark.parametrize(
     "schema",
     [
-        {"properties": {"tags": STRINGS}},
-        {"$defs": {"t": STRINGS}, "properties": {"tags": {"$ref": "#/$defs/t"}}},
-        {"anyOf": [{"type": "null"}, STRINGS]},
+        {"properties": {"tags": NUMBERS}},
+        {"$defs": {"t": NUMBERS}, "properties": {"tags": {"$ref": "#/$defs/t"}}},
+        {"anyOf": [{"type": "null"}, NUMBERS]},
     ],
 )
 def test_relaxing_keeps_all_but_what_it_reports(schema):
@@ -57,14 +57,14 @@ def test_relaxing_keeps_all_but_what_it_reports(schema):
     assert compile_schema({"type": "null"}, on_unsupported=RELAX).relaxed == ()
     usable = compiled(schema, on_unsupported=RELAX)
     if "properties" in schema:
-        assert accepts(usable, '{"tags": ["a", "a"]}')
-        assert not accepts(usable, '{"tags": [1]}')
+        assert accepts(usable, '{"tags": [1, 1]}')
+        assert not accepts(usable, '{"tags": ["a"]}')
 
 
 def test_more_required_names_than_can_be_tracked():
     names = [f"p{i}" for i in range(66)]
     wide = {"properties": {name: {"type": "integer"} for name in names}, "required": names}
-    schema = {"properties": {"wide": wide, "tags": STRINGS}, "additionalProperties": False}
+    schema = {"properties": {"wide": wide, "tags": NUMBERS}, "additionalProperties": False}
     with pytest.raises(UnsupportedSchema) as caught:
         compile_schema(schema)
     assert [each.path for each in caught.value.problems] == [
@@ -105,7 +105,7 @@ def test_patterns_that_no_engine_can_keep_out_of_a_long_text(schema, paths):
 
 def test_what_is_no_schema_is_never_relaxed():
     with pytest.raises(InvalidSchema):
-        compile_schema({**STRINGS, "minItems": -1}, on_unsupported=RELAX)
+        compile_schema({**NUMBERS, "minItems": -1}, on_unsupported=RELAX)
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,8 @@ def test_an_object_at_the_root_on_demand():
 
 def test_every_offender_is_listed_whenever_it_is_found():
     pattern = {"type": "string", "pattern": "(a)\\1"}
-    unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
     with pytest.raises(UnsupportedSchema) as refused:
-        compiled({"properties": {"a": pattern, "b": unique}})
+        compiled({"properties": {"a": pattern, "b": NUMBERS}})
     assert [problem.path for problem in refused.value.problems] == [
         "$.properties.a.pattern",
         "$.properties.b.uniqueItems",

@@ -97,6 +97,14 @@ def test_a_clients_wish_is_granted_where_the_server_allows_it(monkeypatch, optio
     assert getattr(granted, "value", granted) == value
 
 
+def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it(monkeypatch):
+    with pytest.raises(VLLMValidationError, match="closed_objects"):
+        validated(parameters(carried(closed_objects=True)))
+    use(monkeypatch, allow_client="closed")
+    spec = spec_of(validated(parameters(carried(closed_objects=True))))
+    assert spec.settled.options.conventions.closed_objects
+
+
 def test_no_room_for_a_check_is_a_503(monkeypatch):
     def full(_):
         raise Busy("send it again")

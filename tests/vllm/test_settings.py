@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from enforcer.errors import ConfigurationError
-from enforcer.schema import Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 from enforcer.vllm import metrics, plugin, settings
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
@@ -16,6 +16,7 @@ def test_defaults():
     assert chosen.options().max_calls == 128
     assert chosen.allowed() == frozenset()
     assert not chosen.options().finish_within_budget
+    assert chosen.options().conventions == Conventions()
     assert not chosen.options().allow_empty_turns
     assert not chosen.requires()
     assert chosen.excepted() == frozenset()
@@ -34,6 +35,8 @@ def test_values_are_read():
             "ENFORCER_REQUIRE": "on",
             "ENFORCER_REQUIRE_EXCEPT": "structured, completions",
             "ENFORCER_CACHE_MIB": "3",
+            "ENFORCER_FORMAT": "standard",
+            "ENFORCER_CLOSED_OBJECTS": "on",
         }
     )
     assert chosen.options().finish_within_budget
@@ -42,6 +45,7 @@ def test_values_are_read():
     assert chosen.excepted() == {"structured", "completions"}
     assert chosen.cache_bytes() == 3 << 20
     assert chosen.options().on_unsupported is OnUnsupported.RELAX
+    assert chosen.options().conventions == Conventions(Formats.STANDARD, closed_objects=True)
     assert chosen.options().preamble_ids == 0
     assert chosen.options().max_calls == 3
     assert chosen.options().limits == Limits(depth=64, branches=500)
@@ -60,6 +64,8 @@ def test_values_are_read():
         ("ENFORCER_CACHE_MIB", "0"),
         ("ENFORCER_FINISH_WITHIN_BUDGET", "yes"),
         ("ENFORCER_EMPTY_TURNS", "on"),
+        ("ENFORCER_FORMAT", "off"),
+        ("ENFORCER_CLOSED_OBJECTS", "yes"),
         ("ENFORCER_REQUIRE", "all"),
         ("ENFORCER_REQUIRE_EXCEPT", "chat"),
         ("ENFORCER_MAX_CALLS", "9" * 5000),

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 
-def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLimits:
+def _limits(
+    step_lexer_fuel: int, step_max_items: int, max_items_in_row: int
+) -> llguidance.LLParserLimits:
     """Give the bounds on a step, and those on the whole."""
     return llguidance.LLParserLimits(
-        max_items_in_row=4_000,
+        max_items_in_row=max_items_in_row,
         initial_lexer_fuel=5_000_000,
         step_lexer_fuel=step_lexer_fuel,
         step_max_items=step_max_items,
@@ -48,8 +50,8 @@ def _limits(step_lexer_fuel: int, step_max_items: int) -> llguidance.LLParserLim
 
 
 # Some 25,000 of fuel are a millisecond, and 20,000 items; see decision 0010.
-_LIMITS = _limits(1_000_000, 60_000)
-_LESS = _limits(800_000, 40_000)
+_LIMITS = _limits(1_000_000, 60_000, 8_000)
+_LESS = _limits(800_000, 40_000, 4_000)
 
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.

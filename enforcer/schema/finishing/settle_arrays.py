@@ -16,6 +16,7 @@ from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
 from enforcer.schema.algebra.arrays import rest_of
 from enforcer.schema.finishing.counting import counting_automaton
+from enforcer.schema.finishing.distinct import can_be_remembered
 from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER, ArrayShape, ElementChoice, Value
 
@@ -110,13 +111,15 @@ class ArraySettler:
             members = None
         else:
             members = self._members(array.rest)
+        if (members is None or len(members) > _COUNT_BITS) and self._is_remembered(array):
+            return self._remembered(array)
         if members is None or len(members) > _COUNT_BITS:
             self._refuse(
                 f"{array.path}.uniqueItems",
                 "uniqueItems",
-                f"only elements from one set of at most {_COUNT_BITS} values (an `enum`, "
-                "booleans, a short range of integers) can be kept unique; list the values, or "
-                "drop `uniqueItems`",
+                f"only strings, or elements from one set of at most {_COUNT_BITS} values (an "
+                "`enum`, booleans, a short range of integers), can be kept unique; list the "
+                "values, or drop `uniqueItems`",
             )
             return replace(array, unique=False)
         choices = tuple(ElementChoice(member, distinct=i) for i, member in enumerate(members))
@@ -124,6 +127,19 @@ class ArraySettler:
         if maximum < array.minimum:
             return replace(array, prefix=(), rest=NEVER, unique=False)
         return replace(array, prefix=(), choices=(choices,), maximum=maximum)
+
+    def _is_remembered(self, array: ArrayShape) -> bool:
+        normal = self._algebra.normal
+        same = all(normal(x) == normal(array.rest) for x in array.prefix)
+        return same and not array.contains and can_be_remembered(normal(array.rest))
+
+    def _remembered(self, array: ArrayShape) -> ArrayShape:
+        """Leave the elements to whoever follows the text, if there are enough of them."""
+        strings = self._algebra.normal(array.rest).strings
+        few = array.minimum - 1
+        if few > 0 and strings is not None and self._algebra.members(strings, few) is not None:
+            return replace(array, prefix=(), rest=NEVER, unique=False)
+        return replace(array, prefix=())
 
     def _apart(self, array: ArrayShape) -> list[ArrayShape]:
         """Split an array of few unique elements until no two of them can be equal."""

@@ -82,7 +82,7 @@ def _necessary(reader: SchemaReader, place: Place) -> Iterator[Place]:
     declared = schema.get("properties", {})
     for name in schema.get("required", []):
         if name in declared:
-            yield place.child("properties", name)
+            yield place.below("properties", name)
     yield from _elements(reader, place, schema)
 
 
@@ -92,11 +92,11 @@ def _elements(reader: SchemaReader, place: Place, schema: dict[str, Any]) -> Ite
         tuples = "prefixItems"
     listed = schema.get(tuples, [])
     prefix = len(listed) if isinstance(listed, list) else 0
-    yield from (place.child(tuples, i) for i in range(min(prefix, int(least))))
+    yield from (place.below(tuples, i) for i in range(min(prefix, int(least))))
     if least > prefix and not isinstance(schema.get("items", []), list):
-        yield place.child("items")
+        yield place.below("items")
     if reader.has(schema, "contains", place.draft) and schema.get("minContains", 1):
-        yield place.child("contains")
+        yield place.question("contains")
 
 
 def _innermost(place: Place, fits: Callable[[Place], bool]) -> Problem:

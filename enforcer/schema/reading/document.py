@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from enum import IntEnum
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -19,6 +19,7 @@ import referencing.exceptions
 import referencing.jsonschema as dialects
 
 from enforcer.errors import InvalidSchema, Problem, SchemaError, SchemaLimit, UnsupportedSchema
+from enforcer.schema.reading.identifiers import tolerant
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -49,11 +50,11 @@ _DRAFTS = {
     "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
 }
 _SPECIFICATIONS = {
-    Draft.DRAFT4: dialects.DRAFT4,
-    Draft.DRAFT6: dialects.DRAFT6,
-    Draft.DRAFT7: dialects.DRAFT7,
-    Draft.DRAFT2019: dialects.DRAFT201909,
-    Draft.DRAFT2020: dialects.DRAFT202012,
+    Draft.DRAFT4: tolerant(dialects.DRAFT4),
+    Draft.DRAFT6: tolerant(dialects.DRAFT6),
+    Draft.DRAFT7: tolerant(dialects.DRAFT7),
+    Draft.DRAFT2019: tolerant(dialects.DRAFT201909, "$defs"),
+    Draft.DRAFT2020: tolerant(dialects.DRAFT202012, "$defs"),
 }
 _SCOPED = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
 
@@ -208,6 +209,15 @@ def _no_identifier(path: str, error: Exception) -> InvalidSchema:
     return InvalidSchema((Problem(path, "$id", reason),))
 
 
+class Closing(Enum):
+    """Whether the objects that a subschema describes are to be closed; see `closing`."""
+
+    OPEN = "never"
+    WHOLE = "here, with all that the subschema is composed of"
+    PART = "by a schema that this one is a part of"
+    HANDED = "by each of its parts"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A subschema and how it was reached.
@@ -217,6 +227,7 @@ class Place:
         path: `$.`-path for messages.
         draft: the dialect in force.
         resolver: `referencing`'s resolver, where the document has identifiers.
+        closing: whether its objects are to be closed.
 
     """
 
@@ -224,26 +235,46 @@ class Place:
     path: str
     draft: Draft
     resolver: Any = None
+    closing: Closing = Closing.OPEN
 
     @property
     def key(self) -> Hashable:
-        """What decides the meaning of the subschema: itself, its draft and its scopes."""
+        """What decides the meaning of the subschema: itself, its draft, its scopes, its closing."""
         scopes: tuple[str, ...] = ()
         if self.resolver is not None:
             # Only the outermost resource that has an anchor counts, so a resource that is
             # entered again changes nothing: recursion has finitely many scopes.
             entered = [uri for uri, _ in self.resolver.dynamic_scope()]
             scopes = (self.resolver._base_uri, *dict.fromkeys(reversed(entered)))  # noqa: SLF001 - no public accessor
-        return id(self.schema), self.draft, scopes
+        return id(self.schema), self.draft, scopes, self.closing
 
     def child(self, *keys: str | int) -> Place:
-        """Descend by member names and indices."""
+        """Descend to a part of the subschema, which is about the same value."""
+        return self._descend(keys, self.of_part)
+
+    def below(self, *keys: str | int) -> Place:
+        """Descend to a subschema that is about a member or an element of the value."""
+        inner = Closing.OPEN if self.closing is Closing.OPEN else Closing.WHOLE
+        return self._descend(keys, inner)
+
+    def question(self, *keys: str | int) -> Place:
+        """Descend to a subschema that is asked whether it holds, by `not`, `if`, `contains`."""
+        return self._descend(keys, Closing.OPEN)
+
+    @property
+    def of_part(self) -> Closing:
+        """How its parts are to be closed."""
+        if self.closing is Closing.WHOLE:
+            return Closing.PART
+        return Closing.WHOLE if self.closing is Closing.HANDED else self.closing
+
+    def _descend(self, keys: tuple[str | int, ...], closing: Closing) -> Place:
         schema, path = self.schema, self.path
         for key in keys:
             schema = schema[key]
             path = step(path, key)
         if not isinstance(schema, dict) or self.resolver is None:
-            return Place(schema, path, self.draft, self.resolver)
+            return Place(schema, path, self.draft, self.resolver, closing)
         draft = draft_of(schema, self.draft)
         resource = _SPECIFICATIONS[draft].create_resource(schema)
         resolver = self.resolver
@@ -253,7 +284,7 @@ class Place:
         except (AttributeError, TypeError, ValueError) as error:
             # `referencing` takes an identifier for a text, whatever the author wrote.
             raise _no_identifier(path, error) from error
-        return Place(schema, path, draft, resolver)
+        return Place(schema, path, draft, resolver, closing)
 
 
 class SchemaDocument:
@@ -262,14 +293,15 @@ class SchemaDocument:
     Args:
         schema: the schema.
         scoped: whether identifiers occur in it, which references may go by.
+        closing: whether its objects are to be closed.
 
     """
 
-    def __init__(self, schema: object, *, scoped: bool) -> None:
+    def __init__(self, schema: object, *, scoped: bool, closing: Closing = Closing.OPEN) -> None:
         draft = draft_of(schema)
-        self.root = Place(schema, "$", draft)
+        self.root = Place(schema, "$", draft, closing=closing)
         if scoped and isinstance(schema, dict):
-            self.root = Place(schema, "$", draft, self._resolver(schema, draft))
+            self.root = replace(self.root, resolver=self._resolver(schema, draft))
 
     @staticmethod
     def _resolver(schema: dict[str, Any], draft: Draft) -> Any:
@@ -284,7 +316,7 @@ class SchemaDocument:
             raise _no_identifier("$", error) from error
 
     def follow(self, place: Place, keyword: str) -> Place:
-        """Return the subschema that a reference keyword leads to.
+        """Return the subschema that a reference keyword leads to, about the same value.
 
         Raises:
             InvalidSchema: a reference to nothing.
@@ -311,7 +343,8 @@ class SchemaDocument:
         ) as error:
             raise self._nowhere(place, ref, keyword) from error
         draft = draft_of(found.contents, place.draft)
-        return Place(found.contents, self._path_to(place, ref), draft, found.resolver)
+        path, closing = self._path_to(place, ref), place.of_part
+        return Place(found.contents, path, draft, found.resolver, closing)
 
     def _follow_pointer(self, place: Place, ref: str, keyword: str) -> Place:
         found = self.root
@@ -323,7 +356,7 @@ class SchemaDocument:
                 found = found.child(key)
             except (KeyError, IndexError, TypeError):
                 raise self._nowhere(place, ref, keyword) from None
-        return found
+        return replace(found, closing=place.of_part)
 
     def _path_to(self, place: Place, ref: str) -> str:
         if ref == "#":

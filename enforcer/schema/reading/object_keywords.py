@@ -102,7 +102,7 @@ class ObjectKeywords:
         matching: dict[Formula, list[Regex]] = {}
         either_way: dict[Formula, list[Regex]] = {}
         for pattern in patterns:
-            value = reader.parse(place.child("patternProperties", pattern))
+            value = reader.parse(place.below("patternProperties", pattern))
             languages = self._keywords.languages("patternProperties", pattern)
             if languages is None:
                 return []
@@ -163,7 +163,7 @@ class ObjectKeywords:
         if not self._keywords.has("propertyNames"):
             return []
         reader = self._reader
-        allowed = reader.algebra.normal(reader.parse(self._place.child("propertyNames"))).strings
+        allowed = reader.algebra.normal(reader.parse(self._place.question("propertyNames"))).strings
         if allowed is None:
             return [ObjectShape(classes=((ANY, NEVER),), path=self._place.path)]
         return [self._by_name(inverse(allowed), NEVER)]

@@ -6,6 +6,7 @@ cannot be enforced. Must not know: how formulas are normalised, engines.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import ANY
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, Value
-from enforcer.schema.reading.document import Draft, Place, SchemaDocument, step
+from enforcer.schema.reading.closing import closable, declares
+from enforcer.schema.reading.document import Closing, Draft, Place, SchemaDocument, step
 from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.object_keywords import absent, present
 from enforcer.schema.reading.reader import Malformed, SchemaReader
@@ -24,7 +26,7 @@ from enforcer.schema.reading.unevaluated import Unevaluated
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from enforcer.schema.limits import Limits, OnUnsupported
+    from enforcer.schema.limits import Conventions, Limits, OnUnsupported
     from enforcer.schema.nodes import Formula
 
 _REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
@@ -61,14 +63,19 @@ class SchemaParser(SchemaReader):
         document: the schema.
         limits: bounds.
         on_unsupported: whether what cannot be enforced is refused or left out.
+        conventions: what authors are taken to mean.
 
     """
 
     def __init__(
-        self, document: SchemaDocument, limits: Limits, on_unsupported: OnUnsupported
+        self,
+        document: SchemaDocument,
+        limits: Limits,
+        on_unsupported: OnUnsupported,
+        conventions: Conventions,
     ) -> None:
         algebra = Algebra(limits, self._resolve, self._path_of)
-        super().__init__(document, limits, on_unsupported, algebra)
+        super().__init__(document, limits, on_unsupported, conventions, algebra)
         self._targets: dict[Hashable, Place] = {}
         self._parsed: dict[Hashable, Formula] = {}
         self._leaves: dict[str, Formula] = {}
@@ -90,7 +97,7 @@ class SchemaParser(SchemaReader):
                 if named not in self._leaves:
                     self._leaves[named] = self.algebra.value(_LEAVES[named])
                 return self._leaves[named]
-        return self.parse(place.child(*keys))
+        return self.parse(place.below(*keys))
 
     def parse(self, place: Place) -> Formula:
         """Return the formula of a subschema; problems are collected, not raised."""
@@ -103,8 +110,17 @@ class SchemaParser(SchemaReader):
             )
         key = place.key
         if key not in self._parsed:
-            self._parsed[key] = self._parse_object(place, schema)
+            parse = self._parse_whole if place.closing is Closing.WHOLE else self._parse_object
+            self._parsed[key] = parse(place, schema)
         return self._parsed[key]
+
+    def _parse_whole(self, place: Place, schema: dict[str, Any]) -> Formula:
+        """Parse a subschema whose objects are to be closed, together or part by part."""
+        closed = closable(self, place)
+        found = self._parse_object(replace(place, closing=closed), schema)
+        if closed is Closing.HANDED or not declares(self, place):
+            return found
+        return Unevaluated(self, "unevaluatedProperties").close(place, found)
 
     def _parse_object(self, place: Place, schema: dict[str, Any]) -> Formula:
         draft = place.draft
@@ -188,16 +204,24 @@ class SchemaParser(SchemaReader):
         if "anyOf" in schema:
             parts.append(algebra.disj(self.parse(x) for x in self.branches(place, "anyOf")))
         if "oneOf" in schema:
-            parts.append(algebra.one_of(self.parse(x) for x in self.branches(place, "oneOf")))
+            parts.append(self._one_of(place))
         if "not" in schema:
-            parts.append(algebra.neg(self.parse(place.child("not"))))
+            parts.append(algebra.neg(self.parse(place.question("not"))))
         if self.has(schema, "if", place.draft):
             parts.append(self._conditional(place, schema))
         return parts
 
+    def _one_of(self, place: Place) -> Formula:
+        branches = self.branches(place, "oneOf")
+        parsed = [self.parse(each) for each in branches]
+        asked = [self.parse(replace(each, closing=Closing.OPEN)) for each in branches]
+        one = self.algebra.one_of(asked)
+        # What is closed is what fits, not what counts as another branch that fits.
+        return one if parsed == asked else self.algebra.conj((one, self.algebra.disj(parsed)))
+
     def _conditional(self, place: Place, schema: dict[str, Any]) -> Formula:
         algebra = self.algebra
-        holds = self.parse(place.child("if"))
+        holds = self.parse(place.question("if"))
         fails = algebra.neg(holds)
         then, otherwise = (
             self.parse(place.child(keyword)) if keyword in schema else ALWAYS

@@ -12,11 +12,12 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
-from enforcer.schema.limits import Limits, OnUnsupported
+from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 from enforcer.schema.nodes import ALWAYS
 from enforcer.schema.reading.document import Draft, Place, SchemaDocument, step
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
     from enforcer.regex import Regex
@@ -60,6 +61,7 @@ class SchemaReader(ABC):
         document: the schema.
         limits: bounds.
         on_unsupported: whether what cannot be enforced is refused or left out.
+        conventions: what authors are taken to mean.
         algebra: the arena of the formulas.
 
     """
@@ -69,10 +71,12 @@ class SchemaReader(ABC):
         document: SchemaDocument,
         limits: Limits,
         on_unsupported: OnUnsupported,
+        conventions: Conventions,
         algebra: Algebra,
     ) -> None:
         self.document = document
         self.limits = limits
+        self.conventions = conventions
         self.algebra = algebra
         self.relaxing = on_unsupported is not OnUnsupported.REFUSE
         self.unsupported: dict[Problem, None] = {}
@@ -122,12 +126,14 @@ class SchemaReader(ABC):
             self.unsupported.update(dict.fromkeys(error.problems))
         return None
 
-    def branches(self, place: Place, keyword: str) -> list[Place]:
-        """List the subschemas of a keyword that holds an array of them."""
+    def branches(
+        self, place: Place, keyword: str, at: Callable[..., Place] = Place.child
+    ) -> list[Place]:
+        """List the subschemas of a keyword that holds an array of them; `at` descends."""
         listed = place.schema[keyword]
         if not isinstance(listed, list) or not listed:
             raise Malformed(keyword, "must be a non-empty list of schemas")
-        return [place.child(keyword, i) for i in range(len(listed))]
+        return [at(place, keyword, i) for i in range(len(listed))]
 
     def raise_malformed(self) -> None:
         """Raise what was noted that makes the schema no schema."""

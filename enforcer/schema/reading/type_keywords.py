@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
+from enforcer.regex.regexes import broken, regexes
+from enforcer.schema.limits import Formats
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, Contains, ObjectShape, Value
-from enforcer.schema.reading.document import Draft, step
+from enforcer.schema.reading.document import Draft, Place, step
 from enforcer.schema.reading.idle import malformed
 from enforcer.schema.reading.object_keywords import ObjectKeywords
 from enforcer.schema.reading.reader import Malformed
@@ -179,14 +181,7 @@ class TypeKeywords:
             name = self._schema["format"]
             known = format_regex(name) if isinstance(name, str) else None
             if name == "regex":
-                self._keywords.extra.append(
-                    self._reader.refuse(
-                        self._place,
-                        "format",
-                        "which strings are well-formed regular expressions cannot be enforced; "
-                        "drop `format`",
-                    )
-                )
+                self._holds(regexes(), broken())
             if known is not None:
                 found = both(found, known)
         if "pattern" in self._schema:
@@ -194,6 +189,8 @@ class TypeKeywords:
         return self._reader.algebra.meet_strings(found, ANY)
 
     def _asserts_format(self) -> bool:
+        if self._reader.conventions.formats is Formats.ENFORCE:
+            return True
         # From 2019-09 on, `format` asserts nothing in the standard's own dialect. A schema
         # that names no dialect mostly expects the older reading.
         return "$schema" not in self._root() or self._place.draft <= Draft.DRAFT7
@@ -206,11 +203,13 @@ class TypeKeywords:
         """Add a pattern as a formula with its own negation: readings of patterns differ."""
         if not isinstance(pattern, str):
             raise Malformed("pattern", "must be a string")
-        algebra = self._reader.algebra
         languages = self._keywords.languages("pattern", pattern)
-        if languages is None:
-            return
-        matching, failing = languages
+        if languages is not None:
+            self._holds(*languages)
+
+    def _holds(self, matching: Regex, failing: Regex) -> None:
+        """Add that strings are of a language, where its negation is another one."""
+        algebra = self._reader.algebra
 
         def among_strings(language: Regex) -> Formula:
             return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
@@ -236,12 +235,13 @@ class TypeKeywords:
         rest = ALWAYS
         items = schema.get("items", True)
         if self._keywords.has("prefixItems"):
-            prefix = tuple(reader.parse(each) for each in reader.branches(place, "prefixItems"))
+            places = reader.branches(place, "prefixItems", Place.below)
+            prefix = tuple(map(reader.parse, places))
         if isinstance(items, list):
             # The form before 2020-12, which schemas without `$schema` still use.
-            prefix = tuple(reader.parse(place.child("items", i)) for i in range(len(items)))
+            prefix = tuple(reader.parse(place.below("items", i)) for i in range(len(items)))
             if "additionalItems" in schema:
-                rest = reader.parse(place.child("additionalItems"))
+                rest = reader.parse(place.below("additionalItems"))
         elif "items" in schema:
             rest = reader.child(place, "items")
         contains: tuple[Contains, ...] = ()
@@ -249,7 +249,7 @@ class TypeKeywords:
             least = self._keywords.count("minContains")
             contains = (
                 Contains(
-                    reader.parse(place.child("contains")),
+                    reader.parse(place.question("contains")),
                     0,
                     1 if least is None else least,
                     self._keywords.count("maxContains"),

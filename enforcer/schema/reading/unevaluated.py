@@ -1,21 +1,34 @@
 """`unevaluatedProperties` and `unevaluatedItems`, worked out before generation.
 
 Owns: which properties or elements the rest of a schema evaluates, case by case: each
-way its branches may hold or fail is one case, with a formula that says when it applies.
+way its branches may hold or fail is one case, with a formula that says when it applies. The
+same closes objects whose schemas leave both keywords out, where that is asked for.
 Must not know: normal forms, engines.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enforcer.regex import ANY, RegexError, either, inverse, parse
-from enforcer.schema.nodes import ALWAYS, ANYTHING, ArrayShape, Formula, ObjectShape, Value
+from enforcer.schema.nodes import (
+    ALWAYS,
+    ANYTHING,
+    NEVER,
+    ArrayShape,
+    Formula,
+    ObjectShape,
+    Value,
+)
+from enforcer.schema.reading.closing import parts_of
+from enforcer.schema.reading.document import Closing, Draft
 from enforcer.schema.reading.object_keywords import absent
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from enforcer.regex import Regex
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.reader import SchemaReader
@@ -72,7 +85,7 @@ class Unevaluated:
     def apply(self, place: Place, beside: Formula) -> Formula:
         """Return `beside`, restricted in what it leaves unevaluated."""
         reader, algebra = self._reader, self._reader.algebra
-        left_over = reader.parse(place.child(self._keyword))
+        left_over = reader.parse(place.below(self._keyword))
         if left_over == ALWAYS:
             return beside
         try:
@@ -85,6 +98,31 @@ class Unevaluated:
                 "use `additionalProperties`",
             )
             return algebra.conj((beside, unknown))
+        return self._restricted(beside, cases, left_over)
+
+    def close(self, place: Place, beside: Formula) -> Formula:
+        """Return `beside`, restricted as if the keyword stood there and were false.
+
+        Where branches combine in too many ways, properties that any of them declares are left.
+        """
+        part = replace(place, closing=Closing.PART)
+        try:
+            cases = self._cases(part, 0, own=True)
+        except TooManyCasesError:
+            cases = [(ALWAYS, self._all(part, frozenset()))]
+        return self._restricted(beside, cases, NEVER)
+
+    def _all(self, place: Place, around: frozenset[Hashable]) -> Evaluated:
+        """Gather all that a subschema and its parts evaluate, whether they hold or not."""
+        if not isinstance(place.schema, dict) or place.key in around:
+            return NOTHING_EVALUATED
+        found, around = self._own_properties(place), around | {place.key}
+        for part in parts_of(self._reader, place):
+            found |= self._all(part, around)
+        return found
+
+    def _restricted(self, beside: Formula, cases: list[_Case], left_over: Formula) -> Formula:
+        algebra = self._reader.algebra
         return algebra.conj(
             (
                 beside,
@@ -161,8 +199,9 @@ class Unevaluated:
                     cases = self._cross(cases, self._if_it_holds(each, depth))
         if reader.has(schema, "if", place.draft):
             cases = self._cross(cases, self._conditional(place, depth))
-        for name in schema.get("dependentSchemas", {}):
-            within = self._cases(place.child("dependentSchemas", name), depth + 1)
+        keyword = "dependentSchemas" if place.draft > Draft.DRAFT7 else "dependencies"
+        for name in _mapping(schema, keyword):
+            within = self._cases(place.child(keyword, name), depth + 1)
             if any(done != NOTHING_EVALUATED for _, done in within):
                 missing = absent(reader.algebra, name)
                 there = reader.algebra.neg(missing)
@@ -188,7 +227,7 @@ class Unevaluated:
 
     def _conditional(self, place: Place, depth: int) -> list[_Case]:
         algebra = self._reader.algebra
-        condition = self._reader.parse(place.child("if"))
+        condition = self._reader.parse(place.question("if"))
         holding = self._cases(place.child("if"), depth + 1)
         failing: list[_Case] = [(ALWAYS, NOTHING_EVALUATED)]
         if "then" in place.schema:
@@ -205,12 +244,12 @@ class Unevaluated:
         if "additionalProperties" in schema:
             return Evaluated(everything=True)
         patterns = []
-        for pattern in schema.get("patternProperties", {}):
+        for pattern in _mapping(schema, "patternProperties"):
             try:
                 patterns.append(parse(pattern))
             except RegexError as error:
                 self._reader.refuse(place, "patternProperties", str(error))
-        return Evaluated(names=frozenset(schema.get("properties", {})), patterns=tuple(patterns))
+        return Evaluated(names=frozenset(_mapping(schema, "properties")), patterns=tuple(patterns))
 
     def _own_items(self, place: Place) -> Evaluated:
         schema, reader = place.schema, self._reader
@@ -224,4 +263,10 @@ class Unevaluated:
         prefix = len(schema["prefixItems"]) if isinstance(schema.get("prefixItems"), list) else 0
         if not reader.has(schema, "contains", place.draft) or place.draft < 2020:  # noqa: PLR2004 - from 2020-12 on, `contains` evaluates what it finds
             return Evaluated(prefix=prefix)
-        return Evaluated(prefix=prefix, contained=(reader.parse(place.child("contains")),))
+        return Evaluated(prefix=prefix, contained=(reader.parse(place.question("contains")),))
+
+
+def _mapping(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
+    """Return a keyword's members; none where it is malformed, which its own reader notes."""
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,155 @@
+"""An engine whose arrays keep their elements distinct, whatever engine masks the rest.
+
+Owns: the protocols of an engine, a grammar and a matcher around those of another; a grammar that
+has no such arrays passes through as it is. Must not know: which engine it is around.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from enforcer.engines.distinct import tracks
+from enforcer.engines.distinct.following import START, Follower
+from enforcer.engines.distinct.tokens import Tokens, clear
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.engines.capacity import Capacity
+    from enforcer.engines.distinct.following import Place
+    from enforcer.request.response_format import ResponseFormat
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+_MARK = "\0distinct "
+_EACH = 4_000  # bytes of a track, its language included
+
+
+class DistinctEngine:
+    """Keeps elements distinct around another engine; see `enforcer.engines.ArgumentEngine`."""
+
+    def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
+        self.engine = engine
+        self._vocabulary = vocabulary
+
+    @property
+    def name(self) -> str:
+        """The name of the engine within."""
+        return self.engine.name
+
+    @property
+    def capacity(self) -> Capacity:
+        """What the engine within holds; arrays of distinct elements are not its to bear."""
+        return self.engine.capacity
+
+    @cached_property
+    def _tokens(self) -> Tokens:
+        return Tokens(self._vocabulary)
+
+    def check(self, grammar: ArgumentGrammar) -> None:
+        """Raise what `write` or `read` would."""
+        self.engine.check(grammar)
+
+    def write(self, grammar: ArgumentGrammar) -> str:
+        """Write a grammar, and the ways to arrays of distinct elements if it has any."""
+        text = self.engine.write(grammar)
+        ways = tracks.written(grammar)
+        return _MARK + json.dumps([text, ways]) if ways else text
+
+    def read(self, written: str, *, quick: bool = False) -> CompiledGrammar:
+        """Compile what `write` has given."""
+        if not written.startswith(_MARK):
+            return self.engine.read(written, quick=quick)
+        text, ways = json.loads(written.removeprefix(_MARK))
+        found = tracks.read(ways)
+        inner = self.engine.read(text, quick=quick)
+        return _Grammar(inner, Follower(found), self._tokens, self._vocabulary, len(found))
+
+    def compile(self, grammar: ArgumentGrammar) -> CompiledGrammar:
+        """Write and read a grammar; raises what these do."""
+        return self.read(self.write(grammar))
+
+    def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
+        """Compile a format of text that is no JSON Schema."""
+        return self.engine.compile_text(wanted)
+
+
+class _Grammar:
+    """A compiled grammar with arrays of distinct elements."""
+
+    def __init__(
+        self,
+        inner: CompiledGrammar,
+        follower: Follower,
+        tokens: Tokens,
+        vocabulary: Vocabulary,
+        size: int,
+    ) -> None:
+        self._inner = inner
+        self._follower = follower
+        self._tokens = tokens
+        self._vocabulary = vocabulary
+        self._size = size
+
+    @property
+    def weight(self) -> int:
+        return self._inner.weight + _EACH * self._size
+
+    @property
+    def is_ready(self) -> bool:
+        return self._inner.is_ready
+
+    def renew(self) -> None:
+        self._inner.renew()
+
+    def matcher(self) -> ArgumentMatcher:
+        return _Matcher(self._inner.matcher(), self._follower, self._tokens, self._vocabulary)
+
+
+class _Matcher:
+    """One text: what the engine allows, less what repeats an element."""
+
+    def __init__(
+        self,
+        inner: ArgumentMatcher,
+        follower: Follower,
+        tokens: Tokens,
+        vocabulary: Vocabulary,
+    ) -> None:
+        self._inner = inner
+        self._follower = follower
+        self._tokens = tokens
+        self._vocabulary = vocabulary
+        self._places = [START]
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        self._inner.fill(row)
+        place = self._places[-1]
+        clear(
+            row,
+            self._tokens.doubtful(place, row),
+            lambda token_id: self._after(token_id) is not None,
+        )
+
+    def _after(self, token_id: int) -> Place | None:
+        return self._follower.read(self._places[-1], self._vocabulary.token_bytes(token_id))
+
+    def accept(self, token_id: int) -> bool:
+        if not 0 <= token_id < self._vocabulary.size:
+            return False
+        place = self._after(token_id)
+        if place is None or not self._inner.accept(token_id):
+            return False
+        self._places.append(place)
+        return True
+
+    def rollback(self, count: int) -> None:
+        self._inner.rollback(count)
+        del self._places[len(self._places) - count :]
+
+    def is_accepting(self) -> bool:
+        return self._inner.is_accepting()

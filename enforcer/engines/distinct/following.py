@@ -1,0 +1,208 @@
+"""Following a text along tracks, and what its unique arrays hold.
+
+Owns: where in a JSON text, byte by byte, a place is: the objects and arrays around it, the name or
+the element that is being written. The text is one that an engine takes; only what would repeat an
+element, or could become nothing but a repetition, is refused here. Places are immutable, so that
+going back costs nothing. Must not know: engines, ids.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from enforcer.engines.distinct.memory import Memory
+from enforcer.partial import Partial
+from enforcer.schema.finishing.distinct import NOWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.schema.finishing.distinct import Track
+
+_QUOTE, _BACKSLASH = 0x22, 0x5C
+_STRUCTURE = frozenset(b'{}[],:"')
+_FRESH = Partial()
+
+
+class Kind(Enum):
+    """What a string is for."""
+
+    NAME = "the name of a property"
+    ELEMENT = "an element of an array of distinct ones"
+    OTHER = "anything else"
+
+
+class Level:
+    """An object or array that has been opened."""
+
+    __slots__ = ("child", "index", "is_array", "memory", "named", "outer", "track")
+
+    def __init__(
+        self,
+        outer: Level | None,
+        track: int,
+        *,
+        is_array: bool,
+        memory: Memory | None,
+        index: int = 0,
+        named: bool = False,
+        child: int = NOWHERE,
+    ) -> None:
+        self.outer = outer
+        self.track = track
+        self.is_array = is_array
+        self.memory = memory
+        self.index = index
+        self.named = named  # whether the name of a property stands, and its value is to come
+        self.child = child  # the track of that value
+
+    def after_comma(self) -> Level:
+        """Stand before the next element or property."""
+        return Level(
+            self.outer,
+            self.track,
+            is_array=self.is_array,
+            memory=self.memory,
+            index=self.index + 1,
+        )
+
+    def with_name(self, child: int) -> Level:
+        """Stand behind the name of a property whose value has a track."""
+        return Level(self.outer, self.track, is_array=False, memory=None, named=True, child=child)
+
+    def with_element(self, text: str) -> Level:
+        """Stand behind an element."""
+        memory = None if self.memory is None else self.memory.with_element(text)
+        return Level(self.outer, self.track, is_array=True, memory=memory, index=self.index)
+
+
+class Place:
+    """A place in a text.
+
+    Attributes:
+        level: the innermost object or array around it.
+        kind: what the string is for that it is in; None outside strings.
+        text: the characters of a name or an element so far.
+        partial: the character of it that has been begun.
+
+    """
+
+    __slots__ = ("escaped", "kind", "level", "partial", "text")
+
+    def __init__(
+        self,
+        level: Level | None,
+        kind: Kind | None = None,
+        text: str = "",
+        partial: Partial = _FRESH,
+        *,
+        escaped: bool = False,
+    ) -> None:
+        self.level = level
+        self.kind = kind
+        self.text = text
+        self.partial = partial
+        self.escaped = escaped
+
+    @property
+    def memory(self) -> Memory | None:
+        """What the innermost array holds, if its elements must differ."""
+        return None if self.level is None else self.level.memory
+
+
+START = Place(None)
+
+
+class Follower:
+    """Follows texts of one grammar."""
+
+    def __init__(self, tracks: Sequence[Track]) -> None:
+        self._tracks = tracks
+        self._names = [dict(track.names) for track in tracks]
+
+    def read(self, place: Place, data: bytes) -> Place | None:
+        """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
+        after: Place | None = place
+        for byte in data:
+            if after is None:
+                return None
+            after = self._step(after, byte)
+        if after is not None and after.kind is Kind.ELEMENT and after.partial.pending:
+            memory = after.memory
+            if (
+                memory is not None
+                and memory.spent
+                and not memory.leads_on(after.text, after.partial)
+            ):
+                return None
+        return after
+
+    def _step(self, place: Place, byte: int) -> Place | None:
+        kind, level = place.kind, place.level
+        if kind is Kind.OTHER:
+            if place.escaped:
+                return Place(level, kind)
+            if byte == _QUOTE:
+                return Place(level)
+            return Place(level, kind, escaped=True) if byte == _BACKSLASH else place
+        if kind is not None:
+            return self._string(place, kind, byte)
+        if byte not in _STRUCTURE:
+            return place
+        if byte == _QUOTE:
+            return Place(level, self._kind(level))
+        if byte in b"{[":
+            return Place(self._opened(level, is_array=byte == ord("[")))
+        if level is None:
+            return place
+        if byte in b"}]":
+            return Place(level.outer)
+        if byte == ord(","):
+            full = level.memory is not None and level.memory.is_full
+            return None if full else Place(level.after_comma())
+        return place
+
+    def _kind(self, level: Level | None) -> Kind:
+        if level is None:
+            return Kind.OTHER
+        if level.is_array:
+            return Kind.OTHER if level.memory is None else Kind.ELEMENT
+        return Kind.OTHER if level.named or level.track == NOWHERE else Kind.NAME
+
+    def _opened(self, level: Level | None, *, is_array: bool) -> Level:
+        number = self._track_of(level)
+        language = self._tracks[number].distinct if is_array else None
+        memory = None if language is None else Memory(language)
+        return Level(level, number, is_array=is_array, memory=memory)
+
+    def _track_of(self, level: Level | None) -> int:
+        """Return the track of the value that begins."""
+        if level is None:
+            return 1
+        if not level.is_array:
+            return level.child
+        track = self._tracks[level.track]
+        return track.prefix[level.index] if level.index < len(track.prefix) else track.rest
+
+    def _string(self, place: Place, kind: Kind, byte: int) -> Place | None:
+        level, text = place.level, place.text
+        if level is None:
+            return None
+        if byte == _QUOTE and not place.partial.pending:
+            if kind is Kind.NAME:
+                child = self._names[level.track].get(text, self._tracks[level.track].others)
+                return Place(level.with_name(child))
+            if level.memory is None or text in level.memory.texts:
+                return None
+            return Place(level.with_element(text))
+        found = place.partial.read(byte)
+        if found is None:
+            return None
+        partial, char = found
+        if char is None:
+            return Place(level, kind, text, partial)
+        text += char
+        if kind is Kind.ELEMENT and level.memory is not None and text in level.memory.spent:
+            return None
+        return Place(level, kind, text, partial)

@@ -1,0 +1,63 @@
+"""Where in a document identifiers stand: `$id`, `id`, `$anchor` and their like.
+
+Owns: which values are subschemas that may have one, for the package `referencing`, which takes
+every document for a valid one of its draft. Here the older forms that a newer draft has replaced
+are followed too (`items` as a list), and what stands where a schema should, without being one, is
+no place at all: whether that matters is for the readers of keywords to say. Must not know: how
+references are followed, what keywords mean.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from referencing import Specification
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_ONE = (
+    *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
+    *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
+)
+_LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_NAMED = ("definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+
+
+def tolerant(base: Specification[Any], *more: str) -> Specification[Any]:
+    """Return a draft's specification for any JSON value.
+
+    Args:
+        base: of the draft.
+        more: further keywords whose members are subschemas.
+
+    """
+    named = (*_NAMED, *more)
+
+    def id_of(contents: Any) -> str | None:
+        return base.id_of(contents) if isinstance(contents, dict) else None
+
+    def anchors_in(_: Specification[Any], contents: Any) -> Iterable[Any]:
+        return base.anchors_in(contents) if isinstance(contents, dict) else ()
+
+    def subresources_of(contents: Any) -> Iterator[Any]:
+        if isinstance(contents, dict):
+            for keyword, value in contents.items():
+                yield from (each for each in _within(keyword, value) if isinstance(each, dict))
+
+    def _within(keyword: str, value: Any) -> Iterable[Any]:
+        if isinstance(value, dict):
+            if keyword in named:
+                return value.values()
+            return (value,) if keyword in _ONE else ()
+        return value if isinstance(value, list) and keyword in _LISTED else ()
+
+    # Written with `attrs`, which the type checker is not told of.
+    make: Callable[..., Specification[Any]] = Specification
+    return make(
+        name=base.name,
+        id_of=id_of,
+        subresources_of=subresources_of,
+        anchors_in=anchors_in,
+        maybe_in_subresource=base.maybe_in_subresource,
+    )

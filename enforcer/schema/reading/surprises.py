@@ -1,0 +1,109 @@
+"""What in a schema means something else than its author may think.
+
+Owns: finding it, in the schema as it is written; all of it is enforced as the standard says, and
+none of it is wrong. Must not know: formulas, how notes are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.regex.formats import FORMATS
+from enforcer.schema.reading.document import Draft, draft_of, step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ONE = (
+    *("additionalItems", "additionalProperties", "contains", "else", "if", "items", "not"),
+    *("propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
+)
+_LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_NAMED = (
+    *("$defs", "definitions", "dependencies", "dependentSchemas"),
+    *("patternProperties", "properties"),
+)
+# What says nothing about values, so that it does not matter whether it is read.
+_NOTES = frozenset(
+    {
+        *("$ref", "$comment", "$defs", "definitions", "title", "description", "default"),
+        *("examples", "deprecated", "readOnly", "writeOnly", "$schema", "$id", "id"),
+    }
+)
+_OPEN = (
+    "other properties than these are allowed, as `additionalProperties` is left out; set it to "
+    "false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
+)
+_NULLABLE = (
+    "`nullable` is no keyword of JSON Schema, so that null is not allowed here; write "
+    '`"type": [..., "null"]`'
+)
+_FORMAT = "the format {name!r:.60} is not known, so that any string fits; write a `pattern`"
+_HIDDEN = (
+    "{keywords} beside `$ref` says nothing up to draft 7; write `allOf` with the reference in it, "
+    "or name a newer draft in `$schema`"
+)
+
+
+def surprises(schema: object, *, closed: bool = False) -> list[Problem]:
+    """List what an author may not mean; paths from the schema's root.
+
+    Args:
+        schema: as parsed JSON, nested no deeper than a schema that compiles.
+        closed: whether objects are closed that do not say so.
+
+    """
+    try:
+        draft = draft_of(schema)
+    except UnsupportedSchema:
+        return []
+    found: list[Problem] = []
+    pending = [(schema, "$", draft)]
+    for part, path, outer in pending:
+        if isinstance(part, Mapping):
+            found += _of(part, path, outer, closed=closed)
+            pending += [(inner, at, outer) for inner, at in _within(part, path)]
+    return found
+
+
+def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> Iterator[Problem]:
+    hidden = "$ref" in schema and draft <= Draft.DRAFT7
+    if hidden:
+        beside = sorted(schema.keys() - _NOTES)
+        if beside:
+            keywords = ", ".join(f"`{each}`" for each in beside[:5])
+            yield Problem(path, "$ref", _HIDDEN.format(keywords=keywords))
+        return
+    said = {"additionalProperties", "unevaluatedProperties"}
+    if "properties" in schema and said.isdisjoint(schema) and not closed:
+        yield Problem(path, "additionalProperties", _OPEN)
+    if schema.get("nullable") is True and not _allows_null(schema):
+        yield Problem(step(path, "nullable"), "nullable", _NULLABLE)
+    name = schema.get("format")
+    known = name in FORMATS or name == "regex"
+    if isinstance(name, str) and not known and _is_of_strings(schema):
+        yield Problem(step(path, "format"), "format", _FORMAT.format(name=name))
+
+
+def _allows_null(schema: Mapping[str, Any]) -> bool:
+    named = schema.get("type", "null")
+    return named == "null" or (isinstance(named, list) and "null" in named)
+
+
+def _is_of_strings(schema: Mapping[str, Any]) -> bool:
+    named = schema.get("type", "string")
+    return named == "string" or (isinstance(named, list) and "string" in named)
+
+
+def _within(schema: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
+    for keyword, value in schema.items():
+        at = step(path, keyword)
+        if isinstance(value, Mapping):
+            if keyword in _NAMED:
+                yield from ((inner, step(at, name)) for name, inner in value.items())
+            elif keyword in _ONE:
+                yield value, at
+        elif isinstance(value, list) and keyword in _LISTED:
+            yield from ((inner, step(at, i)) for i, inner in enumerate(value))

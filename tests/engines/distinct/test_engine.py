@@ -1,0 +1,285 @@
+"""Arrays of distinct elements: what is legal, ends, comes back, and costs others nothing."""
+
+from __future__ import annotations
+
+import json
+import threading
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import V, accepts, compiled, engine, is_valid, walk
+from vocabularies import bits
+
+from enforcer.engines.distinct.engine import DistinctEngine
+from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import OnUnsupported, compile_schema
+
+
+def distinct(items, **more):
+    return {"type": "array", "items": items, "uniqueItems": True, **more}
+
+
+def strings(pattern):
+    return {"type": "string", "pattern": f"^({pattern})$"}
+
+
+NESTED = {
+    "$defs": {
+        "node": {
+            "type": "object",
+            "properties": {
+                "tags": distinct(strings("[xy]{1,7}")),
+                "below": {"type": "array", "items": {"$ref": "#/$defs/node"}, "maxItems": 2},
+            },
+            "additionalProperties": distinct({"type": "string"}),
+        }
+    },
+    "$ref": "#/$defs/node",
+}
+# Endless; endless behind any beginning but few of one length; finite, to be filled up or not.
+SCHEMAS = [
+    distinct({"type": "string"}),
+    distinct({"type": "string"}, minItems=2, maxItems=4),
+    distinct({"type": "string", "maxLength": 1}),
+    distinct({"type": "string", "minLength": 1, "maxLength": 2}),
+    distinct(strings('[a-c0-9é"]?')),
+    distinct(strings("[a-z]|[a-z]{3}")),
+    distinct(strings("[ab]{1,6}"), minItems=5),
+    distinct(strings("é|è|\n|/|🙂|🙃|a[^b]"), maxItems=5),
+    distinct(strings("[a-h]{2}"), minItems=60),
+    distinct(strings("x.?|y{2,}")),
+    distinct({"enum": [f"n{i}" for i in range(70)]}, minItems=1),
+    distinct({"type": "string", "format": "uuid"}),
+    distinct({"type": "string", "format": "date"}),
+    {"anyOf": [{"type": "string"}, distinct({"type": "string", "minLength": 1})]},
+    {"type": "array", "prefixItems": [True, distinct({"type": "string"})], "items": False},
+    NESTED,
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
+@given(seed=st.integers(0, 10**9))
+def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(schema, seed):
+    text = walk(compiled(schema), Random(seed))
+    if text is not None:
+        assert is_valid(schema, json.loads(text)), text
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
+@given(seed=st.integers(0, 10**9))
+def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(schema, seed):
+    random, matcher = Random(seed), compiled(schema).matcher()
+    row, again = np.zeros(V.words, np.int32), np.zeros(V.words, np.int32)
+    for _ in range(random.randint(1, 25)):
+        matcher.fill(row)
+        legal = bits(row)
+        taken = set()
+        for token_id in range(V.size):
+            if matcher.accept(token_id):
+                taken.add(token_id)
+                matcher.rollback(1)
+        assert taken == legal
+        matcher.fill(again)
+        assert bits(again) == legal
+        if not legal:
+            break
+        # Short elements, so that some come near to being repeated.
+        ends = [i for i in legal if b'"' in V.token_bytes(i) or b"," in V.token_bytes(i)]
+        assert matcher.accept(
+            random.choice(ends if ends and random.random() < 0.5 else list(legal))
+        )
+
+
+POOL = st.sampled_from(
+    [
+        "",
+        "a",
+        "b",
+        "ab",
+        "A",
+        "é",
+        "\n",
+        "/",
+        '"',
+        "\\",
+        "🙂",
+        "a\u0000",
+        "e\u0301",
+        "日本",
+        "\u2028",
+    ]
+)
+
+
+def spelled(text, data):
+    """Write a string, each character in one of the ways that JSON has."""
+    out = []
+    for char in text:
+        units = char.encode("utf-16-be")
+        code = "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+        usual = json.dumps(char, ensure_ascii=False)[1:-1]
+        ways = [usual, code, "\\u".join(part.upper() for part in code.split("\\u"))]
+        if char == "/":
+            ways.append("\\/")
+        out.append(data.draw(st.sampled_from(ways)))
+    return '"' + "".join(out) + '"'
+
+
+@given(st.lists(POOL, max_size=4), st.data(), st.integers(0, 10**9))
+def test_equal_strings_are_equal_however_they_are_spelled_and_split(texts, data, seed):
+    text = "[" + ", ".join(spelled(each, data) for each in texts) + "]"
+    taken = accepts(compiled(distinct({"type": "string"})), text, Random(seed))
+    assert taken == (len(set(texts)) == len(texts))
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "aa", "ab", "ba", "bb"]), max_size=7),
+    st.integers(0, 10**9),
+)
+def test_few_strings_agree_with_a_validator(texts, seed):
+    schema = distinct(strings("[ab]{1,2}|x*"), maxItems=6)
+    grammar = compiled(schema)
+    assert accepts(grammar, json.dumps(texts), Random(seed)) == is_valid(schema, texts)
+
+
+def test_what_ends_with_no_other_element_left_is_not_begun():
+    grammar = compiled(distinct(strings("[a-h]{2}")))
+    every = [a + b for a in "abcdefgh" for b in "abcdefgh"]
+    whole = json.dumps(every)
+    assert accepts(grammar, whole)
+    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
+    assert all(map(matcher.accept, whole[:-1].encode()))
+    matcher.fill(row)
+    assert ord(",") not in bits(row)
+    assert V.decode(sorted(bits(row)))[:1] in b"\n ]"
+    # The last one is forced, character by character.
+    matcher = grammar.matcher()
+    assert all(map(matcher.accept, json.dumps(every[:-1])[:-1].encode() + b', "h'))
+    assert [char for char in "abcdefgh" if matcher.accept(ord(char))] == ["h"]
+    assert not matcher.accept(ord(","))
+    assert matcher.accept(ord('"'))
+    assert not matcher.accept(ord(","))
+
+
+def test_arrays_are_kept_apart_by_the_way_that_leads_to_them():
+    grammar = compiled(NESTED)
+    fits = {"tags": ["x", "y"], "below": [{"tags": ["x"]}, {"other": ["x"]}], "z": ["x", "xx"]}
+    assert accepts(grammar, json.dumps(fits))
+    for wrong in ({"tags": ["x", "x"]}, {"z": ["", ""]}, {"below": [{}, {"tags": ["y", "y"]}]}):
+        assert not accepts(grammar, json.dumps(wrong))
+    plain = {"type": "object", "properties": {"a": distinct({"type": "string"}), "b": {}}}
+    assert accepts(compiled(plain), '{"b": ["x", "x"], "a": ["x"], "c": [["x"], ["x"]]}')
+
+
+def test_two_texts_of_one_grammar_know_nothing_of_each_other():
+    grammar = compiled(distinct({"type": "string"}))
+    one, other = grammar.matcher(), grammar.matcher()
+    assert all(map(one.accept, b'["a", "'))
+    assert all(map(other.accept, b'["b", "a'))
+    assert all(map(one.accept, b'b"'))
+    assert all(map(other.accept, b'b", "a"]'))
+    assert not all(map(one.accept, b', "a"'))
+
+
+def test_threads_that_share_a_grammar_each_follow_their_own_text():
+    grammar, wrong = compiled(distinct(strings("[a-c]{1,3}"))), []
+
+    def follow(seed):
+        for each in range(10):
+            text = walk(grammar, Random(seed * 100 + each))
+            found = [] if text is None else json.loads(text)
+            if len(set(found)) < len(found):
+                wrong.append(text)
+
+    threads = [threading.Thread(target=follow, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {},
+        {"type": "object"},
+        {"type": ["string", "null"]},
+        {"type": "integer"},
+        {"type": "array", "items": {"type": "string"}},
+    ],
+)
+def test_other_elements_are_refused_as_before(items):
+    with pytest.raises(UnsupportedSchema, match="kept unique") as caught:
+        compiled(distinct(items))
+    assert caught.value.path == "$.uniqueItems"
+
+
+MIXED = {
+    "anyOf": [
+        {"properties": {"a": distinct({"type": "string"}), "k": {"const": 1}}, "required": ["k"]},
+        {"properties": {"a": {"type": "array"}, "k": {"const": 2}}, "required": ["k"]},
+    ]
+}
+
+
+def test_where_it_depends_on_the_rest_of_the_text_it_is_refused():
+    with pytest.raises(UnsupportedSchema, match="other parts of the text") as caught:
+        compiled(MIXED)
+    assert caught.value.path.endswith(".uniqueItems")
+    relaxed = compile_schema(MIXED, on_unsupported=OnUnsupported.RELAX)
+    assert [problem.keyword for problem in relaxed.relaxed] == ["uniqueItems"]
+    assert accepts(engine().compile(relaxed), '{"a": ["x", "x"], "k": 2}')
+
+
+def test_more_elements_than_there_are_values_fit_nothing():
+    with pytest.raises(UnsatisfiableSchema):
+        compiled(distinct(strings("[a-h]{2}"), minItems=65))
+
+
+def test_a_grammar_without_such_arrays_is_the_engines_own():
+    outer = engine()
+    assert isinstance(outer, DistinctEngine)
+    grammar = compile_schema({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True})
+    assert outer.write(grammar) == outer.engine.write(grammar)
+    assert type(outer.compile(grammar)) is type(outer.engine.compile(grammar))
+
+
+ITEMS = st.sampled_from(
+    [{"type": "string"}, strings("[ab]*"), strings("[ab]{1,3}"), {"enum": ["a", "b"]}, True]
+)
+
+
+def around(inner):
+    return st.one_of(
+        st.dictionaries(st.sampled_from("pq"), inner, max_size=2).map(
+            lambda p: {"type": "object", "properties": p, "additionalProperties": False}
+        ),
+        inner.map(lambda x: {"type": "array", "items": x}),
+        st.lists(inner, min_size=1, max_size=2).map(lambda x: {"anyOf": x}),
+        st.lists(inner, min_size=1, max_size=2).map(lambda x: {"oneOf": x}),
+    )
+
+
+@given(
+    st.recursive(ITEMS.map(distinct), around, max_leaves=4),
+    st.recursive(
+        st.lists(st.sampled_from(["a", "b", "ab"]), max_size=3),
+        lambda v: st.one_of(
+            st.dictionaries(st.sampled_from("pq"), v, max_size=2), st.lists(v, max_size=2)
+        ),
+        max_leaves=4,
+    ),
+    st.integers(0, 10**9),
+)
+def test_schemas_of_all_kinds_agree_with_a_validator(schema, value, seed):
+    try:
+        grammar = compiled(schema)
+    except SchemaError:
+        return
+    assert accepts(grammar, json.dumps(value), Random(seed)) == is_valid(schema, value)
+    text = walk(grammar, Random(seed))
+    assert text is None or is_valid(schema, json.loads(text))

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.engines.distinct.memory import Memory
+from enforcer.partial import Partial
+from enforcer.regex import ANY, finite_members, parse
+
+FEW = ["^[ab]{0,2}$", "^(a|ab|abc|b.)$".replace(".", "[xyz]"), "^(|é|è|日)$", "^[ab]{3}$"]
+
+
+@given(st.sampled_from(FEW), st.data())
+def test_a_beginning_is_spent_exactly_if_nothing_unused_begins_so(pattern, data):
+    language = parse(pattern)
+    every = finite_members(language, 100)
+    used = data.draw(st.lists(st.sampled_from(every), unique=True))
+    memory = Memory(language)
+    for text in used:
+        memory = memory.with_element(text)
+    left = set(every) - set(used)
+    beginnings = {text[:end] for text in every for end in range(len(text) + 1)}
+    dead = {b for b in beginnings if not any(text.startswith(b) for text in left)}
+    assert {b for b in beginnings if any(b.startswith(s) for s in memory.spent)} == dead
+    assert memory.is_full == (not left)
+    assert memory.may_fill_up == (len(left) <= 1)
+
+
+def test_strings_of_any_kind_never_run_out():
+    memory = Memory(ANY)
+    for text in ("", "a", "ab", "b" * 1000):
+        memory = memory.with_element(text)
+    assert memory.spent == frozenset()
+    assert not memory.is_full
+    assert not memory.may_fill_up
+
+
+def test_a_part_of_a_character_leads_on_if_one_that_is_not_spent_may_come_of_it():
+    memory = Memory(parse("^(é|è|a)$")).with_element("é")
+    assert memory.leads_on("", Partial(b"\xc3"))  # è
+    assert memory.leads_on("", Partial(b"\\u00e"))
+    assert not memory.with_element("è").leads_on("", Partial(b"\xc3"))

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, compiled, walk
+
+from enforcer.regex import fullmatch
+from enforcer.regex.regexes import broken, regexes
+
+GOOD = [
+    *("", "|", "a|b|", "^[a-z]+$", r"\d{3}-\d{4}", "^(foo|bar)?$", r"[^\s\/]+", r".*\.png$"),
+    *("((a|b)c(d(e)?))*", r"^(?:[A-Z][a-z]*\s)+x{2,5}?$", r"^[\w.-]+@[\w-]+\.[a-z]{2,}$"),
+    *(r"[\u4e00-\u9fa5]", "a{1,10}", "(?=x)y", "(?!x|y)z", r"\x41\n\t", "é日", r"[-a][a-][-]"),
+    *(r"^v?\d+(\.\d+)*(-[0-9A-Za-z.-]+)?$", "[ -~]*", r"\bword\b", r"[A-z]", r"\$\{\w+\}"),
+]
+BAD = [
+    *("(", ")", "[", "a**", "*", "+a", "[z-a]", "a{3,2}", "a{12,3}", "\\", "a\\", "(()", "[]"),
+    *("(?<x", "(?P<n", "x{", "a{2}{3}", r"[\w-a]", r"\xg0", r"\u12", "(?a)", "(*)"),
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_what_both_syntaxes_take_is_a_regular_expression(text):
+    re.compile(text)
+    assert fullmatch(regexes(), text)
+    assert not fullmatch(broken(), text)
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_one_of_them_refuses_is_none(text):
+    assert not fullmatch(regexes(), text)
+
+
+@given(st.text(alphabet="ab1,-^$|()[]{}?*+.\\dx", max_size=8))
+def test_nothing_that_python_cannot_read_is_taken(text):
+    if fullmatch(regexes(), text):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(text)
+    if fullmatch(broken(), text):
+        with pytest.raises(re.error):
+            re.compile(text)
+
+
+@given(st.integers(0, 10**9))
+def test_whatever_is_generated_can_be_read(seed):
+    text = walk(compiled({"type": "string", "format": "regex"}), Random(seed))
+    if text is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(json.loads(text))
+
+
+def test_what_is_no_expression_is_so_by_either_reading():
+    grammar = compiled({"type": "string", "not": {"format": "regex"}})
+    assert accepts(grammar, json.dumps("a\\"))
+    assert not accepts(grammar, json.dumps("a(((((b)))))"))
+    assert not accepts(grammar, '"a"')

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from schema_judge import accepts, compiled
+
+from enforcer.errors import InvalidSchema
+
+DRAFTS = [
+    None,
+    "http://json-schema.org/draft-04/schema#",
+    "http://json-schema.org/draft-07/schema#",
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+]
+NAMES = ["$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$ref", "$schema", "$defs"]
+INTEGER = {"definitions": {"x": {"type": "integer"}}}
+REFERRING = {"a": {"$ref": "#/definitions/x"}}
+
+
+def of(draft, *parts):
+    schema = {"type": "object", "properties": REFERRING, **INTEGER}
+    for part in parts:
+        schema |= part
+    return schema if draft is None else {"$schema": draft, **schema}
+
+
+def takes_integers(schema):
+    grammar = compiled(schema)
+    assert accepts(grammar, '{"a": 1}')
+    assert not accepts(grammar, '{"a": "s"}')
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_a_property_is_no_identifier(draft, name):
+    properties = {**REFERRING, name: {"type": "string"}, "b": {"$ref": f"#/properties/{name}"}}
+    schema = of(draft, {"properties": properties})
+    takes_integers(schema)
+    assert accepts(compiled(schema), json.dumps({name: "text", "b": "text"}))
+    assert not accepts(compiled(schema), json.dumps({name: 1}))
+    assert not accepts(compiled(schema), json.dumps({"b": 1}))
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("value", ["text", "#", "http://[", "%%%", 5, None, {"type": "string"}])
+def test_what_is_no_schema_has_no_identifiers(draft, name, value):
+    held = {name: value}
+    takes_integers(of(draft, {"x-more": held, "default": held, "examples": [held, [held]]}))
+    assert accepts(compiled({"enum": [held, 1]}), json.dumps(held))
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"items": [{"type": "string"}, True]},  # from before 2020-12
+        {"definitions": {"comment": "a text", "none": None, "list": [1], "x": {"type": "integer"}}},
+        {"dependencies": {"q": ["a"]}},
+        {"additionalProperties": True},
+    ],
+)
+def test_what_stands_where_a_schema_should_is_no_trouble_for_identifiers(draft, part):
+    takes_integers(of(draft, part, {"$id": "http://example.com/a", "id": "http://example.com/a"}))
+
+
+def test_references_by_identifier_lead_into_the_older_forms():
+    schema = {
+        "$id": "http://example.com/a",
+        "items": [{"$id": "b", "type": "integer"}, {"$ref": "b"}],
+    }
+    assert accepts(compiled(schema), "[1, 2]")
+    assert not accepts(compiled(schema), '[1, "b"]')
+
+
+@pytest.mark.parametrize("value", [5, {"type": "string"}, "http://["])
+def test_an_identifier_that_is_none_is_refused(value):
+    with pytest.raises(InvalidSchema, match="name a place"):
+        compiled({"properties": {"a": {"$id": value}}})

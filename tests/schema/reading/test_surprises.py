@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from enforcer.schema.reading.surprises import surprises
+
+OBJECT = {"type": "object", "properties": {"a": {}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        (OBJECT, [("$", "additionalProperties")]),
+        ({**OBJECT, "additionalProperties": False}, []),
+        ({**OBJECT, "unevaluatedProperties": False}, []),
+        ({"type": "object"}, []),
+        ({"items": OBJECT}, [("$.items", "additionalProperties")]),
+        ({"anyOf": [{}, OBJECT]}, [("$.anyOf[1]", "additionalProperties")]),
+        ({"$defs": {"x": OBJECT}}, [("$.$defs.x", "additionalProperties")]),
+        ({"type": "string", "nullable": True}, [("$.nullable", "nullable")]),
+        ({"type": ["string", "null"], "nullable": True}, []),
+        ({"type": "string", "nullable": False}, []),
+        ({"type": "string", "format": "phone"}, [("$.format", "format")]),
+        ({"type": "string", "format": "email"}, []),
+        ({"type": "integer", "format": "int64"}, []),
+        ({"properties": {"format": {}}, "additionalProperties": False}, []),
+        ({"default": {"properties": {}}, "enum": [{"nullable": True}]}, []),
+        ({"$ref": "#", "minLength": 1}, []),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "not": {"$ref": "#/x", "enum": []},
+            },
+            [("$.not", "$ref")],
+        ),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "not": {"$ref": "#/x", "title": ""},
+            },
+            [],
+        ),
+        ({"$schema": "urn:own", "properties": {}}, []),
+        (True, []),
+    ],
+)
+def test_what_may_not_be_meant_is_found_where_it_stands(schema, found):
+    assert [(each.path, each.keyword) for each in surprises(schema)] == found
+
+
+def test_objects_that_are_closed_are_no_surprise():
+    assert surprises(OBJECT, closed=True) == []
