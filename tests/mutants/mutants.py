@@ -15,6 +15,7 @@ import difflib
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,12 +111,30 @@ def sites(path: str) -> list[Site]:
     ]
 
 
-def _operators() -> Iterator[Any]:
-    for name in plugins.operator_names():
-        if not name.endswith(_UNUSED):
-            yield plugins.get_operator(name)()
-    yield RemoveStatement()
-    yield SwapBuiltin()
+def mutants(paths: list[str], random: Random) -> Iterator[Mutant]:
+    """Yield a change of one place after another, at random, until there are no more.
+
+    A module is as likely as it is long: finding its places takes seconds, so not all are looked at.
+    """
+    lengths = {path: len((ROOT / path).read_text(encoding="utf-8")) for path in paths}
+    left: dict[str, list[Site]] = {}
+    while lengths:
+        (path,) = random.choices(list(lengths), list(lengths.values()))
+        if path not in left:
+            left[path] = sites(path)
+            random.shuffle(left[path])
+        if not left[path]:
+            del lengths[path]
+            continue
+        found = left[path].pop().mutant(random)
+        if found is not None:
+            yield found
+
+
+@cache
+def _operators() -> tuple[Any, ...]:
+    names = (name for name in plugins.operator_names() if not name.endswith(_UNUSED))
+    return (*(plugins.get_operator(name)() for name in names), RemoveStatement(), SwapBuiltin())
 
 
 _Spans = list[tuple[_Position, _Position]]

@@ -10,7 +10,7 @@ pytest.importorskip("cosmic_ray", reason="needs the dependency group `mutants`")
 
 from cosmic_ray.mutating import mutate_code
 
-from tests.mutants.mutants import ROOT, equivalent, mutant, sites
+from tests.mutants.mutants import ROOT, equivalent, mutant, mutants, sites
 from tests.mutants.operators import RemoveStatement, SwapBuiltin
 
 MODULE = "enforcer/schema/algebra/arrays.py"
@@ -40,6 +40,12 @@ def test_a_seed_chooses_the_same_changes_and_each_changes_something():
         assert each.code != source
         assert each.before != each.after
         assert source.splitlines()[each.line - 1].strip() == each.before.split("\n")[0]
+
+
+def test_every_place_comes_once_and_then_no_more():
+    found = list(mutants([MODULE], Random(3)))
+    assert len(found) <= len(sites(MODULE)) < len(found) * 1.1
+    assert found != list(mutants([MODULE], Random(4)))
 
 
 def test_types_decorators_and_bounds_are_left_alone():
