@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid
-
-from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from(
     [
@@ -36,26 +34,14 @@ _arrays = st.fixed_dictionaries(
 _instances = st.lists(st.sampled_from([0, 1, "x", None]), max_size=4)
 
 
-def check(schema, instances):
-    try:
-        grammar = compiled({"type": "array", **schema})
-    except UnsatisfiableSchema:
-        assert not any(is_valid(schema, value) for value in instances)
-        return
-    except (UnsupportedSchema, SchemaLimit):
-        assume(False)
-    for value in instances:
-        assert accepts(grammar, json.dumps(value)) == is_valid(schema, value), value
-
-
 @given(_arrays, _arrays, st.lists(_instances, min_size=4, max_size=12))
 def test_meet_is_intersection(one, other, instances):
-    check({"allOf": [one, other]}, instances)
+    agrees({"allOf": [one, other]}, instances)
 
 
 @given(_arrays, st.lists(_instances, min_size=4, max_size=12))
 def test_complement_is_the_rest(schema, instances):
-    check({"not": schema}, instances)
+    agrees({"not": schema}, instances)
 
 
 @pytest.mark.parametrize(
