@@ -26,7 +26,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - this is where an older one learn
              "name another one with `make PYTHON=python3.12 ...`")  # fmt: skip
 
 import tomllib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENT = ROOT / ".venv"
@@ -77,12 +77,18 @@ def _alone() -> Iterator[None]:
 
 
 def _create() -> None:
-    """Create the environment, anew where another interpreter made it."""
+    """Create the environment, anew where another interpreter made it or it does not work.
+
+    One that works is left alone: its interpreter may be running a server.
+    """
     STAMP.unlink(missing_ok=True)
     made_by = ENVIRONMENT / "pyvenv.cfg"
     version = f"version = {platform.python_version()}"
-    if made_by.exists() and version not in made_by.read_text():
-        shutil.rmtree(ENVIRONMENT)
+    if made_by.exists() and version in made_by.read_text():
+        with suppress(OSError):
+            if _pip("--version", check=False).returncode == 0:
+                return
+    shutil.rmtree(ENVIRONMENT, ignore_errors=True)
     try:
         venv.create(ENVIRONMENT, with_pip=True)
     except subprocess.CalledProcessError as error:
@@ -113,7 +119,8 @@ def _pip(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str
         *(str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "-qq", "--no-input"),
         *("--disable-pip-version-check", *arguments),
     ]
-    done = subprocess.run(command, check=False, text=True, stderr=None if check else -1)
+    quietly = {} if check else {"capture_output": True}
+    done = subprocess.run(command, check=False, text=True, **quietly)
     if check and done.returncode != 0:
         sys.exit(f"this failed: pip {' '.join(arguments)}")
     return done

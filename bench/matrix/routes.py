@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import anthropic
+import httpx
 import openai
 
 import enforcer
@@ -56,8 +57,14 @@ class Client:
         self._reader = reader
         self._via = via
         options: Any = {"api_key": "-", "max_retries": 0, "timeout": 600}
-        self._openai = openai.AsyncOpenAI(base_url=f"{url}/v1", **options)
-        self._anthropic = anthropic.AsyncAnthropic(base_url=url, **options)
+        # A kept connection may be closed by the server just as the next request is written.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+
+        def http() -> httpx.AsyncClient:
+            return httpx.AsyncClient(limits=limits, timeout=600)
+
+        self._openai = openai.AsyncOpenAI(base_url=f"{url}/v1", http_client=http(), **options)
+        self._anthropic = anthropic.AsyncAnthropic(base_url=url, http_client=http(), **options)
         self._send: dict[Route, Callable[[dict[str, Any]], Awaitable[Reply]]] = {
             Route.CHAT: self._chat,
             Route.RESPONSES: self._responses,

@@ -59,7 +59,7 @@ class Countdown:
         if at.header is not None:
             node = at.header.advance(token_id)
             return node is None or deadline.header(node) <= after
-        return at.row.text_to is None or deadline.state(at.row.text_to, at.calls) <= after
+        return not at.row.text or self._fits_text(at, after)
 
     def restrict_text(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
         """Leave out of a mask row the ids of a followed text that would be too long."""
@@ -79,10 +79,8 @@ class Countdown:
             for token_id in ids_of(target):
                 if token_id not in markers and not self.fits(at, token_id, left):
                     clear(target, token_id)
-        elif at.grammar is None:
-            to = at.row.text_to
-            if to is not None and self._deadline.state(to, at.calls) >= left:
-                target &= ~self._table.vocabulary.text_row
+        elif at.grammar is None and at.row.text and not self._fits_text(at, left - 1):
+            target &= ~self._table.vocabulary.text_row
 
     def _needed(self, at: Position) -> float:
         """Count the ids of the shortest end that the turn promises from a place."""
@@ -102,5 +100,11 @@ class Countdown:
         """Count the ids after the text that the turn stands in, once it is complete."""
         if self._table.segment(at.state) is Segment.ARGUMENTS:
             return self._deadline.behind(at.state)
-        to = self._table.dialect.states[at.state].text_to
-        return self._deadline.ends(self._table.row(to, FITTING).markers, at.calls)
+        row = self._table.row(self._after_text(at), FITTING)
+        return self._deadline.ends(row.markers, at.calls)
+
+    def _fits_text(self, at: Position, after: int) -> bool:
+        return self._deadline.state(self._after_text(at), at.calls) <= after
+
+    def _after_text(self, at: Position) -> str:
+        return self._table.dialect.states[at.state].text_to

@@ -252,6 +252,11 @@ def _check(dialect: Dialect) -> None:
         for marker in state.on:
             if marker not in dialect.markers:
                 raise UnknownDialect(f"{dialect.name}: {name} leaves on unknown {marker!r}")
+        if state.segment not in FREE_TEXT and {state.text_to, state.blank_to} != {name}:
+            raise UnknownDialect(
+                f"{dialect.name}: text leads out of {name}, whose {state.segment.value} only a "
+                "marker ends"
+            )
         for target in _targets(state):
             if target not in dialect.states:
                 raise UnknownDialect(f"{dialect.name}: {name} leads to unknown {target!r}")

@@ -62,15 +62,13 @@ class Row:
     Attributes:
         markers: legal control id to the state it leads to.
         mask: int32, shape `(vocabulary.words,)`: the markers, and all text if it is free.
-        text_to: the state after a text id; None where text is not free.
-        blank_to: the state after an id of white space; None where text is not free.
+        text: whether text is free.
 
     """
 
     markers: Mapping[int, str]
     mask: npt.NDArray[np.int32]
-    text_to: str | None
-    blank_to: str | None
+    text: bool
 
 
 class Table:
@@ -101,7 +99,7 @@ class Table:
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
-        self.nothing = Row({}, nothing, None, None)
+        self.nothing = Row({}, nothing, text=False)
         # Every marker of a state, whatever the request: for the parser.
         self.leaves: Mapping[str, Mapping[int, str]] = {
             name: {
@@ -146,12 +144,35 @@ class Table:
         if free:
             mask |= self.vocabulary.text_row
         mask.setflags(write=False)
-        return Row(markers, mask, state.text_to if free else None, state.blank_to if free else None)
+        return Row(markers, mask, free)
 
-    def after_text(self, state: str, token_id: int) -> str:
-        """Give the state after an id of text."""
+    def step(self, state: str, token_id: int, markers: Mapping[int, str]) -> str | None:
+        """Give the state after one id: the one reading of the table, by matcher and parser.
+
+        Args:
+            state: where the turn stands.
+            token_id: any number at all.
+            markers: those that are open, with the states that they lead to: all of `leaves`
+                for whoever reads a turn, fewer for a request that does not allow each.
+
+        Returns:
+            None if the format does not allow the id there. Of text it only says that some
+            text may stand there: which, an open request and the text itself decide.
+
+        """
+        vocabulary = self.vocabulary
+        to = markers.get(token_id)
+        if to is not None:
+            return to
         found = self.dialect.states[state]
-        return found.blank_to if token_id in self.vocabulary.blank_ids else found.text_to
+        if (
+            found.segment is Segment.NONE
+            or not 0 <= token_id < vocabulary.size
+            or token_id in vocabulary.control_ids
+            or not vocabulary.token_bytes(token_id)
+        ):
+            return None
+        return found.blank_to if token_id in vocabulary.blank_ids else found.text_to
 
     @cached_property
     def turn_end_ids(self) -> frozenset[int]:

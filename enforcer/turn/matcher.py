@@ -217,56 +217,45 @@ class Matcher:
 
     def _step(self, token_id: int) -> Position | None:
         now = self._now
-        if not 0 <= token_id < self._table.vocabulary.size:
-            return None
         if now.failure is not None:
             if token_id not in self._table.turn_end_ids:
                 return None
             return replace(
                 self._enter(self._table.dialect.final, now.calls, 0), failure=now.failure
             )
-        if self._countdown is not None and not self._fits(now, token_id):
+        markers = now.markers.markers
+        to = self._table.step(now.state, token_id, markers)
+        if to is None or not self._fits(now, token_id):
             return None
-        if token_id in self._table.vocabulary.control_ids:
-            to = now.markers.markers.get(token_id)
-            return None if to is None else self._follow(to)
+        if token_id in markers:
+            return self._follow(to)
         if now.grammar is not None:
-            return self._formatted(now, token_id) if now.grammar.accept(token_id) else None
+            return self._formatted(now, token_id, to) if now.grammar.accept(token_id) else None
         if now.header is not None:
             node = now.header.advance(token_id)
             return None if node is None else self._at_header(now, node)
-        return self._free_text(token_id)
+        return self._free_text(to)
 
-    def _free_text(self, token_id: int) -> Position | None:
+    def _free_text(self, to: str) -> Position | None:
         now = self._now
-        vocabulary = self._table.vocabulary
-        to = now.row.text_to
-        if to is None or not vocabulary.token_bytes(token_id):
+        if not now.row.text:
             return None
-        if now.row.blank_to is not None and token_id in vocabulary.blank_ids:
-            to = now.row.blank_to
         owed = self._envelope.due is Due.CALL and not now.calls
         counts = owed and self._started and self._table.segment(now.state) is Segment.CONTENT
         if to == now.state and not counts:
             return now
         return self._enter(to, now.calls, now.text + counts)
 
-    def _formatted(self, now: Position, token_id: int) -> Position:
+    def _formatted(self, now: Position, token_id: int, to: str) -> Position:
         """Go on after an id of arguments or formatted content, which has been accepted."""
         if now.reading is not None:
             after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
             now = now if after is now.reading else replace(now, reading=after)
-        state = self._table.dialect.states[now.state]
-        if state.segment is not Segment.CONTENT or now.text:
+        if self._table.segment(now.state) is not Segment.CONTENT or (now.text and to == now.state):
             return now
         # Text has begun, so the turn is not calls.
-        return replace(
-            now,
-            state=state.text_to,
-            row=self._table.row(state.text_to, FITTING),
-            before=self._table.nothing,
-            text=1,
-        )
+        row = self._table.row(to, FITTING)
+        return replace(now, state=to, row=row, before=self._table.nothing, text=1)
 
     def _follow(self, to: str) -> Position:
         now = self._now

@@ -139,6 +139,11 @@ class Parser:
         self.dropped = 0
 
     @property
+    def state(self) -> str:
+        """Name of the state of the envelope."""
+        return self._state
+
+    @property
     def in_calls(self) -> bool:
         """Whether the section of calls is open."""
         segment = self._table.segment(self._state)
@@ -178,24 +183,22 @@ class Parser:
 
     def _step(self, token_id: int, events: list[Event]) -> bool:
         table = self._table
-        segment = table.segment(self._state)
-        to = table.leaves[self._state].get(token_id)
-        if to is not None:
-            self._take(segment, self._decoder.decode(b"", final=True), events)
-            self._decoder.reset()
-            if segment is Segment.HEADER:
-                self._begin_call(events)
-            elif segment is Segment.ARGUMENTS:
-                self._end_call(events)
-            self._state = to
-            return True
-        vocabulary = table.vocabulary
-        foreign = not 0 <= token_id < vocabulary.size or token_id in vocabulary.control_ids
-        if foreign or segment is Segment.NONE:
+        segment, leaves = table.segment(self._state), table.leaves[self._state]
+        to = table.step(self._state, token_id, leaves)
+        if to is None:
             return False
-        self.reasoning_ids += segment is Segment.REASONING
-        self._take(segment, self._decoder.decode(vocabulary.token_bytes(token_id)), events)
-        self._state = table.after_text(self._state, token_id)
+        self._state = to
+        if token_id not in leaves:
+            self.reasoning_ids += segment is Segment.REASONING
+            text = self._decoder.decode(table.vocabulary.token_bytes(token_id))
+            self._take(segment, text, events)
+            return True
+        self._take(segment, self._decoder.decode(b"", final=True), events)
+        self._decoder.reset()
+        if segment is Segment.HEADER:
+            self._begin_call(events)
+        elif segment is Segment.ARGUMENTS:
+            self._end_call(events)
         return True
 
     def _take(self, segment: Segment, text: str, events: list[Event]) -> None:

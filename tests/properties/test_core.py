@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from vocabularies import call, legal, row_of, split, write
 from walks import FORMS, OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
+import enforcer
 from enforcer.turn.parser import Happening, Parser
 
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
@@ -97,6 +98,26 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(request, tail, seed):
                 matcher.rollback(1)
         assert legal(matcher) == allowed
         matcher.accept(step(matcher, random, hurry=0.4 + at / 100))
+
+
+@given(requests(), st.sampled_from(TAILS[1:]), SEEDS, st.booleans())
+def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(request, tail, seed, formatted):
+    prompt, random = prompt_ids(tail), Random(seed)
+    form = None
+    if formatted and request["tool_choice"] in (None, "auto", "none"):
+        form = {"type": "json_schema", "json_schema": {"schema": {"enum": [1, " ", [0]]}}}
+    try:
+        matcher = served().matcher(**request, prompt_ids=prompt, response_format=form)
+    except enforcer.RequestError:
+        assert formatted  # the tail has begun a text that does not fit
+        return
+    reader = Parser(served().table, prompt)
+    assert reader.state == matcher.state
+    while matcher.accepted < 80 and matcher.state != "END":
+        token = step(matcher, random, hurry=0.2)
+        assert matcher.accept(token)
+        reader.feed([token])
+        assert reader.state == matcher.state
 
 
 def test_what_is_forced_may_be_split_in_any_way():

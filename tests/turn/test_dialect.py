@@ -108,6 +108,8 @@ BROKEN = {
     "unknown guard": ('"call" }', '"sometimes" }'),
     "unknown marker": ("on.close", "on.shut"),
     "transition to nowhere": ('to = "TEXT" }', 'to = "LIMBO" }'),
+    "text out of a header": ('segment = "header"', 'segment = "header"\ntext_to = "TEXT"'),
+    "blanks out of a header": ('segment = "header"', 'segment = "header"\nblank_to = "TEXT"'),
     "text to nowhere": ('segment = "content"', 'segment = "content"\ntext_to = "LIMBO"'),
     "no such start": ('start = "TEXT"', 'start = "LIMBO"'),
     "no such final": ('final = "END"', 'final = "LIMBO"'),

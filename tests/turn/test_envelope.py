@@ -42,10 +42,23 @@ def test_a_row_is_what_the_dialects_file_says(state, opening):
     )
     text = bits(V.text_row) if free else set()
     assert bits(row.mask) == text | set(expected)
-    assert row.text_to == (declared.text_to if free else None)
-    assert row.blank_to == (declared.blank_to if free else None)
+    assert row.text == free
     assert row is TABLE.row(state, opening)
     assert not row.mask.flags.writeable
+
+
+@pytest.mark.parametrize("state", KIMI.states)
+def test_a_step_is_a_marker_or_some_text(state):
+    declared, leaves = KIMI.states[state], TABLE.leaves[state]
+    for token in (-1, *range(V.size), V.size):
+        to = TABLE.step(state, token, leaves)
+        if token in leaves:
+            assert to == leaves[token]
+            assert TABLE.step(state, token, {}) is None  # a control id is never text
+        elif declared.segment is Segment.NONE or token not in bits(V.text_row):
+            assert to is None
+        else:
+            assert to == (declared.blank_to if token in V.blank_ids else declared.text_to)
 
 
 @pytest.mark.parametrize("name", ["<think>", "</think>", "[EOS]"])
