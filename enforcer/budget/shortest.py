@@ -17,7 +17,7 @@ from enforcer.budget.objects import Objects, Pair
 from enforcer.budget.spelled import spell
 from enforcer.errors import EnforcerError
 from enforcer.numbers.languages import number_texts
-from enforcer.numbers.multiple_text import NotSpellableError
+from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import NOTHING, either, literal
 from enforcer.schema.nodes import NEVER
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.engines import _rules as rules
-from enforcer.engines._automaton import automaton
-from enforcer.engines._spelling import of_chars, spellings
-from enforcer.regex.constructors import chars
+from enforcer.regex.plain import automaton
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
+from enforcer.spelling import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.regex import Regex
-    from enforcer.regex.charset import CharSet
+    from enforcer.spelling import Spelling
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _,:{}.+")
 _FOUR_DIGITS = 0xFFFF
@@ -49,7 +48,7 @@ class _Writer:
         self.lines: list[str] = []
         self._states = states
         self._texts: dict[rules.Text, str] = {}
-        self._machines: dict[tuple[Regex, bool], str] = {}
+        self._machines: dict[tuple[Regex, Spelling], str] = {}
 
     def line(self, name: str, body: str) -> None:
         self.lines.append(f"{name} ::= {body}")
@@ -70,37 +69,39 @@ class _Writer:
         name = self._texts.get(node)
         if name is None:
             name = self._texts[node] = f"t{len(self._texts)}"
-            if node.quoted:
-                self.line(name, f'"\\"" {self._regex(node.regex, quoted=True)} "\\""')
-            else:
-                self.line(name, self._regex(node.regex, quoted=False))
+            body = self._regex(node.regex, node.spelling)
+            if node.spelling.opening:
+                body = f"{_text(node.spelling.opening)} {body} {_text(node.spelling.closing)}"
+            self.line(name, body)
         return name
 
-    def _regex(self, regex: Regex, *, quoted: bool) -> str:
+    def _regex(self, regex: Regex, spelling: Spelling) -> str:
         if not regex.boolean:
-            return _plain(spellings(regex) if quoted else regex)
-        write: Callable[[Regex], str] = lambda part: self._regex(part, quoted=quoted)  # noqa: E731
+            return _plain(spelled(regex, spelling))
+        write: Callable[[Regex], str] = lambda part: self._regex(part, spelling)  # noqa: E731
         if isinstance(regex, Concat):
             return _group(" ".join(map(write, regex.parts)))
         if isinstance(regex, Union):
             return _group(" | ".join(map(write, regex.parts)))
         if isinstance(regex, Repeat):
             return _counted(write(regex.part), regex.minimum, regex.maximum)
-        return self._machine(regex, quoted=quoted)
+        return self._machine(regex, spelling)
 
-    def _machine(self, regex: Regex, *, quoted: bool) -> str:
-        key = (regex, quoted)
+    def _machine(self, regex: Regex, spelling: Spelling) -> str:
+        key = (regex, spelling)
         prefix = self._machines.get(key)
         if prefix is not None:
             return f"{prefix}s0"
         prefix = self._machines[key] = f"m{len(self._machines)}"
-        spell = _spelled if quoted else _members
         for number, state in enumerate(automaton(regex, self._states)):
             # A state's moves to itself are a loop, not a recursion as deep as the text.
-            loops = [spell(members) for members, to in state.moves if to == number]
-            options = [
-                f"{spell(members)} {prefix}s{to}" for members, to in state.moves if to != number
-            ]
+            loops, options = [], []
+            for members, to in state.moves:
+                written = _plain(spelling.of_chars(members))
+                if to == number:
+                    loops.append(written)
+                else:
+                    options.append(f"{written} {prefix}s{to}")
             if state.accepting:
                 options.append('""')
             loop = f"{_group(' | '.join(loops))}* " if loops else ""
@@ -108,18 +109,10 @@ class _Writer:
         return f"{prefix}s0"
 
 
-def _spelled(members: CharSet) -> str:
-    return _plain(of_chars(members))
-
-
-def _members(members: CharSet) -> str:
-    return _plain(chars(members))
-
-
 def _plain(regex: Regex) -> str:
     """Write a language without intersections and complements; quantifiers may follow."""
     if isinstance(regex, Literal):
-        return f'"{"".join(map(_char, regex.text))}"'
+        return _text(regex.text)
     if isinstance(regex, Chars):
         return f"[{''.join(_span(low, high) for low, high in regex.chars.ranges)}]"
     if isinstance(regex, Concat):
@@ -129,6 +122,10 @@ def _plain(regex: Regex) -> str:
     if isinstance(regex, Repeat):
         return _counted(_plain(regex.part), regex.minimum, regex.maximum)
     raise TypeError(f"not expressible without operators: {regex!r}")
+
+
+def _text(text: str) -> str:
+    return f'"{"".join(map(_char, text))}"'
 
 
 def _group(body: str) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.engines import _rules as rules
-from enforcer.engines._automaton import plain
-from enforcer.engines._spelling import quoted, spellings
 from enforcer.errors import EnforcerError
+from enforcer.regex.plain import plain
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
+from enforcer.spelling import framed, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,8 +74,8 @@ class _Writer:
     def _text(self, node: rules.Text) -> str:
         found = self._texts.get(node)
         if found is None:
-            regex = plain(node.regex, self._budget)
-            found = _plain(quoted(spellings(regex)) if node.quoted else regex)
+            body = spelled(plain(node.regex, self._budget), node.spelling)
+            found = _plain(framed(body, node.spelling))
             self._texts[node] = found
         return found
 

@@ -12,10 +12,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.engines._spelling import WHITE_SPACE
 from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.numbers.languages import number_texts
-from enforcer.numbers.multiple_text import NotSpellableError
+from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import (
     Regex,
     RegexBudget,
@@ -30,6 +29,7 @@ from enforcer.regex import (
 from enforcer.regex.constructors import concat, repeat
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.nodes import NOTHING_AT_ALL
+from enforcer.spelling import JSON, RAW, WHITE_SPACE, Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 OTHER_ENGINE = "use the llguidance engine, which enforces it"
 
-_GAP = repeat(parse(f"^(?:{WHITE_SPACE})$"), 0, 1)
+_GAP = repeat(WHITE_SPACE, 0, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class Text:
     """A text of a regular language.
 
     Attributes:
-        regex: the language; of strings if `quoted`, else of the text itself.
-        quoted: whether the text is a JSON string that spells a member.
+        regex: the language.
+        spelling: how its members are written, with what that puts around them.
 
     """
 
     regex: Regex
-    quoted: bool = False
+    spelling: Spelling = RAW
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class _Writer:
         if texts:
             options.append(Text(either(*texts)))
         if value.strings is not None:
-            options.append(Text(value.strings, quoted=True))
+            options.append(Text(value.strings, JSON))
         options.extend(self._object(formula, i, x) for i, x in enumerate(value.objects))
         options.extend(self._array(x) for x in value.arrays)
         self._bodies[_value(formula).rule] = choice(options)
@@ -327,7 +327,7 @@ class _Writer:
         return found
 
     def _pair(self, rule: str, names: Regex, value: Formula) -> Name:
-        self._bodies[rule] = Sequence((Text(names, quoted=True), _COLON, _value(value)))
+        self._bodies[rule] = Sequence((Text(names, JSON), _COLON, _value(value)))
         return Name(rule)
 
 

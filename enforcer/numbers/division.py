@@ -1,4 +1,4 @@
-"""Multiples too large for a text of ours, as bounds that an engine's own arithmetic can follow.
+"""Multiples too large for a language of ours, as bounds that an engine's own arithmetic can follow.
 
 Owns: which sets of numbers can be enforced at all, and cutting those that have no spelling of
 ours into halves that JSON's numbers describe exactly. Must not know: other types, how values
@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import NoReturn
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.numbers.multiple_text import NotSpellableError
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiples import NotSpellableError
 from enforcer.numbers.sets import NumberSet, meet
-from enforcer.numbers.text import spelling
 
 REASON = (
     "this divisor can be enforced neither negated, nor within such bounds, nor with so many "
@@ -51,7 +51,7 @@ class Multiples:
 def can_be_written(numbers: NumberSet) -> bool:
     """Tell whether a set of numbers has a spelling of ours, or can be divided."""
     try:
-        spelling(numbers, shared=True)
+        number_texts(numbers)
     except NotSpellableError:
         try:
             divided(numbers)

@@ -1,25 +1,58 @@
 """The spellings of numbers as languages of texts.
 
-Owns: reading the terminal expressions that `enforcer.numbers.text` writes
-(regular expressions between slashes, joined by `|`, `&`, `~` and juxtaposition) back
-into one `Regex`, so that every engine accepts the same digits, exponents and zeros.
-Must not know: how numbers are spelled, grammars.
+Owns: the language of every usual spelling of the members of a `NumberSet`: plain decimals, with
+trailing zeros, and scientific notation with one digit before the point, which is what programs
+print. All are bounded in length. Must not know: schemas, grammars, engines, other types.
 """
 
 from __future__ import annotations
 
-import re
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.numbers.text import spelling
-from enforcer.regex import Regex, both, either, inverse, parse
-from enforcer.regex.constructors import concat
+from enforcer.numbers.decimals import (
+    PLACES,
+    PLAIN,
+    WHOLE,
+    ZERO,
+    ZEROS,
+    at_least,
+    at_most,
+    behind_point,
+    digits,
+    one_of,
+    optional,
+)
+from enforcer.numbers.doubles import EXACT_INTEGER, LONGEST, as_read, is_double, moved, shortest
+from enforcer.numbers.multiples import (
+    NotSpellableError,
+    are_bearable,
+    between,
+    is_hard,
+    multiples,
+    not_multiples,
+    without_places,
+)
+from enforcer.numbers.scientific import (
+    E,
+    exponents,
+    scientific,
+    scientific_fractions,
+    scientific_integers,
+)
+from enforcer.numbers.sets import INTEGERS, REALS, candidates, contains
+from enforcer.regex import NOTHING, either, literal
+from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import both, chars, concat, repeat
 
 if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
+    from enforcer.regex import Regex
 
-_TOKEN = re.compile(r"\s*(/(?:[^/\\]|\\.)*/|[()|&~])")
+_MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
+
+MINUS = literal("-")
 
 
 @lru_cache(maxsize=4096)
@@ -27,60 +60,127 @@ def number_texts(numbers: NumberSet) -> Regex:
     """Build the language of the spellings of the members of a set.
 
     Raises:
-        NotSpellableError: the set has no regular spelling of bearable size.
+        NotSpellableError: divisibility by something that does not divide a power of ten, and
+            is too large for languages with names, or for whoever follows them.
 
     """
-    return _Expression(spelling(numbers)).read()
+    if numbers == REALS:
+        exponent = either(digits(1, 2), concat(one_of(1, 2), digits(2, 2)), literal("300"))
+        signed = concat(E, optional(chars(CharSet.span("+", "-"))), exponent)
+        return concat(optional(MINUS), PLAIN, optional(signed))
+    if numbers == INTEGERS:
+        return concat(optional(MINUS), either(concat(WHOLE, ZEROS), scientific_integers()))
+    if numbers.low is not None and numbers.low == numbers.high:
+        return _constant(numbers.low, plain=numbers.plain)
+    divisors = _divisors(numbers)
+    if any(is_hard(each) for each in divisors):
+        members = candidates(numbers, _MOST_LISTED)
+        if members:
+            return either(*(_constant(x, plain=numbers.plain) for x in members))
+    if not are_bearable(divisors):
+        raise NotSpellableError
+    parts = []
+    low, low_open = moved(numbers.low, is_open=numbers.low_open, up=True)
+    high, high_open = moved(numbers.high, is_open=numbers.high_open, up=False)
+    if high is None or high > 0:
+        start, start_open = (low, low_open) if low is not None and low >= 0 else (Fraction(0), True)
+        parts.append(_magnitudes(numbers, start, start_open, high, high_open))
+    if low is None or low < 0:
+        start, start_open = (
+            (-high, high_open) if high is not None and high <= 0 else (Fraction(0), True)
+        )
+        end = None if low is None else -low
+        parts.append(concat(MINUS, _magnitudes(numbers, start, start_open, end, low_open)))
+    if contains(numbers, Fraction(0)):
+        parts.append(_constant(Fraction(0), plain=numbers.plain))
+    return either(*parts)
 
 
-class _Expression:
-    """Recursive descent over one terminal expression: `|` binds least, `~` most."""
+def _constant(value: Fraction, *, plain: bool) -> Regex:
+    if value == 0:
+        exponent = concat(E, optional(chars(CharSet.span("+", "-"))), repeat(ZERO, 1, 2))
+        zero = ZERO if plain else concat(ZERO, ZEROS, optional(exponent))
+        return concat(optional(MINUS), zero)
+    sign = MINUS if value < 0 else literal("")
+    text, point = _decimal(abs(value))
+    whole = text[:point] if point > 0 else "0"
+    places = text[max(point, 0) :] if point > 0 else "0" * -point + text
+    # Beyond 2**53 a text with a point or an exponent is read as this number only if it is a
+    # double, and then the shortest text of that double is as well.
+    large = abs(value) > EXACT_INTEGER
+    as_double = not plain and (not large or is_double(value))
+    forms = []
+    if places:
+        written = literal(f"{whole.ljust(max(point, 1), '0')}.{places}")
+        forms.append(concat(written, repeat(ZERO, 0, PLACES)))
+    else:
+        written = literal(whole.ljust(point, "0"))
+        forms.append(concat(written, ZEROS) if as_double else written)
+    if as_double:
+        forms.append(_scientific_form(text, point))
+        if large:
+            forms.append(_scientific_form(*_decimal(shortest(abs(value)))))
+    return concat(sign, either(*forms))
 
-    def __init__(self, text: str) -> None:
-        self._tokens = _TOKEN.findall(text)
-        if "".join(self._tokens) != re.sub(r"\s+(?=[/()|&~]|$)", "", text):
-            raise ValueError(f"not a terminal expression: {text!r}")
-        self._at = 0
 
-    def read(self) -> Regex:
-        found = self._union()
-        if self._at != len(self._tokens):
-            raise ValueError(f"unbalanced terminal expression: {self._tokens[self._at :]}")
-        return found
+def _scientific_form(text: str, point: int) -> Regex:
+    if len(text) > 1:
+        mantissa = concat(literal(f"{text[0]}.{text[1:]}"), repeat(ZERO, 0, PLACES))
+    else:
+        mantissa = concat(literal(text), ZEROS)
+    return concat(mantissa, exponents(point - 1, point - 1))
 
-    def _next_is(self, *tokens: str) -> bool:
-        return self._at < len(self._tokens) and self._tokens[self._at] in tokens
 
-    def _take(self) -> str:
-        self._at += 1
-        return str(self._tokens[self._at - 1])
+def _decimal(value: Fraction) -> tuple[str, int]:
+    """Return the significant digits of a finite decimal and where its point is."""
+    number, places = without_places(value)
+    text = str(number)
+    return text.rstrip("0") or "0", len(text) - places
 
-    def _union(self) -> Regex:
-        parts = [self._intersection()]
-        while self._next_is("|"):
-            self._take()
-            parts.append(self._intersection())
-        return either(*parts)
 
-    def _intersection(self) -> Regex:
-        parts = [self._sequence()]
-        while self._next_is("&"):
-            self._take()
-            parts.append(self._sequence())
-        return both(*parts)
+def _divisors(numbers: NumberSet) -> tuple[Fraction, ...]:
+    multiple = () if numbers.multiple is None else (numbers.multiple,)
+    return (*multiple, *numbers.not_multiples)
 
-    def _sequence(self) -> Regex:
-        parts = [self._atom()]
-        while self._at < len(self._tokens) and not self._next_is("|", "&", ")"):
-            parts.append(self._atom())
-        return concat(*parts)
 
-    def _atom(self) -> Regex:
-        token = self._take()
-        if token == "~":  # noqa: S105 - an operator
-            return inverse(self._atom())
-        if token == "(":  # noqa: S105
-            inner = self._union()
-            self._take()
-            return inner
-        return parse(f"^(?:{token[1:-1]})$")
+def _magnitudes(
+    numbers: NumberSet,
+    low: Fraction,
+    low_open: bool,  # noqa: FBT001 - half of a bound
+    high: Fraction | None,
+    high_open: bool,  # noqa: FBT001
+) -> Regex:
+    """Spell the numbers above zero between two bounds that have the set's divisors."""
+    if high is not None and (low > high or (low == high and (low_open or high_open))):
+        return NOTHING
+    read_low, read_low_open = as_read(low, is_open=low_open, up=True)
+    read_high, read_high_open = high, high_open
+    if high is not None:
+        read_high, read_high_open = as_read(high, is_open=high_open, up=False)
+    plain = _within(low, low_open, high, high_open)
+    with_exponent: Regex = NOTHING
+    if read_high is None or read_low <= read_high:
+        with_exponent = scientific(read_low, read_low_open, read_high, read_high_open)
+    if (read_low, read_high) != (low, high):
+        with_point: Regex = NOTHING
+        if read_high is None or read_low <= read_high:
+            within = _within(read_low, read_low_open, read_high, read_high_open)
+            with_point = both(concat(WHOLE, behind_point()), within)
+        plain = either(both(WHOLE, plain), with_point)
+    if numbers.multiple is not None:
+        plain = both(plain, multiples(numbers.multiple, plain=numbers.plain, sure=True))
+        integers: Regex = scientific_integers() if numbers.multiple == 1 else NOTHING
+        with_exponent = both(with_exponent, integers)
+    for divisor in numbers.not_multiples:
+        plain = both(plain, between(0) if divisor == 1 else not_multiples(divisor))
+        fractions: Regex = scientific_fractions() if divisor == 1 else NOTHING
+        with_exponent = both(with_exponent, fractions)
+    return plain if numbers.plain else either(plain, with_exponent)
+
+
+def _within(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> Regex:  # noqa: FBT001
+    """Match plain decimals within bounds, which may be beyond all plain decimals."""
+    from_low = at_least(min(low, Fraction(LONGEST)), is_open=low_open)
+    if high is None or high >= LONGEST:
+        return from_low
+    return both(from_low, at_most(high, is_open=high_open))

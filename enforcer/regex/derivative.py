@@ -20,6 +20,7 @@ from enforcer.regex.syntax import (
     Concat,
     Intersection,
     Literal,
+    Named,
     Regex,
     Repeat,
     Union,
@@ -76,6 +77,8 @@ def derivative(regex: Regex, char: str) -> Regex:
             if not part.nullable:
                 break
         return either(*_live(choices))
+    if isinstance(regex, Named):
+        return next((to for members, to in regex.equation.moves() if char in members), NOTHING)
     raise TypeError(f"not a regular expression: {regex!r}")
 
 
@@ -151,6 +154,8 @@ def _first_sets(regex: Regex) -> dict[CharSet, None]:
                 pending.append(piece)
                 if not piece.nullable:
                     break
+        elif isinstance(part, Named):
+            found.update((members, None) for members, _ in part.equation.moves())
     return found | {CharSet.span(c): None for c in sorted(heads)}
 
 
@@ -160,6 +165,36 @@ def successors(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
         following = derivative(regex, members.first)
         if following != NOTHING:
             yield members, following
+
+
+def closure(
+    regex: Regex,
+    moves_of: Callable[[Regex], Iterable[tuple[CharSet, Regex]]],
+    admit: Callable[[Regex, int], None],
+) -> tuple[list[Regex], list[list[tuple[CharSet, int]]]]:
+    """Find every language that texts lead to, the first one first, and the moves of each.
+
+    A move is a class of next characters and the index of what follows.
+
+    Args:
+        regex: where texts begin.
+        moves_of: classes of next characters, each with what follows; `successors`, or fewer.
+        admit: told of each new language and how many there were before; raises to give up.
+
+    """
+    numbers = {regex: 0}
+    states = [regex]
+    rows: list[list[tuple[CharSet, int]]] = []
+    for state in states:
+        row = []
+        for members, after in moves_of(state):
+            if after not in numbers:
+                admit(after, len(states))
+                numbers[after] = len(states)
+                states.append(after)
+            row.append((members, numbers[after]))
+        rows.append(row)
+    return states, rows
 
 
 def is_empty(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.regex.charset import ALL, CharSet, partition, union
 from enforcer.regex.constructors import NOTHING, both, concat, either, inverse, repeat
-from enforcer.regex.derivative import derivative, first_classes
+from enforcer.regex.derivative import closure, derivative, first_classes
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
 from enforcer.regex.syntax import (
     Chars,
@@ -23,13 +23,14 @@ from enforcer.regex.syntax import (
     Concat,
     Intersection,
     Literal,
+    Named,
     Regex,
     Repeat,
     Union,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _STATES = 80
 _STATES_SIZE = 100_000  # of all their expressions; bounds the time, to some 0.1 s
@@ -128,7 +129,7 @@ def _letters(regex: Regex) -> CharSet:
         return CharSet.span(*regex.text)
     if isinstance(regex, Chars):
         return regex.chars
-    if isinstance(regex, Complement):
+    if isinstance(regex, Complement | Named):
         return ALL
     parts = map(_letters, _children(regex))
     if isinstance(regex, Intersection):
@@ -148,7 +149,7 @@ def _positive(regex: Regex, spend: Callable[[int], None]) -> Regex:
 
 def _mapped(regex: Regex, complement: Callable[[Regex], Regex]) -> Regex:
     """Put something in place of every complement, given what it removes."""
-    if not regex.boolean:
+    if not regex.boolean or isinstance(regex, Named):
         return regex
     if isinstance(regex, Complement):
         return complement(regex.part)
@@ -222,25 +223,26 @@ def _tried(removed: Regex) -> tuple[Regex | None, int]:
 
 def _automaton(regex: Regex) -> tuple[Automaton | None, int]:
     """Derive an automaton, None if it is large, and the size of all its expressions."""
-    states = {regex: 0}
-    pending = [regex]
-    moves = []
     size = regex.size
-    for state in pending:
-        row = []
-        for members in first_classes(state):
-            after = derivative(state, members.first)
-            if after not in states:
-                size += after.size
-                if len(states) >= _STATES or size > _STATES_SIZE:
-                    return None, size
-                states[after] = len(states)
-                pending.append(after)
-            row.append((members, states[after]))
-        moves.append(row)
-    letters = partition(dict.fromkeys(members for row in moves for members, _ in row))
+
+    def admit(after: Regex, before: int) -> None:
+        nonlocal size
+        size += after.size
+        if before >= _STATES or size > _STATES_SIZE:
+            raise TooLargeError
+
+    try:
+        states, rows = closure(regex, _every_move, admit)
+    except TooLargeError:
+        return None, size
+    letters = partition(dict.fromkeys(members for row in rows for members, _ in row))
     edges = tuple(
         tuple(next(to for members, to in row if letter.first in members) for letter in letters)
-        for row in moves
+        for row in rows
     )
     return Automaton(letters, edges, tuple(state.nullable for state in states)), size
+
+
+def _every_move(regex: Regex) -> Iterator[tuple[CharSet, Regex]]:
+    """Yield moves to where nothing follows as well: the automaton is to be complete."""
+    return ((members, derivative(regex, members.first)) for members in first_classes(regex))

@@ -1,17 +1,21 @@
 """Regular languages over Unicode scalar values, as immutable expressions.
 
-Owns: the seven kinds of expression, what is known of each at once (its shortest
+Owns: the eight kinds of expression, what is known of each at once (its shortest
 member, its size), and equality. Must not know: how they are built (only `constructors`
 makes them), the syntax of patterns, JSON, engines.
+
+Seven kinds are the usual ones. The eighth, `Named`, is a reference to a language that an
+equation defines, `X = aY | b`: where the automaton of a language has thousands of states, and
+an expression for it would be far too long, each state is a language with a name.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from enforcer.regex.charset import CharSet
 
@@ -27,7 +31,8 @@ class Regex:
         nullable: whether the empty string is a member.
         shortest: a lower bound of the members' lengths, in code points.
         longest: an upper bound of the members' lengths; None where there is none.
-        boolean: whether an intersection or a complement occurs anywhere inside.
+        boolean: whether an intersection, a complement or a name occurs anywhere inside,
+            which regular expressions in the usual notations have no operators for.
         depth: levels of nesting.
         size: characters, ranges and operators, shared parts counted each time.
 
@@ -202,6 +207,67 @@ class Complement(Regex):
 
     def _key(self) -> object:
         return self.part
+
+
+class Equation(Protocol):
+    """Defines a language by what its members may begin with; compared by value.
+
+    Equations refer to each other, and may do so in circles. They are found when asked for, so
+    that an automaton of thousands of states takes no memory but where a text leads.
+    """
+
+    @property
+    def name(self) -> str:
+        """Letters, digits and underscores; equal names mean equal languages."""
+        ...
+
+    @property
+    def nullable(self) -> bool:
+        """Whether the empty string is a member."""
+        ...
+
+    @property
+    def longest(self) -> int | None:
+        """An upper bound of the members' lengths, in code points; None where there is none."""
+        ...
+
+    def moves(self) -> tuple[tuple[CharSet, Regex], ...]:
+        """Return disjoint sets of first characters, and what may follow each."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Named(Regex):
+    """The language that an equation defines, by its name."""
+
+    equation: Equation
+
+    def __post_init__(self) -> None:
+        nullable = self.equation.nullable
+        self._derive(
+            nullable=nullable,
+            shortest=int(not nullable),
+            longest=self.equation.longest,
+            boolean=True,
+        )
+
+    def _key(self) -> Hashable:
+        return self.equation
+
+
+def names_in(regex: Regex) -> Iterable[Named]:
+    """Yield the names that an expression mentions, but not those that their equations do."""
+    pending = [regex] if regex.boolean else []
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Named):
+            yield part
+        elif isinstance(part, Repeat | Complement):
+            pending.append(part.part)
+        elif isinstance(part, Concat | Union | Intersection):
+            pending.extend(each for each in part.parts if each.boolean)
 
 
 def _total(ends: Iterable[int | None]) -> int | None:

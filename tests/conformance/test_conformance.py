@@ -28,6 +28,7 @@ def test_what_is_recorded_is_refused_and_never_wrong() -> None:
     assert {verdict for verdict, _ in expected().values()} <= harmless
 
 
+@pytest.mark.slow
 def test_every_valid_schema_of_the_vendor_compiles(kimi_vocabulary):
     engine = load("llguidance", kimi_vocabulary)
     for file in sorted(shared("cases", "walle").glob("*/valid.jsonl")):

@@ -1,41 +1,197 @@
-"""Spellings as languages: a text is a member if the number that it spells is."""
+"""Spellings against values: what a terminal matches is what is in the set, and bounded."""
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
+from schema_judge import accepts, compiled, is_valid
 from spelled_json import numbers
 
-from enforcer.numbers.languages import number_texts
-from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, is_empty, single
-from enforcer.regex import fullmatch
-
-_bounds = st.none() | st.integers(-30, 30).map(Fraction) | st.just(Fraction("2.5"))
-_sets = st.builds(
-    NumberSet,
-    _bounds,
-    st.booleans(),
-    _bounds,
-    st.booleans(),
-    st.sampled_from([None, Fraction(1), Fraction(2), Fraction(1, 4)]),
+BOUNDS = st.one_of(
+    st.integers(-300, 300),
+    st.decimals(-20, 20, places=2).map(float),
+    st.sampled_from([1e-7, 1e21, 0.1, 1e15, 123456789.125]),
 )
 
 
-@given(_sets, st.integers(-40, 40) | st.sampled_from([2.5, 0.25, -1.75, 1e-3, 3.0]))
-def test_a_spelling_is_a_member_if_its_number_is(numbers_, value):
-    assume(not is_empty(numbers_))  # the algebra drops what is empty
-    language = number_texts(numbers_)
-    for text in numbers(value):
-        if contains(numbers_, Fraction(text)) != fullmatch(language, text):
-            # Divisors are told by plain digits only, bounds and integers in any notation.
-            assert "e" in text.lower()
-            assert numbers_.multiple is not None
+def around(bound):
+    return [bound, bound + 1, bound - 1, bound * 2, bound / 2, -bound, bound + 0.001, 0]
 
 
-@pytest.mark.parametrize("numbers_", [REALS, INTEGERS, single(Fraction(1))])
-@pytest.mark.parametrize("text", ["", "01", "+1", ".5", "1.", "1e", "--1", "NaN", " 1", "1 "])
-def test_what_is_no_json_number_is_no_member(numbers_, text):
-    assert not fullmatch(number_texts(numbers_), text)
+def value_of(text):
+    return Fraction(text)
+
+
+@given(BOUNDS, BOUNDS, st.sampled_from(["minimum", "exclusiveMinimum"]), st.booleans())
+def test_bounds_hold_in_every_spelling(low, high, keyword, both):
+    schema = {"type": "number", keyword: low, **({"maximum": high} if both and low < high else {})}
+    grammar = compiled(schema)
+    for value in (*around(low), *around(high)):
+        valid = (value >= low if keyword == "minimum" else value > low) and value <= schema.get(
+            "maximum", value
+        )
+        for text in numbers(value):
+            assert accepts(grammar, text) == valid, (text, schema)
+
+
+@given(st.sampled_from([1, 2, 5, 10, 0.5, 0.25, 0.1, 0.01]), st.decimals(-50, 50, places=3))
+def test_multiples_are_exact_decimals(divisor, value):
+    grammar = compiled({"multipleOf": divisor})
+    text = format(value, "f")
+    whole = (Fraction(text) / Fraction(repr(divisor))).denominator == 1
+    for spelled in (text, f"{text}00"):
+        assert accepts(grammar, spelled) == whole, spelled
+
+
+DIVISORS = st.sampled_from([3, 7, 12, 64, 77, 96, 256, 1.5, 2.4, 0.8, 0.07])
+
+
+@given(DIVISORS, st.integers(-2000, 2000), st.integers(0, 2), st.booleans(), st.booleans())
+def test_other_divisors_take_plain_decimals(divisor, value, places, near, negated):
+    schema = {"type": "number", "multipleOf": divisor}
+    grammar = compiled({"type": "number", "not": schema} if negated else schema)
+    exact = Decimal(repr(divisor)) * value if near else Decimal(value).scaleb(-places)
+    is_multiple = exact % Decimal(repr(divisor)) == 0
+    text = format(exact, "f")
+    for spelled in (text, f"{text}00" if "." in text else f"{text}.0"):
+        assert accepts(grammar, spelled) == (is_multiple != negated), spelled
+
+
+@given(st.lists(st.sampled_from([2, 3, 7, 8, 11]), min_size=2, max_size=3), st.integers(0, 9999))
+def test_divisors_together(divisors, value):
+    multiple, *others = divisors
+    schema = {
+        "type": "integer",
+        "multipleOf": multiple,
+        "not": {"anyOf": [{"multipleOf": each} for each in others]},
+    }
+    if all(multiple % each for each in others):
+        member = not value % multiple and all(value % each for each in others)
+        assert accepts(compiled(schema), str(value)) == member
+
+
+def test_what_no_divisor_leaves_few_of_is_listed():
+    grammar = compiled({"type": "integer", "minimum": -5, "maximum": 3000, "multipleOf": 1009})
+    found = [n for n in range(-2100, 3100) if accepts(grammar, str(n))]
+    assert found == [0, 1009, 2018]
+
+
+def test_what_is_no_multiple_is_not_read_as_one_either():
+    grammar = compiled({"type": "number", "not": {"multipleOf": 7}})
+    assert accepts(grammar, "7.5")
+    assert not accepts(grammar, "7.00000000000000000001")
+    assert not accepts(grammar, "6.99999999999999999999")
+
+
+@given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), st.data())
+def test_a_constant_is_its_value_however_written(value, data):
+    text = data.draw(st.sampled_from(numbers(value)))
+    other = data.draw(st.one_of(st.integers(-5, 5), st.floats(-5, 5)))
+    grammar = compiled({"const": value})
+    bounded = abs(value) < 1e40 and (value == 0 or abs(value) > 1e-30)
+    # Beyond that, zeros behind a point make a reader round what may be another integer.
+    rounded = abs(value) > 2**53 and "." in text and "e" not in text.lower()
+    if bounded and not rounded:
+        assert accepts(grammar, text)
+    assert accepts(grammar, json.dumps(other)) == (other == value) or not bounded
+
+
+@pytest.mark.parametrize("text", ["01", "+1", ".5", "1.", "1e", "0x1", "--1", "1_0", "NaN", "1 "])
+@pytest.mark.parametrize("schema", [{}, {"type": "number"}, {"minimum": -5}, {"const": 1}])
+def test_what_is_no_json_number(schema, text):
+    assert not accepts(compiled(schema), text)
+
+
+@pytest.mark.parametrize(
+    "schema", [{"type": "integer"}, {"type": "number"}, {"minimum": 3}, {"multipleOf": 0.5}, {}]
+)
+@pytest.mark.parametrize("digits", ["1", "0.1", "1e0", "-2.0"])
+def test_digits_come_to_an_end(schema, digits):
+    matcher = compiled(schema).matcher()
+    taken = sum(1 for byte in digits.encode() + b"0" * 400 if matcher.accept(byte))
+    assert taken < 200
+
+
+NOT_INTEGERS = {"type": "number", "not": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1.5e5", "9e00129", "5e100", "1e0", "3", "3.0", "0", "-0.0", "1.25e2", "1.25000e3"),
+        # Read as an integer by whoever reads doubles.
+        *("0.99999999999999999999", "3.00000000000000000001", "9.99999999999999999999e-1"),
+        "123456789012345678.5",
+    ],
+)
+def test_no_spelling_of_an_integer_is_a_fraction(text):
+    assert not accepts(compiled(NOT_INTEGERS), text)
+    assert not accepts(compiled({**NOT_INTEGERS, "minimum": -5}), text)
+
+
+@given(st.floats(-1e6, 1e6), st.booleans())
+def test_what_is_no_integer_is_accepted_as_it_is_printed(value, bounded):
+    grammar = compiled({**NOT_INTEGERS, "minimum": -2e6} if bounded else NOT_INTEGERS)
+    nearly = not value.is_integer() and abs(value - round(value)) < 1e-7 and abs(value) > 1
+    if not nearly and (value == 0 or abs(value) > 1e-290):
+        text = json.dumps(value)
+        few_digits = "e" not in text or len(text) < 18
+        if few_digits:
+            assert accepts(grammar, text) == (not value.is_integer())
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.data())
+def test_an_integer_in_any_notation_is_no_fraction(value, data):
+    if value.is_integer():
+        text = data.draw(st.sampled_from([*numbers(value), f"{value:e}", f"{value:.17e}"]))
+        assert not accepts(compiled(NOT_INTEGERS), text)
+
+
+@pytest.mark.parametrize("text", ["1.25e1", "7.1200005E+2", "1.5e-3", "9e-300", "2.50e0", "0.5"])
+def test_fractions_in_scientific_notation(text):
+    assert accepts(compiled(NOT_INTEGERS), text)
+    assert accepts(compiled({**NOT_INTEGERS, "maximum": 1000}), text)
+
+
+LARGE = st.sampled_from([2**53, 2**60 + 1, 2**63 - 1, 2**64 - 1, 10**22, 10**30]).flatmap(
+    lambda n: st.integers(n - 3_000, n + 3_000)
+)
+KEYWORDS = ("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "const")
+
+
+@given(LARGE, st.sampled_from(KEYWORDS), st.booleans(), st.booleans(), st.data())
+def test_what_is_read_as_a_double_is_compared_as_one(bound, keyword, negative, floating, data):
+    bound = -bound if negative else bound
+    schema = {"type": "number", keyword: float(bound) if floating else bound}
+    grammar = compiled(schema)
+    for _ in range(10):
+        number = bound + data.draw(st.integers(-2_100, 2_100))
+        digits = str(abs(number))
+        scientific = f"{digits[0]}.{digits[1:]}e{len(digits) - 1}"
+        spelled = [digits, f"{digits}.0", f"{digits}.5", repr(float(abs(number))), scientific]
+        sign = "-" if number < 0 else ""
+        for text in spelled:
+            if accepts(grammar, sign + text):
+                assert is_valid(schema, json.loads(sign + text)), sign + text
+    # A bound that belongs to the set may be written as the schema's author did.
+    if keyword in ("maximum", "minimum", "const"):
+        assert accepts(grammar, json.dumps(schema[keyword]))
+
+
+@given(
+    st.sampled_from([0.01, 0.002, 0.04, 0.1, 0.25, 0.5, 2, 2.5, 3, 5, 12.5, 25, 100]),
+    st.integers(0, 10**18),
+    st.text("0123456789", max_size=20) | st.text("09", max_size=20),
+    st.booleans(),
+)
+def test_multiples_of_many_digits_are_multiples_as_doubles_too(divisor, whole, behind, negated):
+    schema = {"multipleOf": divisor}
+    schema = {"type": "number", "not": schema} if negated else {"type": "number", **schema}
+    text = f"{whole}.{behind}" if behind else str(whole)
+    if accepts(compiled(schema), text):
+        assert is_valid(schema, json.loads(text))

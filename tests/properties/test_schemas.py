@@ -27,6 +27,8 @@ from spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, Root, compile_schema
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32)
 USUAL = 2100
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", USUAL))

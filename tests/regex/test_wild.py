@@ -11,7 +11,7 @@ import pytest
 from shared_data import shared
 from terminals import Terminal, spellings
 
-from enforcer.engines.llguidance.strings import to_json_literal
+from enforcer.engines.llguidance.terminals import expression
 from enforcer.regex import (
     NOTHING,
     RegexBudget,
@@ -21,6 +21,9 @@ from enforcer.regex import (
     not_matching,
     parse,
 )
+from enforcer.spelling import JSON
+
+pytestmark = pytest.mark.slow
 
 _ALPHABET = 'abZ019-_. /\\"\n\té٣😀\x7f\ufeff\u2028'
 
@@ -102,7 +105,7 @@ def test_real_patterns_mean_what_python_says_and_what_the_engine_accepts(wild):
     for pattern, language in _parsed(wild)[0]:
         if language == NOTHING:
             continue
-        terminal = Terminal(to_json_literal(language))
+        terminal = Terminal(expression(language, JSON))
         try:
             member = example(language, budget=2000)
         except RegexBudget:

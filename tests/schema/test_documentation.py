@@ -9,13 +9,12 @@ import pytest
 from schema_judge import accepts, compiled
 
 from enforcer import errors
-from enforcer.engines.llguidance.lark import WHITE_SPACE
-from enforcer.numbers import bound_text, multiple_text
-from enforcer.numbers import text as number_text
+from enforcer.numbers import decimals, multiples, scientific
 from enforcer.regex import format_regex
 from enforcer.schema import Limits, OnUnsupported, compile_schema
 from enforcer.schema.finishing import settle_arrays
 from enforcer.schema.reading import unevaluated
+from enforcer.spelling import INDENTATION
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(schema|relaxed)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
@@ -61,16 +60,14 @@ def test_the_limits_are_the_defaults():
 def test_the_bounds_are_those_of_the_code():
     assert table("Bounded") == {
         "spaces between two tokens on one line": 1,
-        "characters of indentation after a line break": int(
-            re.search(r"\{0,(\d+)\}", WHITE_SPACE).group(1)
-        ),
-        "digits before the point": bound_text.DIGITS + 1,
-        "digits behind the point": bound_text.PLACES,
-        "exponent, up to": number_text._EXPONENT,
+        "characters of indentation after a line break": INDENTATION,
+        "digits before the point": decimals.DIGITS + 1,
+        "digits behind the point": decimals.PLACES,
+        "exponent, up to": scientific._EXPONENT,
         "exponent of an integer of one digit, up to": 99,
     }
     assert f"at most {settle_arrays._COUNT_BITS} values" in PAGE
-    assert f"over {multiple_text._MOST_TOGETHER:,} remainders" in PAGE
+    assert f"over {multiples._MOST_TOGETHER:,} remainders" in PAGE
     assert f"at most {unevaluated._MOST_CASES}." in PAGE
 
 

@@ -30,6 +30,7 @@ def test_text_that_has_a_format_ends_in_time(schema):
         jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(turn.content))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema, seed):

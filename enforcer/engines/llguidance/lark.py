@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.engines._spelling import WHITE_SPACE
 from enforcer.engines.llguidance.division import division
 from enforcer.engines.llguidance.lark_arrays import Arrays
 from enforcer.engines.llguidance.lark_objects import Objects
 from enforcer.engines.llguidance.sheet import Sheet
-from enforcer.numbers.multiple_text import NotSpellableError
-from enforcer.numbers.remainder_text import definitions
-from enforcer.numbers.text import spelling
+from enforcer.engines.llguidance.terminals import expression
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiples import NotSpellableError
+from enforcer.regex import either
+from enforcer.spelling import RAW, WHITE_SPACE
 
 if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 # The engine takes a third of a microsecond to read each symbol, and as much for each blank
 # between two, so this is terse.
-_HEADER = rf"""WS:/{WHITE_SPACE}/
+_HEADER = rf"""WS:{expression(WHITE_SPACE, RAW)}
 OPEN_OBJECT:"{{"WS?
 CLOSE_OBJECT:WS?"}}"
 COMMA:WS?","WS?
@@ -45,7 +46,6 @@ class Writer:
         self._sheet = Sheet()
         self._values: dict[Formula, str] = {}
         self._pending: list[Formula] = []
-        self._shared: set[str] = set()
         self._objects = Objects(self._sheet, self.value)
         self._arrays = Arrays(self._sheet, self.value)
 
@@ -94,9 +94,8 @@ class Writer:
         if value.strings is not None:
             terminals.append(self._sheet.string(value.strings))
         if value.numbers:
-            spelled, rules = self._numbers(value.numbers)
-            if spelled:
-                terminals.append(self._sheet.terminal(spelled))
+            numbers, rules = self._numbers(value.numbers)
+            terminals.extend(numbers)
         words = _words(value)
         if words:
             terminals.append(f"/{words}/" if terminals else self._sheet.terminal(f"/{words}/"))
@@ -107,20 +106,15 @@ class Writer:
             return None
         return options[0] if len(options) == 1 else self._sheet.rule("|".join(options), "s")
 
-    def _numbers(self, sets: tuple[NumberSet, ...]) -> tuple[str, list[str]]:
-        """Return the terminal expression, and further symbols, of sets of numbers."""
+    def _numbers(self, sets: tuple[NumberSet, ...]) -> tuple[list[str], list[str]]:
+        """Return the terminal of sets of numbers, if any, and symbols of those that have none."""
         spelled, symbols = [], []
         for each in sets:
             try:
-                spelled.append(spelling(each, shared=True))
+                spelled.append(number_texts(each))
             except NotSpellableError:
                 symbols.append(self._sheet.rule(division(each), "n"))
-        expression = spelled[0] if len(spelled) == 1 else "|".join(f"({x})" for x in spelled)
-        for line in definitions(expression) if "_" in expression else ():
-            if line not in self._shared:
-                self._shared.add(line)
-                self._sheet.line(line)
-        return expression, symbols
+        return ([self._sheet.text(either(*spelled))] if spelled else []), symbols
 
 
 def _words(value: Value) -> str:

@@ -245,7 +245,7 @@ def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(
 ):
     limits(max_lexer_states=200)
     grammar = engine.compile(compile_schema(MANY_STATES))
-    monkeypatch.setattr("enforcer.engines._lexer._REBUILT", 10)
+    monkeypatch.setattr("enforcer.engines.llguidance.lexer._REBUILT", 10)
     grammar.renew()
     assert grammar.is_ready
     with pytest.raises(EngineFailure, match="too many states"):

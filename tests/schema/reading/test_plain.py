@@ -103,6 +103,7 @@ def _documents(schemas):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=2000)
 @given(_documents(st.recursive(LEAVES, _schemas, max_leaves=8)))
 def test_what_is_plain_compiles(engine, schema):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from languages import SHARP, asserting_patterns, languages, texts
 from terminals import Terminal, spellings
 
-from enforcer.engines.llguidance import strings
-from enforcer.engines.llguidance.strings import to_json_body, to_json_literal
+from enforcer.engines.llguidance import terminals
+from enforcer.engines.llguidance.terminals import expression, operand
 from enforcer.regex import (
     ANY,
     NOTHING,
@@ -23,6 +23,7 @@ from enforcer.regex import (
 )
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
+from enforcer.spelling import JSON
 
 _spelled = texts(SHARP + '"\\/\b\f').flatmap(
     lambda text: st.tuples(
@@ -36,7 +37,10 @@ _spelled = texts(SHARP + '"\\/\b\f').flatmap(
 def test_every_spelling_of_a_member_and_of_nothing_else_is_accepted(language, spelled):
     if language == NOTHING:
         return
-    whole, body = Terminal(to_json_literal(language)), Terminal(f'"<" {to_json_body(language)} ">"')
+    whole, body = (
+        Terminal(expression(language, JSON)),
+        Terminal(f'"<" {operand(language, JSON)} ">"'),
+    )
     for text, spelling in spelled:
         assert json.loads(f'"{spelling}"') == text
         assert whole.accepts(f'"{spelling}"') == fullmatch(language, text)
@@ -48,7 +52,7 @@ def test_patterns_with_assertions_too(pattern, spelled):
     language = parse(pattern)
     if language == NOTHING:
         return
-    terminal = Terminal(to_json_literal(language))
+    terminal = Terminal(expression(language, JSON))
     for text, spelling in spelled:
         assert terminal.accepts(f'"{spelling}"') == fullmatch(language, text)
 
@@ -67,7 +71,7 @@ _sets = st.lists(
 
 @given(_sets, st.data())
 def test_classes_at_their_borders(members, data):
-    terminal = Terminal(to_json_literal(chars(members)))
+    terminal = Terminal(expression(chars(members), JSON))
     borders = [c + d for span in members.ranges for c in span for d in (-1, 0, 1)]
     codes = [c for c in borders if 0 <= c <= 0x10FFFF and not 0xD800 <= c <= 0xDFFF]
     for code in codes:
@@ -78,7 +82,7 @@ def test_classes_at_their_borders(members, data):
 
 @lru_cache(maxsize=1)
 def _any():
-    return Terminal(to_json_literal(ANY))
+    return Terminal(expression(ANY, JSON))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,7 @@ def _any():
 def test_what_is_no_json_string_is_never_accepted(text):
     assert not _any().accepts(text)
     for language in (inverse(literal("a")), inverse(length(1, 2)), parse("^(?!a)"), parse(r"\S")):
-        assert not Terminal(to_json_literal(language)).accepts(text)
+        assert not Terminal(expression(language, JSON)).accepts(text)
 
 
 @given(st.text(max_size=20))
@@ -108,40 +112,40 @@ def test_operators_inside_sequences_and_repetitions(left, right, counts, spelled
     text, spelling = spelled
     if language != NOTHING:
         for spare, spelled_spare in (("", ""), ('"', '\\"'), ('"', "\\u0022")):
-            accepted = Terminal(to_json_literal(language)).accepts(f'"{spelling}{spelled_spare}"')
+            accepted = Terminal(expression(language, JSON)).accepts(f'"{spelling}{spelled_spare}"')
             assert accepted == fullmatch(language, text + spare)
 
 
 def test_operators_stand_where_lark_takes_them():
     names = either(literal("city"), literal("ci/ty"), literal('a"b'))
-    other = Terminal(to_json_literal(inverse(names)))
+    other = Terminal(expression(inverse(names), JSON))
     assert other.accepts('"cit"')
     assert other.accepts('"é"')
     for spelling in ('"city"', '"\\u0063ity"', '"ci/ty"', '"ci\\/ty"', '"a\\"b"', '"a\\u0022b"'):
         assert not other.accepts(spelling)
-    assert Terminal(to_json_literal(names)).accepts('"\\u0063ity"')
+    assert Terminal(expression(names, JSON)).accepts('"\\u0063ity"')
     few = both(names, inverse(literal("city")))
-    assert Terminal(to_json_literal(few)).accepts('"ci/ty"')
-    assert not Terminal(to_json_literal(few)).accepts('"city"')
+    assert Terminal(expression(few, JSON)).accepts('"ci/ty"')
+    assert not Terminal(expression(few, JSON)).accepts('"city"')
 
 
 def test_the_empty_string_and_nothing():
-    assert Terminal(to_json_literal(literal(""))).accepts('""')
-    assert Terminal(f'"x" {to_json_body(literal(""))}').accepts("x")
-    nothing = Terminal(to_json_literal(NOTHING))
+    assert Terminal(expression(literal(""), JSON)).accepts('""')
+    assert Terminal(f'"x" {operand(literal(""), JSON)}').accepts("x")
+    nothing = Terminal(expression(NOTHING, JSON))
     assert not any(nothing.accepts(text) for text in ("", '""', '"a"', '"'))
 
 
 def test_large_counts_reach_the_engine_as_counts():
-    text = to_json_literal(both(length(1, 5000), parse("^[a-z]*$")))
+    text = expression(both(length(1, 5000), parse("^[a-z]*$")), JSON)
     assert "{1,5000}" in text
     assert len(text) < 120
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 7), (3, 3), (4, None), (5, 11), (10, 22), (17, 17)])
 def test_counts_beyond_one_quantifier_are_nested(monkeypatch, low, high):
-    monkeypatch.setattr(strings, "_COUNT", 3)
-    written = re.compile(strings._repeated("a", low, high))
+    monkeypatch.setattr(terminals, "_COUNT", 3)
+    written = re.compile(terminals._repeated("a", low, high))
     for count in range(30):
         fits = count >= low and (high is None or count <= high)
         assert bool(written.fullmatch("a" * count)) == fits

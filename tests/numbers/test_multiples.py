@@ -1,4 +1,4 @@
-"""Multiples as text: those of many digits, which a reader rounds to the nearest double."""
+"""Multiples: those of many digits, which a reader rounds to the nearest double."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from schema_judge import accepts, compiled
 
-from enforcer.numbers.multiple_text import are_bearable, is_hard, without_places
+from enforcer.numbers.multiples import are_bearable, is_hard, without_places
 
 MANY = ["12345678901234567", "12345678901234567.5", "0.50000000000000000000000"]
 

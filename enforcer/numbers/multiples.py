@@ -1,6 +1,6 @@
 r"""Which plain decimals are multiples of a number, and which surely are none.
 
-Owns: the expressions for both, by the last digits for what divides a power of ten and by the
+Owns: the languages of both, by the last digits for what divides a power of ten and by the
 remainder of all digits for the rest; and keeping away from text that is read as a double on
 the other side. Must not know: bounds, signs, exponents, sets of numbers.
 """
@@ -12,11 +12,29 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.numbers.bound_text import DIGITS, PLACES, WHOLE, ZEROS
-from enforcer.numbers.remainder_text import ending, factors, reference
+from enforcer.numbers.decimals import (
+    DIGIT,
+    DIGITS,
+    PLACES,
+    POINT,
+    WHOLE,
+    ZERO,
+    ZEROS,
+    behind_point,
+    digits,
+    one_of,
+    optional,
+    whole,
+)
+from enforcer.numbers.remainders import divisible, ending, factors
+from enforcer.regex import either, inverse, literal
+from enforcer.regex.charset import ASCII_DIGIT, CharSet
+from enforcer.regex.constructors import both, chars, concat, repeat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from enforcer.regex import Regex
 
 EXACT = 16  # digits that a double holds whatever they are
 _SURE = 15  # digits, any two of which doubles tell apart
@@ -29,7 +47,7 @@ _MOST_TOGETHER = 8_000
 
 
 class NotSpellableError(Exception):
-    """The set's divisors cannot be written as a regular expression of bearable size."""
+    """The set's divisors cannot be written as a language of bearable size."""
 
 
 def _odd(number: int) -> int:
@@ -42,7 +60,7 @@ def _odd(number: int) -> int:
 
 
 def is_hard(divisor: Fraction) -> bool:
-    """Tell whether writing multiples may take shared terminals."""
+    """Tell whether writing multiples may take languages with names."""
     return _odd(divisor.numerator) > 1 or divisor.numerator > _MOST_SIMPLE
 
 
@@ -57,13 +75,13 @@ def are_bearable(divisors: Sequence[Fraction]) -> bool:
     return joint <= _MOST_TOGETHER
 
 
-def multiples(divisor: Fraction, *, plain: bool, sure: bool) -> str:
+def multiples(divisor: Fraction, *, plain: bool, sure: bool) -> Regex:
     """Match unsigned plain decimals that are multiples.
 
     With `sure`, only what is one as a double too, where digits are counted by remainder.
     """
     if divisor == 1:
-        return f"/{WHOLE}{'' if plain else ZEROS}/"
+        return WHOLE if plain else concat(WHOLE, ZEROS)
     scaled, places = without_places(divisor)
     options = []
     for shown in range(places + 1):
@@ -71,16 +89,22 @@ def multiples(divisor: Fraction, *, plain: bool, sure: bool) -> str:
         # a multiple of what is left of the divisor.
         left = scaled // math.gcd(scaled, 10 ** (places - shown))
         odd = _odd(left)
-        whole = left // odd
-        conditions = [] if odd > 1 and whole == 1 else [_ending(whole, shown, plain=plain)]
+        even = left // odd
+        conditions = [] if odd > 1 and even == 1 else [_ending(even, shown, plain=plain)]
         if odd > 1:
             conditions.append(_by_remainder(odd, shown, plain=plain, sure=sure))
-        options.append(" & ".join(f"({x})" for x in conditions))
-    expression = " | ".join(f"({x})" for x in options)
+        options.append(both(*conditions))
+    found = either(*options)
     if not sure or plain or _rounds_to_multiples(divisor, places):
-        return expression
-    few_digits = rf"(/[0-9.]{{1,{_SURE + 1}}}/ & /[0-9]+\.[0-9]*/) /0{{0,{PLACES}}}/"
-    return f"({expression}) & (/{WHOLE}/ | {few_digits})"
+        return found
+    with_point = concat(repeat(DIGIT, 1, None), POINT, repeat(DIGIT, 0, None))
+    few_digits = both(_few(_SURE + 1), with_point)
+    return both(found, either(WHOLE, concat(few_digits, repeat(ZERO, 0, PLACES))))
+
+
+def _few(most: int) -> Regex:
+    """Match so many digits and points."""
+    return repeat(chars(ASCII_DIGIT | CharSet.span(".")), 1, most)
 
 
 def _rounds_to_multiples(divisor: Fraction, places: int) -> bool:
@@ -95,37 +119,36 @@ def _is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def _by_remainder(odd: int, places: int, *, plain: bool, sure: bool) -> str:
+def _by_remainder(odd: int, places: int, *, plain: bool, sure: bool) -> Regex:
     """Match decimals of so many places whose digits are a multiple of an odd number."""
     parts = factors(odd) if odd <= _MOST_REMAINDERS else None
     exact = _SURE - places if sure else DIGITS + 1
     if parts is None or exact < 1:
         raise NotSpellableError
 
-    def runs(digits: int) -> str:
-        return " & ".join(reference(each, digits, places) for each in parts)
+    def runs(most: int) -> Regex:
+        return both(*(divisible(each, most, places) for each in parts))
 
-    zeros = rf"/0{{0,{PLACES}}}/" if places else f"/{ZEROS}/"
     options = []
     if plain:
-        options.append(f"({runs(DIGITS + 1)})")
+        options.append(runs(DIGITS + 1))
     else:
-        options.append(f"({runs(exact)}) {zeros}")
+        options.append(concat(runs(exact), repeat(ZERO, 0, PLACES) if places else ZEROS))
         if not places and sure:
-            options.append(f"({runs(DIGITS + 1)})")
-    no_leading_zero = rf"/{WHOLE}(\.[0-9]{{1,{2 * PLACES}}})?/"
-    return f"({' | '.join(options)}) & {no_leading_zero}"
+            options.append(runs(DIGITS + 1))
+    no_leading_zero = concat(WHOLE, optional(behind_point(2 * PLACES)))
+    return both(either(*options), no_leading_zero)
 
 
-def not_multiples(divisor: Fraction) -> str:
+def not_multiples(divisor: Fraction) -> Regex:
     """Match unsigned plain decimals that are no multiples, and are not read as one."""
-    all_of_them = multiples(divisor, plain=False, sure=False)
-    whole = f"/{WHOLE}/ & ~({all_of_them})"
+    others = inverse(multiples(divisor, plain=False, sure=False))
+    at_once = both(WHOLE, others)
     if divisor.denominator == 1:
-        short = rf"/(0|[1-9][0-9]{{0,{_SURE - 1}}})/ & ~({all_of_them})"
-        return f"({whole}) | ({short}) /{ZEROS}/ | {between(0)}"
-    short = rf"/{WHOLE}\.[0-9]{{1,{_SURE}}}/ & /[0-9.]{{1,{_SURE + 1}}}/ & ~({all_of_them})"
-    return f"({whole}) | ({short}) | {between(without_places(divisor)[1])}"
+        short = concat(both(whole(_SURE - 1), others), ZEROS)
+        return either(at_once, short, between(0))
+    short = both(concat(WHOLE, behind_point(_SURE)), _few(_SURE + 1), others)
+    return either(at_once, short, between(without_places(divisor)[1]))
 
 
 def without_places(value: Fraction) -> tuple[int, int]:
@@ -136,7 +159,7 @@ def without_places(value: Fraction) -> tuple[int, int]:
     return value.numerator, places
 
 
-def _ending(divisor: int, places: int, *, plain: bool) -> str:
+def _ending(divisor: int, places: int, *, plain: bool) -> Regex:
     """Match decimals of so many places whose digits are a multiple of the divisor."""
     length, power = 0, 1
     while power % divisor:
@@ -145,51 +168,60 @@ def _ending(divisor: int, places: int, *, plain: bool) -> str:
         shared = None if places else ending(divisor, length)
         if shared is None:
             raise NotSpellableError
-        zeros = "" if plain else f" /{ZEROS}/"
-        return f"(({shared}) & /{WHOLE}/){zeros}"
-    zeros = "" if plain else (f"0{{0,{PLACES}}}" if places else ZEROS)
+        found = both(shared, WHOLE)
+        return found if plain else concat(found, ZEROS)
+    zeros = repeat(ZERO, 0, PLACES) if places else ZEROS
     if divisor == 1:
-        body = rf"\.[0-9]{{{places}}}" if places else ""
-        return f"/{WHOLE}{body}{zeros}/"
+        shown = concat(POINT, digits(places, places)) if places else literal("")
+        return concat(WHOLE, shown) if plain else concat(WHOLE, shown, zeros)
     width = max(length, places + 1)
-    endings = [str(x).rjust(length, "0") for x in range(0, 10**length, divisor)]
     # Digits in one run first, then the point is put in: every ending is cut at one place.
-    forms = []
-    for text in endings:
-        pieces = ["[0-9]"] * (width - length) + list(text)
-        whole, behind = pieces[: width - places], pieces[width - places :]
-        point = r"\." + "".join(behind) if places else ""
-        forms.append(f"[0-9]{{0,{DIGITS}}}{''.join(whole)}{point}{zeros}")
-    short = []
-    for x in range(0, 10 ** max(width - 1, 0), divisor):
-        # Fewer digits than the ending has.
-        digits = str(x).rjust(places + 1, "0")
-        point = rf"\.{digits[-places:]}" if places else ""
-        short.append(f"{digits[: len(digits) - places]}{point}{zeros}")
-    no_leading_zero = rf"(0|[1-9][0-9]{{0,{DIGITS + width}}})(\.[0-9]{{1,{3 * PLACES}}})?"
-    return f"(/{'|'.join([*forms, *short])}/ & /{no_leading_zero}/)"
+    more = width - length
+    forms = [
+        _with_point([*[DIGIT] * more, *map(literal, str(x).rjust(length, "0"))], places)
+        for x in range(0, 10**length, divisor)
+    ]
+    # Fewer digits than the ending has.
+    short = [
+        _with_point([*map(literal, str(x).rjust(places + 1, "0"))], places)
+        for x in range(0, 10 ** max(width - 1, 0), divisor)
+    ]
+    found = either(concat(digits(0, DIGITS), either(*forms)), *short)
+    no_leading_zero = concat(whole(DIGITS + width), optional(behind_point(3 * PLACES)))
+    return both(found if plain else concat(found, zeros), no_leading_zero)
+
+
+def _with_point(pieces: list[Regex], places: int) -> Regex:
+    """Put a point before the last of some digits."""
+    if not places:
+        return concat(*pieces)
+    return concat(*pieces[:-places], POINT, *pieces[-places:])
 
 
 @lru_cache(maxsize=32)
-def between(places: int) -> str:
+def between(places: int) -> Regex:
     """Match unsigned plain decimals that are not read as one with so many places, or fewer."""
     options = []
-    shown = rf"[0-9]{{{places}}}" if places else ""
     # Integers are doubles; what has places is itself up to half a double's distance off.
     used = places + bool(places)
-    for whole in range(1, EXACT - used):
-        before = "[0-9]" if whole == 1 else rf"[1-9][0-9]{{{whole - 1}}}"
-        options.append(rf"{before}\.{shown}({behind(whole + used)})")
-    return f"/{'|'.join(options)}/" if options else "/[^\\s\\S]/"
+    for before in range(1, EXACT - used):
+        integer = DIGIT if before == 1 else concat(one_of(1, 9), digits(before - 1, before - 1))
+        options.append(concat(integer, POINT, digits(places, places), behind(before + used)))
+    return either(*options)
 
 
-def behind(whole: int) -> str:
+def behind(before: int) -> Regex:
     """Match the digits behind so many whole ones that keep a number from an integer.
 
     The first of them, up to the 16th in all, are neither all 0 nor all 9: next to a number of
     n whole digits, doubles are less than 2 * 10**(n - 16) apart.
     """
-    more = EXACT - whole - 1
-    nines = rf"9{{1,{more}}}([0-8][0-9]{{0,{PLACES}}})?" if more > 0 else ""
-    zeros = rf"0{{1,{more}}}[1-9][0-9]{{0,{PLACES}}}" if more > 0 else ""
-    return "|".join(x for x in (rf"[1-8][0-9]{{0,{PLACES}}}", zeros, nines) if x)
+    options = [concat(one_of(1, 8), digits(0, PLACES))]
+    more = EXACT - before - 1
+    if more > 0:
+        nines = repeat(literal("9"), 1, more)
+        options += [
+            concat(repeat(ZERO, 1, more), one_of(1, 9), digits(0, PLACES)),
+            concat(nines, optional(concat(one_of(0, 8), digits(0, PLACES)))),
+        ]
+    return either(*options)

@@ -1,4 +1,4 @@
-"""Regular languages with intersections and complements, made plain.
+"""Regular languages with intersections, complements and names, made plain.
 
 Owns: the deterministic automaton of a language, by derivatives, and the equivalent
 expression without those operators; both within a budget. Must not know: JSON, schemas,
@@ -10,14 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.regex import NOTHING, Regex, RegexBudget, either, is_empty
-from enforcer.regex.constructors import EPSILON, chars, concat, repeat
-from enforcer.regex.derivative import successors
+from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, repeat
+from enforcer.regex.derivative import RegexBudget, closure, is_empty, successors
 from enforcer.regex.elimination import TooLargeError, solve
 from enforcer.regex.syntax import Concat, Repeat, Union
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from enforcer.regex.charset import CharSet
+    from enforcer.regex.syntax import Regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +43,35 @@ def automaton(regex: Regex, budget: int) -> tuple[State, ...]:
         RegexBudget: more states than the budget.
 
     """
-    numbers: dict[Regex, int] = {regex: 0}
     alive: dict[Regex, bool] = {}
-    queue = [regex]
-    found: list[dict[int, CharSet]] = []
-    for state in queue:
-        moves: dict[int, CharSet] = {}
+
+    def live_moves(state: Regex) -> Iterator[tuple[CharSet, Regex]]:
         for members, after in successors(state):
             if after not in alive:
                 alive[after] = not is_empty(after, budget=budget)
-            if not alive[after]:
-                continue
-            if after not in numbers:
-                numbers[after] = len(queue)
-                queue.append(after)
-                if len(queue) > budget:
-                    raise RegexBudget(budget)
-            target = numbers[after]
-            moves[target] = moves[target] | members if target in moves else members
-        found.append(moves)
+            if alive[after]:
+                yield members, after
+
+    def admit(_: Regex, before: int) -> None:
+        if before >= budget:
+            raise RegexBudget(budget)
+
+    states, rows = closure(regex, live_moves, admit)
     return tuple(
-        State(state.nullable, tuple((members, to) for to, members in moves.items()))
-        for state, moves in zip(queue, found, strict=True)
+        State(state.nullable, _merged(row)) for state, row in zip(states, rows, strict=True)
     )
 
 
+def _merged(moves: list[tuple[CharSet, int]]) -> tuple[tuple[CharSet, int], ...]:
+    """Join the moves that lead to one state."""
+    found: dict[int, CharSet] = {}
+    for members, to in moves:
+        found[to] = found[to] | members if to in found else members
+    return tuple((members, to) for to, members in found.items())
+
+
 def plain(regex: Regex, budget: int) -> Regex:
-    """Write a language without intersections and complements.
+    """Write a language without intersections, complements and names.
 
     Args:
         regex: any language.

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines._automaton import automaton, plain
-from enforcer.engines._spelling import of_chars, quoted, spellings
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import (
@@ -25,8 +23,10 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.regex.charset import CharSet
+from enforcer.regex.plain import automaton, plain
+from enforcer.spelling import JSON, framed, spelled
 
-STRINGS = quoted(spellings(ANY))
+STRINGS = framed(spelled(ANY, JSON), JSON)
 LETTERS = st.text("ab01-", max_size=7)
 SETS = [
     REALS,
@@ -60,7 +60,7 @@ def test_strings_are_what_json_reads(text):
 def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one, other):
     if not is_string(json.dumps(one)) or not is_string(json.dumps(other)):
         return
-    language = quoted(spellings(literal(one)))
+    language = framed(spelled(literal(one), JSON), JSON)
     units = one.encode("utf-16-be").hex()
     escapes = "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
     forms = [json.dumps(one), json.dumps(one, ensure_ascii=False), f'"{escapes}"']
@@ -73,7 +73,7 @@ def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one, other):
     st.characters(exclude_categories=["Cs"]),
 )
 def test_one_character_of_a_set(members, char):
-    language = quoted(of_chars(CharSet.span(*members)))
+    language = framed(JSON.of_chars(CharSet.span(*members)), JSON)
     for form in (json.dumps(char), json.dumps(char, ensure_ascii=False)):
         assert fullmatch(language, form) == (char in members)
 

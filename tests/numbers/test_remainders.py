@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from schema_judge import accepts, compiled
 
-from enforcer.numbers.remainder_text import MOST_REMAINDERS, definitions, ending, factors, reference
+from enforcer.numbers.remainders import MOST_REMAINDERS, divisible, ending, factors
+from enforcer.regex import fullmatch
 
 
 @pytest.mark.parametrize("divisor", [3, 7, 9, 21, 49, 101, 693])
@@ -32,13 +33,20 @@ def test_factors_are_powers_of_different_primes(divisor):
     assert all(math.gcd(a, b) == 1 for i, a in enumerate(found) for b in found[:i])
 
 
-def test_what_is_referred_to_is_defined_once_and_refers_to_nothing_else():
-    expression = f"{reference(7, 3, 0)} & {reference(7, 2, 1)} | {ending(16, 4)}"
-    lines = definitions(expression)
-    names = [line.split(":")[0] for line in lines]
-    assert len(set(names)) == len(names)
-    assert not set(definitions("\n".join(lines))) - set(lines)
-    assert definitions("/[0-9]+/") == []
+@given(st.sampled_from([3, 7, 9, 49]), st.integers(0, 3), st.text("0123456789", max_size=6))
+def test_digits_in_one_run_are_a_multiple(divisor, places, text):
+    language = divisible(divisor, 3, places)
+    before, behind = text[: len(text) - places], text[len(text) - places :]
+    spelled = f"{before}.{behind}" if places else text
+    fits = len(text) >= places and len(before) <= 3
+    expected = fits and int(text or "0") % divisor == 0
+    assert fullmatch(language, spelled) == expected
+
+
+@given(st.sampled_from([2, 4, 8, 16, 625]), st.integers(0, 10**6), st.integers(0, 3))
+def test_the_last_digits_tell_of_divisors_of_powers_of_ten(divisor, number, zeros):
+    text = "0" * zeros + str(number)
+    assert fullmatch(ending(divisor, 4), text) == (number % divisor == 0)
 
 
 def test_endings_are_bounded():

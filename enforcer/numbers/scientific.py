@@ -1,0 +1,114 @@
+"""How scientific notation is spelled: one digit that is not zero before the point.
+
+Owns: the languages of such numbers within bounds, and of those that are integers, or are none.
+All are without a sign. Must not know: divisors, sets of numbers.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from enforcer.numbers.decimals import (
+    PLACES,
+    POINT,
+    ZERO,
+    at_least,
+    at_most,
+    behind_point,
+    digits,
+    one_of,
+    optional,
+    whole_range,
+)
+from enforcer.numbers.multiples import EXACT, behind
+from enforcer.regex import either, literal
+from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import both, chars, concat, repeat
+
+if TYPE_CHECKING:
+    from enforcer.regex import Regex
+
+E = chars(CharSet.span("e", "E"))
+_EXPONENT = 300  # doubles end at 308; beyond, text would be read as infinity or zero
+_PLACES_SHORT = 4  # exponents below this may make up for places
+_MANTISSA = concat(one_of(1, 9), optional(behind_point()))
+
+
+def scientific(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> Regex:  # noqa: FBT001
+    """Match the numbers above zero within bounds."""
+    options = []
+    first = -_EXPONENT if low == 0 else _magnitude(low)
+    last = _EXPONENT if high is None else _magnitude(high)
+    for exponent in sorted({first, last}):
+        if not -_EXPONENT <= exponent <= _EXPONENT:
+            continue
+        mantissa = _MANTISSA
+        scale = Fraction(10) ** exponent
+        if exponent == first and low:
+            mantissa = both(mantissa, at_least(low / scale, is_open=low_open))
+        if exponent == last and high is not None:
+            mantissa = both(mantissa, at_most(high / scale, is_open=high_open))
+        options.append(concat(mantissa, exponents(exponent, exponent)))
+    start, end = max(first + 1, -_EXPONENT), min(last - 1, _EXPONENT)
+    if start <= end:
+        options.append(concat(_MANTISSA, exponents(start, end)))
+    return either(*options)
+
+
+def _magnitude(value: Fraction) -> int:
+    """Return the exponent of a number above zero in scientific notation."""
+    exponent = len(str(value.numerator)) - len(str(value.denominator))
+    return exponent - 1 if Fraction(10) ** exponent > value else exponent
+
+
+@lru_cache(maxsize=1024)
+def exponents(low: int, high: int) -> Regex:
+    """Match `e` and an exponent between two bounds, with sign and a leading zero or not."""
+    options = []
+    if high >= 0:
+        unsigned = concat(repeat(ZERO, 0, 2), whole_range(max(low, 0), high))
+        options.append(concat(optional(literal("+")), unsigned))
+    if low < 0:
+        unsigned = concat(repeat(ZERO, 0, 2), whole_range(max(1, -high), -low))
+        options.append(concat(literal("-"), unsigned))
+    if low <= 0 <= high:
+        options.append(concat(literal("-"), repeat(ZERO, 1, 2)))
+    return concat(E, either(*options))
+
+
+@lru_cache(maxsize=1)
+def scientific_integers() -> Regex:
+    """Match what has an exponent that makes up for its places."""
+    # As few forms as programs print: each digit that is counted costs the lexer a state.
+    first = one_of(1, 9)
+    return either(
+        concat(first, optional(literal(".0")), exponents(0, 99)),
+        *(concat(first, POINT, digits(1, e), exponents(e, e)) for e in range(1, _PLACES_SHORT)),
+        concat(first, POINT, digits(1, EXACT), exponents(EXACT, _EXPONENT)),
+    )
+
+
+# What is no integer. The complement of the spellings above would not do: they are not all
+# that integers have, and a fraction nearer to an integer than doubles are is read as one.
+
+
+@lru_cache(maxsize=1)
+def scientific_fractions() -> Regex:
+    """Match what is not read as an integer."""
+    one_less = concat(one_of(0, 8), digits(0, PLACES))
+    after_nine = either(one_less, concat(repeat(literal("9"), 1, EXACT - 2), optional(one_less)))
+    tenth = concat(E, literal("-"), repeat(ZERO, 0, 2))
+    tenths = either(
+        concat(one_of(1, 8), optional(behind_point())),
+        concat(literal("9"), optional(concat(POINT, after_nine))),
+    )
+    return either(
+        concat(tenths, tenth, literal("1")),
+        concat(_MANTISSA, tenth, whole_range(2, _EXPONENT)),
+        *(
+            concat(one_of(1, 9), POINT, digits(e, e), behind(e + 1), exponents(e, e))
+            for e in range(EXACT - 1)
+        ),
+    )
