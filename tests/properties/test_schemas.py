@@ -44,7 +44,7 @@ def share(part):
 
 
 if EXAMPLES > USUAL:
-    pytestmark = pytest.mark.timeout(0)
+    pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 
 
 def judged(schema, value):
