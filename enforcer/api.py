@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from enforcer import engines
 from enforcer.budget.least import Unbounded
@@ -20,6 +20,8 @@ from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.cache import Cache
 from enforcer.engines import ArgumentEngine
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
+from enforcer.explain.request import Words
+from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -128,7 +130,7 @@ class Enforcer:
         *,
         response_format: object = None,
         budget: int | None = None,
-    ) -> Matcher:
+    ) -> ExplainedMatcher:
         """Start the turn that answers a chat request.
 
         Args:
@@ -156,7 +158,7 @@ class Enforcer:
             formats.parse(response_format),
         )
         self.check(spec)
-        return self.start(spec, prompt_ids, budget)
+        return cast("ExplainedMatcher", self.start(spec, prompt_ids, budget, explained=True))
 
     def check(self, spec: Spec) -> None:
         """Refuse a request any of whose schemas cannot be enforced.
@@ -216,6 +218,7 @@ class Enforcer:
         prepared: Prepared | None = None,
         ahead: Callable[[Callable[[], object]], object] | None = None,
         rollback: int | None = None,
+        explained: bool = False,
     ) -> Matcher:
         """Start a turn of a request that has been checked; cost flat in its number of tools.
 
@@ -229,6 +232,8 @@ class Enforcer:
             ahead: has something done soon on another thread: compiling the schema of a tool
                 once a header can only be that tool's.
             rollback: how many of the last ids the host may take back; None for all.
+            explained: make an `ExplainedMatcher`, which remembers the texts of calls, so that
+                it has words for what is inside them.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -241,16 +246,21 @@ class Enforcer:
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
             text_format = _ready(self._format(spec.response_format, options))
-        allowed = envelope(
-            self.table, spec, options, None if text_format is None else text_format.matcher
-        )
+        words = None
+        if explained:
+            words = Words(self.vocabulary, lambda: self._pieces, spec, options)
+        text: Callable[[], ArgumentMatcher] | None = None
+        if text_format is not None:
+            text = text_format.matcher if words is None else partial(words.text, text_format)
+        allowed = envelope(self.table, spec, options, text)
 
         def grammar(name: str) -> CompiledGrammar:
             found = ready.arguments.get(name)
             return found or _ready(self._compiled(toolset.tools[name].schema, options))
 
         def arguments(name: str) -> ArgumentMatcher:
-            return grammar(name).matcher()
+            found = grammar(name)
+            return found.matcher() if words is None else words.arguments(name, found)
 
         def expect(name: str) -> None:
             if ahead is not None and name not in ready.arguments:
@@ -259,7 +269,8 @@ class Enforcer:
         deadline = None
         if budget is not None and options.finish_within_budget:
             deadline = self._deadline(allowed, spec, options, budget)
-        return Matcher(
+        made = ExplainedMatcher if explained else Matcher
+        return made(
             allowed, arguments, prompt_ids, expect=expect, deadline=deadline, rollback=rollback
         )
 

@@ -186,6 +186,12 @@ class Vocabulary:
         )
         return tuple(data for data, _ in pairs), tuple(i for _, i in pairs)
 
+    def find(self, data: bytes) -> int | None:
+        """Find an id of text that stands for exactly these bytes; None if there is none."""
+        keys, ids = self.sorted_text
+        at = bisect_left(keys, data)
+        return ids[at] if at < len(keys) and keys[at] == data else None
+
     @cached_property
     def _longest(self) -> int:
         """Bytes of the longest text token."""
@@ -338,6 +344,13 @@ class Vocabulary:
             json.dumps({**spec, "added_tokens": [], "post_processor": None})
         )
         return cls(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
+
+
+def split(text: str) -> list[str]:
+    """Split a text at the borders that no token of Kimi's tokenizer goes across."""
+    import regex  # type: ignore[import-untyped]
+
+    return list(regex.findall(_KIMI_PATTERN, text, flags=regex.VERSION1))
 
 
 def _is_blank(data: bytes) -> bool:

@@ -10,7 +10,9 @@ from itertools import chain
 
 import pytest
 from snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
+from vocabularies import small, write
 
+import enforcer
 from enforcer import cli
 from enforcer.turn import dialect as dialects
 
@@ -22,6 +24,7 @@ PYTHON = [
     ("docs/index.md", "LOGITS_PROCESSOR"),
     ("docs/index.md", "model.generate"),
     ("docs/index.md", "from_tiktoken"),
+    ("docs/explain.md", "m.explain"),
 ]
 
 
@@ -68,19 +71,43 @@ def test_a_loop_of_ones_own(tmp_path, capsys):
     assert "get_weather" in capsys.readouterr().out
 
 
+def test_a_turn_that_is_explained(capsys):
+    vocabulary = small()
+    begun = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+    ids = write(vocabulary, begun + '<|tool_call_argument_begin|>{"city": "')
+    given = {"vocabulary": vocabulary, "tools": TOOLS, "ids": ids}
+    run(find("docs/explain.md", "m.explain"), enforcer=enforcer, wanted=ord("k"), **given)
+    assert capsys.readouterr().out.splitlines() == [
+        "ARGUMENTS $.city",
+        (
+            """the value of "city": one of "Rome", "Paris" ('"Rome"', '"Paris"') """
+            "('$.properties.city',)"
+        ),
+        (
+            '`k` does not fit: expected the value of "city": one of "Rome", "Paris" '
+            "(by $.properties.city)"
+        ),
+    ]
+
+
+def _lines(block):
+    return block.replace("\\\n", " ").splitlines()
+
+
 def _command_lines():
     for page in PAGES:
-        for block in blocks(page, "sh") + blocks(page, "console"):
-            for line in block.replace("\\\n", " ").splitlines():
-                words = shlex.split(line.removeprefix("$ "), comments=True)
-                if words[:1] == ["enforcer"]:
-                    yield pytest.param(words[1:], id=" ".join(words[:4]))
+        typed = [line for block in blocks(page, "sh") for line in _lines(block)]
+        shown = [line for block in blocks(page, "console") for line in _lines(block)]
+        for line in (*typed, *(line for line in shown if line.startswith("$ "))):
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            if words[:1] == ["enforcer"]:
+                yield pytest.param(words[1:], id=" ".join(words[:4]))
 
 
 @pytest.mark.parametrize("words", _command_lines())
 def test_the_command_line_takes_what_the_pages_show(words, monkeypatch):
     taken = []
-    for module in (cli.check, cli.doctor, cli.verify):
+    for module in (cli.check, cli.doctor, cli.explain, cli.verify):
         monkeypatch.setattr(module, "run", lambda options: taken.append(options) or 0)
     assert cli.main(words) == 0
     assert taken

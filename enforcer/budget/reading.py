@@ -66,6 +66,11 @@ class Reading:
         return cls(shortest, (Thread(Begin(shortest.grammar.root), None),))
 
     @property
+    def threads(self) -> tuple[Thread, ...]:
+        """The readings that are left, each by itself; none after a text that fits nothing."""
+        return self._threads
+
+    @property
     def cost(self) -> float:
         """Count the ids that the shortest end takes; infinite if none is known."""
         if self._cost is None:

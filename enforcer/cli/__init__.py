@@ -1,4 +1,4 @@
-"""The command line `enforcer`: `check`, `verify` and `doctor`.
+"""The command line `enforcer`: `check`, `explain`, `verify` and `doctor`.
 
 Owns: choosing the command, and what every one of them does with errors. Must not know:
 what a command does.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.cli.check import add_parser as add_check
 from enforcer.cli.doctor import add_parser as add_doctor
+from enforcer.cli.explain import add_parser as add_explain
 from enforcer.cli.verify import INTERRUPTED
 from enforcer.cli.verify import add_parser as add_verify
 from enforcer.errors import EnforcerError
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (add_check, add_verify, add_doctor):
+    for add in (add_check, add_explain, add_verify, add_doctor):
         add(commands)
     options = parser.parse_args(arguments)
     try:

@@ -11,22 +11,31 @@ exactly, or refused with the path and the keyword. Must not know: engines, tools
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.errors import (
+    Problem,
+    SchemaError,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
-from enforcer.schema.finishing.unfolding import unfold
+from enforcer.schema.finishing.unfolding import Unfolded, unfold
 from enforcer.schema.limits import Limits, OnUnsupported, Root
-from enforcer.schema.nodes import ANY_OBJECT, ArgumentGrammar
+from enforcer.schema.nodes import ANY_OBJECT, NOTHING_AT_ALL, ArgumentGrammar
+from enforcer.schema.provenance import Provenance
 from enforcer.schema.reading.culprit import culprit
 from enforcer.schema.reading.document import SchemaDocument, check_json
 from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
+    from enforcer.schema.nodes import Formula, Value
     from enforcer.schema.reading.document import Place
 
-__all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema"]
+__all__ = ["ArgumentGrammar", "Limits", "OnUnsupported", "Root", "compile_schema", "trace_schema"]
 
 _DEFAULT = Limits()
 
@@ -54,6 +63,20 @@ def compile_schema(
         SchemaLimit: over a limit.
 
     """
+    return trace_schema(schema, limits=limits, on_unsupported=on_unsupported, root=root)[0]
+
+
+def trace_schema(
+    schema: object,
+    *,
+    limits: Limits = _DEFAULT,
+    on_unsupported: OnUnsupported = OnUnsupported.REFUSE,
+    root: Root = Root.ANY,
+) -> tuple[ArgumentGrammar, Provenance]:
+    """Compile a schema as `compile_schema` does, and tell where its values come from.
+
+    What tells it holds all that was read, and is not for keeping.
+    """
     if schema is None and root is Root.OBJECT:
         schema = True
     try:
@@ -64,9 +87,24 @@ def compile_schema(
         ) from None
 
 
+def _placed(
+    error: SchemaLimit, parser: SchemaParser, settled: dict[Formula, Value], root: Formula
+) -> SchemaLimit:
+    """Name the part of the schema that was worked on when it became too much."""
+    known = Unfolded(settled, root, {each: each for each in settled}, settled)
+    try:
+        with parser.algebra.aside():
+            path = Provenance(parser, known, root).where(next(reversed(settled)))
+    except (SchemaError, RecursionError):
+        return error
+    if path is None or error.path != "$":
+        return error
+    return SchemaLimit(tuple(replace(problem, path=path) for problem in error.problems))
+
+
 def _compile(
     schema: object, limits: Limits, on_unsupported: OnUnsupported, root: Root
-) -> ArgumentGrammar:
+) -> tuple[ArgumentGrammar, Provenance]:
     # Reading: one formula for the whole schema, and what was noted on the way.
     document = SchemaDocument(schema, scoped=check_json(schema, limits))
     parser = SchemaParser(document, limits, on_unsupported)
@@ -79,27 +117,41 @@ def _compile(
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
 
     # Finishing: all values that are reached, each settled; then without those that never end.
-    def refuse(path: str, keyword: str, reason: str) -> None:
-        parser.unsupported[Problem(path, keyword, reason)] = None
+    refused: list[tuple[Formula, Problem]] = []
+    settled: dict[Formula, Value] = {}
+
+    def refuse(each: Formula, path: str, keyword: str, reason: str) -> None:
+        refused.append((each, Problem(path, keyword, reason)))
+
+    def settle(each: Formula) -> Value:
+        settled[each] = NOTHING_AT_ALL  # as long as that is all that is known
+        settled[each] = settler.settle_all(each)
+        return settled[each]
 
     settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
     try:
-        reached, top = unfold(algebra, formula, limits, settler.settle_all)
-    except UnsupportedSchema:
+        reached = unfold(formula, limits, settle)
+    except UnsupportedSchema as error:
         # What stands in for something unsupported may be the reason.
+        parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
         parser.raise_problems()
+        if isinstance(error, SchemaLimit):
+            raise _placed(error, parser, settled, formula) from error
         raise
+    provenance = Provenance(parser, reached, formula)
+    for each, problem in refused:
+        parser.unsupported.update(dict.fromkeys(provenance.offenders(each, problem)))
     parser.raise_problems()
-    definitions = prune(reached, top)
+    definitions = prune(reached.definitions, reached.root)
 
     def fits(place: Place) -> bool:
         try:
-            found = unfold(algebra, parser.parse(place), limits, settler.settle)
+            found = unfold(parser.parse(place), limits, settler.settle)
         except (UnsupportedSchema, RecursionError):
             return True  # as far as anyone knows
-        return prune(*found) is not None
+        return prune(found.definitions, found.root) is not None
 
     if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
     key = f"{root.value} {on_unsupported.value} {limits!r} {json.dumps(schema, sort_keys=False)}"
-    return ArgumentGrammar(definitions, top, tuple(parser.unsupported), key)
+    return ArgumentGrammar(definitions, reached.root, tuple(parser.unsupported), key), provenance

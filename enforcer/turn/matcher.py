@@ -110,6 +110,16 @@ class Matcher:
         return self._accepted
 
     @property
+    def position(self) -> Position:
+        """Where the turn stands."""
+        return self._now
+
+    @property
+    def envelope(self) -> Envelope:
+        """What the request allows."""
+        return self._envelope
+
+    @property
     def failure(self) -> EnforcerError | None:
         """Why the gate is closed; None while it is open."""
         return self._now.failure

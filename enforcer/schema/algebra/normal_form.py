@@ -81,6 +81,15 @@ class Algebra(Formulas, Languages):
         """Tell whether something may fit both, however patterns in the other are read."""
         return not self.is_empty(self.conj((part, self.three_valued.widened(other))))
 
+    def parts(self, formula: Formula) -> tuple[Formula, ...]:
+        """Return what a formula combines, or the target of a reference; nothing for a value."""
+        kind, content = self._formulas[formula]
+        if kind in (FormulaKind.VALUE, FormulaKind.UNKNOWN):
+            return ()
+        if kind is FormulaKind.REFERENCE:
+            return (self._target(content),)
+        return (content,) if kind is FormulaKind.NOT else content
+
     def _target(self, key: Any) -> Formula:
         if isinstance(key, Widened):
             return self.three_valued.widened(self._resolve(key.key))

@@ -41,8 +41,8 @@ class Settler:
     Args:
         algebra: the arena of the formulas.
         limits: bounds.
-        refuse: notes a path, a keyword and a reason; in relax mode the constraint is then
-            left out.
+        refuse: notes the formula whose value cannot be kept, a path, a keyword and a reason;
+            in relax mode the constraint is then left out.
         divisors: where each value of `multipleOf` stands in the schema.
         patterns: path and keyword of each pattern, by the language of its matches and by that
             of what it does not match.
@@ -53,20 +53,26 @@ class Settler:
         self,
         algebra: Algebra,
         limits: Limits,
-        refuse: Callable[[str, str, str], None],
+        refuse: Callable[[Formula, str, str, str], None],
         divisors: Mapping[Fraction, str],
         patterns: Mapping[Regex, tuple[str, str]],
     ) -> None:
-        self._arrays = ArraySettler(algebra, refuse)
-        self._objects = ObjectSettler(algebra, limits, refuse)
+        self._arrays = ArraySettler(algebra, self._refuse)
+        self._objects = ObjectSettler(algebra, limits, self._refuse)
         self._algebra = algebra
         self._limits = limits
         self._divisors = divisors
         self._patterns = patterns
-        self._refuse = refuse
+        self._note = refuse
+        self._settling: Formula = NEVER
 
-    def settle(self, value: Value) -> Value:
-        """Return the value with every shape countable and every number writable."""
+    def _refuse(self, path: str, keyword: str, reason: str) -> None:
+        self._note(self._settling, path, keyword, reason)
+
+    def settle(self, formula: Formula) -> Value:
+        """Return the value of a formula with every shape countable and every number writable."""
+        self._settling = formula
+        value = self._algebra.normal(formula)
         if self._divisors and value.numbers:
             numbers = tuple(dict.fromkeys(map(self._divisible, value.numbers)))
             value = replace(value, numbers=numbers)
@@ -77,9 +83,9 @@ class Settler:
         objects = [self._with_names_followed(shape) for shape in objects]
         return replace(value, arrays=_unlike(arrays), objects=_unlike(objects))
 
-    def settle_all(self, value: Value) -> Value:
+    def settle_all(self, formula: Formula) -> Value:
         """Settle a value, and find what its alternatives are told apart by."""
-        value = self.settle(value)
+        value = self.settle(formula)
         if len(value.objects) < 2:  # noqa: PLR2004 - nothing to tell apart
             return value
         return replace(value, cells=cells(self._algebra, value.objects, self._is_writable))
@@ -88,11 +94,11 @@ class Settler:
         """Tell whether a value, and all that it reaches, is enforced as it is."""
         refused: list[str] = []
 
-        def refuse(path: str, keyword: str, reason: str) -> None:
+        def refuse(_: Formula, path: str, keyword: str, reason: str) -> None:
             refused.append(f"{path} {keyword} {reason}")
 
         other = Settler(self._algebra, self._limits, refuse, self._divisors, self._patterns)
-        unfold(self._algebra, formula, self._limits, other.settle)
+        unfold(formula, self._limits, other.settle)
         return not refused
 
     def _with_names_followed(self, shape: ObjectShape) -> ObjectShape:

@@ -6,7 +6,7 @@ know: keywords, how a value is settled, engines.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit
@@ -14,7 +14,6 @@ from enforcer.errors import Problem, SchemaLimit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.limits import Limits
     from enforcer.schema.nodes import Formula, Value
 
@@ -38,19 +37,33 @@ def children(value: Value) -> Iterator[Formula]:
         yield from parts
 
 
-def unfold(
-    algebra: Algebra, root: Formula, limits: Limits, settle: Callable[[Value], Value]
-) -> tuple[dict[Formula, Value], Formula]:
+@dataclass(frozen=True, slots=True)
+class Unfolded:
+    """All that a root formula reaches.
+
+    Attributes:
+        definitions: values by formula, each of which stands for all formulas of equal values.
+        root: the root among them.
+        alias: which of them stands for a formula.
+        mentioned: the same definitions, their children being the formulas that they were made
+            of: positions of equal values are still told apart by these.
+
+    """
+
+    definitions: dict[Formula, Value]
+    root: Formula
+    alias: dict[Formula, Formula]
+    mentioned: dict[Formula, Value]
+
+
+def unfold(root: Formula, limits: Limits, settle: Callable[[Formula], Value]) -> Unfolded:
     """Expand the root and all that it reaches; equal values become one definition.
 
     Args:
-        algebra: the arena of the formulas.
         root: the formula of the whole value.
         limits: bounds.
-        settle: replaces constraints that cannot be kept, noting them.
-
-    Returns:
-        Definitions by formula, and the root among them.
+        settle: gives the normal form of a formula, in which constraints that cannot be kept
+            are replaced, having noted them.
 
     Raises:
         SchemaLimit: more definitions than the limit.
@@ -63,7 +76,7 @@ def unfold(
     for formula in queue:
         if formula in alias:
             continue
-        value = settle(algebra.normal(formula))
+        value = settle(formula)
         found = canonical.setdefault(value, formula)
         alias[formula] = found
         if found == formula:
@@ -80,9 +93,10 @@ def unfold(
                     ),
                 )
             )
+    renamed = definitions
     if len(definitions) < len(alias):
-        definitions = {formula: _renamed(value, alias) for formula, value in definitions.items()}
-    return definitions, alias[root]
+        renamed = {formula: _renamed(value, alias) for formula, value in definitions.items()}
+    return Unfolded(renamed, alias[root], alias, definitions)
 
 
 def _renamed(value: Value, alias: dict[Formula, Formula]) -> Value:

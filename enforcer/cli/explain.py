@@ -1,0 +1,210 @@
+"""`enforcer explain`: a turn token by token, what was legal at each, and why.
+
+Owns: the command's options, reading its files, the vocabulary where no model is named, and its
+exit status. Must not know: what is legal, how it is put in words (that is `enforcer.explain`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from enforcer import documents, engines
+from enforcer.api import Enforcer
+from enforcer.cli import declarations
+from enforcer.errors import ConfigurationError
+from enforcer.explain import page, reply, table, trace
+from enforcer.explain.trace import Given
+from enforcer.turn import dialect as dialects
+from enforcer.vocabulary import Vocabulary, split
+
+if TYPE_CHECKING:
+    from enforcer.explain.reply import Recorded
+
+_DESCRIPTION = """\
+Follows a turn token by token: in which state it was, how many ids were legal, what could
+have come instead and by which part of the schema, and what the mask took away where the
+model's scores are given. Without a turn, it tells what one may begin with.
+
+FILE is a chat request, or tools as `enforcer check` takes them. In a TEXT every marker
+that is spelled is its token, and what stands before an opening of the assistant's turn is
+the prompt. Without --model the pieces that Kimi's tokenizer splits text into are the tokens.
+
+Exit status: 0 if every id is legal and none was taken away, 1 if one was, 2 if a file
+cannot be read or is none of these."""
+_REQUEST = ("tools", "tool_choice", "parallel_tool_calls", "messages", "response_format")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser's commands."""
+    parser = commands.add_parser(
+        "explain",
+        help="tell what was legal in a turn, and why",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--tools", required=True, metavar="FILE", help="tools or a chat request; - is stdin"
+    )
+    turn = parser.add_argument_group("the turn").add_mutually_exclusive_group()
+    turn.add_argument("--text", metavar="TEXT", help="as text; @FILE reads it from a file")
+    turn.add_argument(
+        "--ids", type=Path, metavar="FILE",
+        help="as JSON: ids, or objects with an `id` and `top`, a list of [id, score]",
+    )  # fmt: skip
+    turn.add_argument(
+        "--reply", type=Path, metavar="FILE",
+        help="a chat completion with `token_ids`, `logprobs` or both",
+    )  # fmt: skip
+    parser.add_argument(
+        "--scores", type=Path, metavar="FILE",
+        help="answer of /v1/completions to the prompt and the turn of --reply as one prompt, "
+        "with `prompt_logprobs`",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool"
+    )
+    parser.add_argument("--model", type=Path, metavar="PATH", help="folder of the model")
+    parser.add_argument(
+        "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
+    )
+    parser.add_argument(
+        "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that shows it")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        EnforcerError: a file is none of its kind, or a tool's schema cannot be enforced.
+
+    """
+    request = _request(options.tools, options.tool_choice)
+    text = _text(options.text)
+    if options.model is None and (options.ids or options.reply):
+        raise ConfigurationError("ids mean nothing without a vocabulary: name the model's folder")
+    vocabulary = _vocabulary(options, text)
+    recorded = _recorded(options, text, vocabulary)
+    enforcer = Enforcer(vocabulary, engine=options.engine)
+    opening = recorded.prompt_ids or _opening(enforcer)
+    matcher = enforcer.matcher(**request, prompt_ids=opening)
+    names = ", ".join(matcher.envelope.names) or "no tool"
+    found = trace.follow(matcher, recorded.given, f"tools: {names}")
+    if options.html is not None:
+        _write(options.html, page.render(found))
+    if options.json:
+        print(json.dumps(table.as_json(found), indent=1, ensure_ascii=False))
+    else:
+        for line in table.lines(found):
+            print(line)
+    return int(bool(found.changed))
+
+
+def _request(file: str, choice: str | None) -> dict[str, Any]:
+    """Read the fields of a chat request that say what a turn may be."""
+    read = documents.read(file)
+    if len(read) != 1:
+        raise ConfigurationError(f"{file} has {len(read)} values, not one request or list of tools")
+    value = read[0].value
+    tools = [
+        {"type": "function", "function": {"name": one.name, "parameters": one.schema}}
+        for one in declarations.find(read[0])
+    ]
+    body = value.get("request", value.get("body", value)) if isinstance(value, Mapping) else {}
+    request = {key: body[key] for key in _REQUEST if key in body} if "messages" in body else {}
+    request["tools"] = tools
+    if choice is not None:
+        named = {"type": "function", "function": {"name": choice}}
+        request["tool_choice"] = choice if choice in ("auto", "none", "required") else named
+    return request
+
+
+def _opening(enforcer: Enforcer) -> list[int]:
+    """Give the end of a prompt that opens the assistant's turn, and says nothing in it."""
+    dialect, vocabulary = enforcer.dialect, enforcer.vocabulary
+    begin, end = vocabulary.control(dialect.turn_begin), vocabulary.control(dialect.turn_end)
+    return [begin, *vocabulary.encode("assistant"), end]
+
+
+def _text(given: str | None) -> str:
+    if given is None or not given.startswith("@"):
+        return given or ""
+    try:
+        return Path(given[1:]).read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot read {given[1:]}: {error}") from error
+
+
+def _recorded(options: argparse.Namespace, text: str, vocabulary: Vocabulary) -> Recorded:
+    if options.reply is not None:
+        found = reply.read_reply(_json(options.reply), vocabulary, str(options.reply))
+        if options.scores is not None:
+            found = reply.scored(found, _json(options.scores), str(options.scores))
+        return found
+    if options.ids is not None:
+        return reply.read_ids(_json(options.ids), str(options.ids))
+    ids = trace.read_spelled(vocabulary, text)
+    opened = vocabulary.control(dialects.load("kimi_k2").turn_end)
+    begin = len(ids) - ids[::-1].index(opened) if opened in ids else 0
+    given = tuple(Given(token_id) for token_id in ids[begin:])
+    return reply.Recorded(given, tuple(ids[:begin]) or None)
+
+
+def _json(path: Path) -> Any:
+    read = documents.read(path)
+    return read[0].value if len(read) == 1 else [each.value for each in read]
+
+
+def _vocabulary(options: argparse.Namespace, text: str) -> Vocabulary:
+    if options.model is None:
+        return _of_pieces(text)
+    folder: Path = options.model
+    ranks, config = folder / "tiktoken.model", folder / "tokenizer_config.json"
+    if ranks.is_file() and config.is_file():
+        return Vocabulary.from_tiktoken(ranks, config)
+    try:
+        from transformers import AutoTokenizer
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"{folder} has no tiktoken.model; other tokenizers need the package {error.name!r}: "
+            "pip install 'kimi-enforcer[transformers]'"
+        ) from error
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            str(folder), trust_remote_code=options.trust_remote_code, local_files_only=True
+        )
+    except Exception as error:
+        raise ConfigurationError(f"the tokenizer in {folder} cannot be loaded: {error}") from error
+    return Vocabulary.from_transformers(tokenizer)
+
+
+def _of_pieces(text: str) -> Vocabulary:
+    """Make a vocabulary of the bytes, the dialect's markers and the pieces of a text."""
+    dialect = dialects.load("kimi_k2")
+    names = [dialect.turn_begin, dialect.turn_end]
+    names += [name for each in dialect.markers.values() for name in each]
+    parts = trace.split_markers(text, names)
+    pieces = {
+        piece.encode(): None
+        for is_marker, part in parts
+        if not is_marker
+        for piece in split(part)
+        if len(piece.encode()) > 1
+    }
+    tokens = [bytes([byte]) for byte in range(256)] + list(pieces)
+    controls = {name: len(tokens) + at for at, name in enumerate(dict.fromkeys(names))}
+    return Vocabulary([*tokens, *(name.encode() for name in controls)], controls)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error}") from error

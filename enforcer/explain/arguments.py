@@ -1,0 +1,370 @@
+"""What may come next in a JSON text that has to fit a schema, in words.
+
+Owns: putting the readings of a text (see `enforcer.budget.reading`) in words, with the paths of
+the schema that they come from. Readings are a little wider than what an engine takes, which is
+therefore asked about each name, value and bracket before it is said. Must not know: turns, ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, rest_of
+from enforcer.budget.spelled import Partial, endings, spell
+from enforcer.explain.cursor import locate
+from enforcer.explain.words import (
+    Option,
+    bare_words,
+    constants,
+    kinds,
+    listing,
+    number_of,
+    numbers_in_words,
+    quoted,
+    strings_in_words,
+    strings_of,
+)
+from enforcer.numbers.languages import number_texts
+from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, literal
+from enforcer.regex.derivative import derivative
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from enforcer.budget.arrays import Arrays
+    from enforcer.budget.frames import Frame, Thread
+    from enforcer.budget.objects import Objects
+    from enforcer.budget.reading import Reading
+    from enforcer.budget.shortest import Shortest
+    from enforcer.explain.cursor import Cursor
+    from enforcer.regex import Regex
+    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.provenance import Provenance, Sources
+
+_ASKED = 200  # names and values about each of which the engine is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A schema, ready for words about texts.
+
+    Attributes:
+        what: what such a text is, as `the arguments of "get_weather"`.
+        plan: follows texts.
+        provenance: where in the schema values come from.
+
+    """
+
+    what: str
+    plan: Shortest
+    provenance: Provenance
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An option that several readings may add to."""
+
+    values: dict[str, str] = field(default_factory=dict)  # and how each is shown
+    kinds: dict[str, None] = field(default_factory=dict)
+    paths: dict[str, None] = field(default_factory=dict)
+
+    def option(self, subject: str) -> Option:
+        shown = tuple(self.values.values())
+        if not self.kinds:
+            what = f"{subject}: {listing(shown)}" if shown else subject
+            return Option(what, tuple(self.values), tuple(self.paths))
+        said = [*([listing(shown)] if shown else []), *self.kinds]
+        return Option(f"{subject}: {' or '.join(said)}", (), tuple(self.paths))
+
+
+def options(
+    outline: Outline, reading: Reading, text: bytes, can: Callable[[bytes], bool]
+) -> tuple[Option, ...]:
+    """Say what may come next.
+
+    Args:
+        outline: of the schema.
+        reading: of the text so far.
+        text: the text so far.
+        can: tells whether the engine lets these bytes follow.
+
+    """
+    view = _View(outline, locate(text), can)
+    for thread in reading.threads:
+        view.read(thread)
+    return tuple(draft.option(subject) for subject, draft in view.drafts.items())
+
+
+class _View:
+    """One place in one text."""
+
+    def __init__(self, outline: Outline, cursor: Cursor, can: Callable[[bytes], bool]) -> None:
+        self._outline = outline
+        self._plan = outline.plan
+        self._provenance = outline.provenance
+        self._cursor = cursor
+        self._can = can
+        self.drafts: dict[str, _Draft] = {}
+
+    def read(self, thread: Thread) -> None:
+        """Add what one reading lets follow."""
+        containers: list[InObject | InArray] = []
+        at: Thread | None = thread
+        while at is not None:
+            around = at.frame.before if isinstance(at.frame, InName) else at.frame
+            if isinstance(around, InObject | InArray):
+                containers.append(around)
+            at = at.outer
+        containers.reverse()
+        levels = self._levels(containers)
+        frame = thread.frame
+        depth = len(containers)
+        if isinstance(frame, Text):
+            self._within(frame, *levels[-1])
+            outer = None if thread.outer is None else thread.outer.frame
+            if not frame.partial.quoted and frame.regex.nullable and outer is not None:
+                self._between(outer, levels[: depth + 1], depth)
+        elif isinstance(frame, Begin):
+            self._value(self._outline.what, (frame.value,), levels[0][1])
+        elif isinstance(frame, InName):
+            self._names(frame.before, "the name of a property", levels[depth - 1][1], frame)
+        elif frame is not None:
+            self._between(frame, levels, depth)
+
+    # Where in the grammar, and in the schema.
+
+    def _levels(
+        self, containers: Sequence[InObject | InArray]
+    ) -> list[tuple[tuple[Formula, ...], Sources]]:
+        """Give the values that stand at each step of the path, and their sources."""
+        numbers: tuple[Formula, ...] = (self._plan.grammar.root,)
+        sources = self._provenance.root
+        found = [(numbers, sources)]
+        for i, (key, frame) in enumerate(zip(self._cursor.path, containers, strict=False)):
+            numbers = self._children(frame, key)
+            if i + 1 < len(containers):
+                inner = containers[i + 1].plan
+                numbers = tuple(n for n in numbers if self._has(n, inner))
+            sources = self._provenance.below(sources, key, numbers)
+            found.append((numbers, sources))
+        return found
+
+    def _has(self, number: Formula, plan: Objects | Arrays) -> bool:
+        return any(plan is each for each in self._plan.objects[number]) or any(
+            plan is each for each in self._plan.arrays[number]
+        )
+
+    @staticmethod
+    def _children(frame: InObject | InArray, key: str | int) -> tuple[Formula, ...]:
+        if isinstance(frame, InObject):
+            if frame.pair is not None:
+                return (frame.pair.value,)
+            plan, name = frame.plan, str(key)
+            if name in plan.index:
+                return (plan.names[plan.index[name]][1],)
+            return tuple(value for regex, value in plan.classes if fullmatch(regex, name))
+        shape, at = frame.plan.shape, int(key)
+        if shape.choices:
+            choices = shape.choices[min(at, len(shape.choices) - 1)]
+            return tuple(dict.fromkeys(choice.value for choice in choices))
+        return (shape.prefix[at] if at < len(shape.prefix) else shape.rest,)
+
+    def _subject(self, path: tuple[str | int, ...]) -> str:
+        if not path:
+            return self._outline.what
+        if isinstance(path[-1], str):
+            return f"the value of {quoted(path[-1])}"
+        return f"element {path[-1]} of {self._container(path[:-1])}"
+
+    def _container(self, path: tuple[str | int, ...]) -> str:
+        return quoted(path[-1]) if path and isinstance(path[-1], str) else self._subject(path)
+
+    def _draft(self, subject: str, sources: Sources) -> _Draft:
+        draft = self.drafts.setdefault(subject, _Draft())
+        draft.paths.update(dict.fromkeys(sources.paths))
+        return draft
+
+    # Values.
+
+    def _value(
+        self, subject: str, numbers: Iterable[Formula], sources: Sources, before: bytes = b""
+    ) -> None:
+        """Say what value is due, `before` it a comma, say."""
+        for number in numbers:
+            value = self._plan.grammar.definitions[number]
+            listed = constants(value)
+            if listed is None:
+                if any(self._can(before + first) for first in _firsts(value)):
+                    said = kinds(value, [place.schema for place in sources.places])
+                    self._draft(subject, sources).kinds.update(dict.fromkeys(said))
+                continue
+            legal = self._legal(listed, lambda text: before + text.encode())
+            if legal:
+                self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
+
+    def _legal(self, listed: Sequence[str], spelled: Callable[[str], bytes]) -> list[str]:
+        if len(listed) > _ASKED:
+            return list(listed)
+        return [text for text in listed if self._can(spelled(text))]
+
+    def _within(self, frame: Text, numbers: Iterable[Formula], sources: Sources) -> None:
+        """Say how a string, a number or a word that has been begun goes on."""
+        subject = self._subject(self._cursor.path)
+        if frame.partial.quoted:
+            self._string(subject, frame, sources)
+            return
+        begun = self._cursor.begun.decode()
+        for number in numbers:
+            value = self._plan.grammar.definitions[number]
+            sets = [each for each in value.numbers if _goes_on(number_texts(each), begun)]
+            words = [word for word in bare_words(value) if word.startswith(begun)]
+            if not (sets or words):
+                continue
+            draft = self._draft(subject, sources)
+            draft.values.update(zip(words, words, strict=True))
+            for each in sets:
+                single = number_of(each)
+                if single is None:
+                    draft.kinds[numbers_in_words(each)] = None
+                else:
+                    draft.values[single] = single
+
+    def _string(self, subject: str, frame: Text, sources: Sources) -> None:
+        typed = _typed(self._cursor.begun)
+        tails = strings_of(frame.regex)
+        if tails is None:
+            schemas = [place.schema for place in sources.places]
+            words = strings_in_words(ANY if frame.regex == ANY else frame.regex, schemas)
+            ends = " (which may end here)" if frame.regex.nullable else ""
+            self._draft(subject, sources).kinds[words + ends] = None
+            return
+        rests = {tail: rest_of(frame.partial, tail) for tail in tails}
+        legal = [
+            quoted(typed + tail)
+            for tail, rest in rests.items()
+            if rest is not None and (len(rests) > _ASKED or self._can(rest))
+        ]
+        if legal:
+            self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
+
+    # Objects and arrays.
+
+    def _between(
+        self, frame: Frame, levels: Sequence[tuple[tuple[Formula, ...], Sources]], depth: int
+    ) -> None:
+        """Say what follows between the members of the container at a depth."""
+        path = self._cursor.path[: depth - 1]
+        _, sources = levels[depth - 1]
+        if isinstance(frame, InArray):
+            self._elements(frame, path, sources)
+        elif isinstance(frame, InObject):
+            if frame.phase is Phase.NAMED:
+                self._draft("`:`, behind the name", sources)
+            elif frame.phase is Phase.COLON and frame.pair is not None:
+                self._value(self._subject(self._cursor.path), *levels[depth])
+            else:
+                self._properties(frame, path, sources)
+
+    def _properties(self, frame: InObject, path: tuple[str | int, ...], sources: Sources) -> None:
+        if frame.phase is Phase.MEMBER:
+            self._names(frame, "`,` and another property", sources)
+        else:
+            self._names(frame, "the name of a property", sources)
+        if frame.phase is not Phase.COMMA and self._can(b"}"):
+            self._draft(f"`}}`, the end of {self._subject(path)}", sources)
+
+    def _names(
+        self, frame: InObject, subject: str, sources: Sources, begun: InName | None = None
+    ) -> None:
+        """Say which names may follow, or those that a name that has been begun may be."""
+        plan = frame.plan
+        before = b"," if frame.phase is Phase.MEMBER else b""
+        typed = "" if begun is None else begun.text
+
+        def spelled(name: str) -> bytes | None:
+            if begun is not None:
+                return rest_of(begun.partial, name[len(typed) :])
+            return before + b'"' + spell(name, quoted=True) + b'"'
+
+        def is_legal(name: str) -> bool:
+            data = spelled(name)
+            return data is not None and self._can(data)
+
+        # Names that are there come last: not every engine's grammar keeps them from repeating.
+        left = sorted(
+            (name for name, _ in plan.names if name.startswith(typed)),
+            key=lambda name: frame.seen >> plan.index[name] & 1,
+        )
+        legal = [name for name in left if is_legal(name)] if len(left) <= _ASKED else left
+        if legal:
+            draft = self._draft(subject, sources)
+            for name in legal:
+                note = " (required)" if name in plan.shape.required else ""
+                note = " (again)" if frame.seen >> plan.index[name] & 1 else note
+                draft.values[quoted(name)] = quoted(name) + note
+        taken = plan.declared | frame.extras
+        tails = frozenset(name[len(typed) :] for name in taken if name.startswith(typed))
+        partial = Partial() if begun is None else begun.partial
+        opened = before + b'"' if begun is None else b""
+        for regex, _ in plan.classes:
+            rest = _without(_after(regex, typed), tails)
+            if any(self._can(opened + end) for end in endings(partial, rest)):
+                words = "any other name" if regex == ANY else "another name"
+                self._draft(subject, sources).kinds[words] = None
+
+    def _elements(self, frame: InArray, path: tuple[str | int, ...], sources: Sources) -> None:
+        values = tuple(dict.fromkeys(value for value, _ in frame.plan.steps(frame.at)))
+        if frame.phase is Phase.MEMBER:
+            if self._can(b","):
+                subject = f"`,` and another element of {self._container(path)}"
+                here = self._cursor.here
+                after = here + 1 if isinstance(here, int) else 0
+                inner = self._provenance.below(sources, after, values)
+                self._value(subject, values, inner, b",")
+        else:
+            key = self._cursor.path[len(path)]
+            inner = self._provenance.below(sources, key, values)
+            self._value(self._subject((*path, key)), values, inner)
+        if frame.phase is not Phase.COMMA and self._can(b"]"):
+            self._draft(f"`]`, the end of {self._subject(path)}", sources)
+
+
+def _firsts(value: Value) -> list[bytes]:
+    """Give bytes of which one at least begins any value that fits."""
+    found = [word.encode() for word in bare_words(value)]
+    if value.numbers:
+        found.extend(bytes([byte]) for byte in b"-0123456789")
+    if value.strings is not None:
+        found.append(b'"')
+    if value.arrays:
+        found.append(b"[")
+    if value.objects:
+        found.append(b"{")
+    return found
+
+
+def _after(regex: Regex, text: str) -> Regex:
+    for char in text:
+        regex = derivative(regex, char)
+    return regex
+
+
+def _without(regex: Regex, texts: frozenset[str]) -> Regex:
+    return both(regex, inverse(either(*map(literal, sorted(texts))))) if texts else regex
+
+
+def _goes_on(regex: Regex, text: str) -> bool:
+    return _after(regex, text) != NOTHING
+
+
+def _typed(begun: bytes) -> str:
+    """Read the whole characters of a JSON string that has been begun."""
+    partial, text = Partial(), ""
+    for byte in begun[1:]:
+        read = partial.read(byte)
+        if read is None:
+            break  # the engine has let it through, so there is no such byte
+        partial, char = read
+        text += char or ""
+    return text

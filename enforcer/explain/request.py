@@ -1,0 +1,79 @@
+"""The texts of one request's calls, followed for words.
+
+Owns: what each text of a request has to fit, and compiling its schema once more, with its
+sources, when words about it are first wanted. Must not know: turns, hosts.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from enforcer.budget.shortest import Shortest
+from enforcer.errors import SchemaError
+from enforcer.explain.arguments import Outline
+from enforcer.explain.text import FollowedText, Subject
+from enforcer.explain.words import quoted
+from enforcer.request.response_format import FormatKind
+from enforcer.schema import OnUnsupported, Root, trace_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.budget.pieces import Pieces
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.request.options import Options
+    from enforcer.request.spec import Spec
+    from enforcer.vocabulary import Vocabulary
+
+
+class Words:
+    """Starts the texts of one request.
+
+    Args:
+        vocabulary: of the model.
+        pieces: of the same vocabulary, made when they are first needed.
+        spec: what the request allows.
+        options: what holds for it.
+
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, pieces: Callable[[], Pieces], spec: Spec, options: Options
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._pieces = pieces
+        self._spec = spec
+        self._options = options
+        self._of_tool = cache(self._tool)
+
+    def arguments(self, name: str, grammar: CompiledGrammar) -> ArgumentMatcher:
+        """Start the arguments of a tool."""
+        return FollowedText(grammar.matcher(), self._vocabulary, self._of_tool(name))
+
+    def text(self, grammar: CompiledGrammar) -> ArgumentMatcher:
+        """Start the text that fits the response format."""
+        wanted = self._spec.response_format
+        outline = None
+        if wanted is not None and wanted.kind is FormatKind.JSON_SCHEMA:
+            outline = partial(self._outline, "the text", wanted.source, Root.ANY)
+        what = "the text" if wanted is None else f"text that fits the {wanted.kind.value}"
+        return FollowedText(grammar.matcher(), self._vocabulary, Subject(what, None, outline))
+
+    def _tool(self, name: str) -> Subject:
+        what = f"the arguments of {quoted(name)}"
+        schema = self._spec.toolset.tools[name].schema
+        return Subject(what, name, cache(partial(self._outline, what, schema, Root.OBJECT)))
+
+    def _outline(self, what: str, schema: str, root: Root) -> Outline:
+        limits, on_unsupported = self._options.limits, self._options.on_unsupported
+        try:
+            grammar, provenance = trace_schema(
+                json.loads(schema), limits=limits, on_unsupported=on_unsupported, root=root
+            )
+        except SchemaError:
+            if on_unsupported is not OnUnsupported.ISOLATE:
+                raise
+            grammar, provenance = trace_schema({}, limits=limits, root=root)
+        return Outline(what, Shortest(grammar, self._pieces()), provenance)

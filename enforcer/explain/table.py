@@ -1,0 +1,103 @@
+"""A followed turn as lines for a terminal, and as JSON for machines.
+
+Owns: what is printed, and the form of the JSON. Must not know: how a turn is followed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer.explain.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.explain.trace import Rival, Step, Trace
+    from enforcer.explain.words import Expected
+
+_WIDEST = 30  # characters of a token
+_INDENT = " " * 6
+
+
+def lines(trace: Trace) -> Iterator[str]:
+    """Give a line for each id, and beneath it what the mask took away."""
+    tokens = [_cut(shown(step.token)) for step in trace.steps]
+    places = [_place(step.expected) for step in trace.steps]
+    wide = max(map(len, tokens), default=0)
+    wide_place = max(map(len, places), default=0)
+    for step, token, place in zip(trace.steps, tokens, places, strict=True):
+        sign = " " if step.legal else "✗"
+        count = f"{step.expected.legal:,} of {step.vocabulary:,} legal"
+        yield f"{step.at:4} {sign} {token:<{wide}}  {place:<{wide_place}}  {count}"
+        if not step.legal:
+            yield f"{_INDENT}not legal: {step.reason}"
+        for rival in step.taken_away:
+            yield f"{_INDENT}taken away: {shown(rival.token)} ({rival.score:.2f}): {rival.reason}"
+    if trace.left:
+        yield f"{_INDENT}{len(trace.left)} ids behind it were not followed"
+    if trace.after is not None:
+        yield f"next: {trace.after}"
+    changed = len(trace.changed)
+    said = f"changed at {changed} of them" if changed else "nothing was taken away"
+    if not any(step.rivals for step in trace.steps):
+        said = "all legal" if not changed else "the last one is not legal"
+    yield f"{len(trace.steps)} ids: {said}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 2] + "…`"
+
+
+def _place(found: Expected) -> str:
+    inside = f" {found.tool}" if found.tool else ""
+    return f"{found.state}{inside}" + (f" {found.at}" if found.at else "")
+
+
+def as_json(trace: Trace) -> dict[str, Any]:
+    """Give the whole trace as JSON values."""
+    return {
+        "title": trace.title,
+        "steps": [_step(step) for step in trace.steps],
+        "left": list(trace.left),
+        "after": None if trace.after is None else _expected(trace.after),
+        "changed": [step.at for step in trace.changed],
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "at": step.at,
+        "id": step.token_id,
+        "token": step.token,
+        "marker": step.is_marker,
+        "legal": step.legal,
+        "reason": step.reason,
+        "vocabulary": step.vocabulary,
+        "expected": _expected(step.expected),
+        "top": [_rival(rival) for rival in step.rivals],
+        "taken_away": [rival.token_id for rival in step.taken_away],
+    }
+
+
+def _rival(rival: Rival) -> dict[str, Any]:
+    return {
+        "id": rival.token_id,
+        "token": rival.token,
+        "score": rival.score,
+        "legal": rival.legal,
+        "reason": rival.reason,
+    }
+
+
+def _expected(found: Expected) -> dict[str, Any]:
+    return {
+        "state": found.state,
+        "tool": found.tool,
+        "path": found.at,
+        "begun": found.begun,
+        "legal": found.legal,
+        "options": [
+            {"what": each.what, "values": list(each.values), "paths": list(each.paths)}
+            for each in found.options
+        ],
+    }

@@ -1,0 +1,146 @@
+"""A text that is followed by an engine, its bytes remembered.
+
+Owns: what stands between a matcher and an engine where words about a text are wanted, and
+asking the engine about bytes that do not come. Must not know: turns, how words are found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from enforcer.budget.least import Unbounded
+from enforcer.budget.reading import Reading
+from enforcer.budget.shortest import NoShortestEnd
+from enforcer.explain.arguments import options
+from enforcer.explain.cursor import locate, written
+from enforcer.explain.words import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.engines import ArgumentMatcher
+    from enforcer.explain.arguments import Outline
+    from enforcer.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a text has to fit.
+
+    Attributes:
+        what: what it is, as `the arguments of "get_weather"`.
+        tool: whose arguments; None for a response format.
+        outline: makes its schema ready for words; None where it has none, as a regular
+            expression has. May raise `NoShortestEnd` or `Unbounded`.
+
+    """
+
+    what: str
+    tool: str | None
+    outline: Callable[[], Outline] | None
+
+
+class FollowedText:
+    """Goes between: an `ArgumentMatcher` that remembers what it was given.
+
+    `fill` and `is_accepting` are the engine's own, so that masks cost what they cost.
+    """
+
+    __slots__ = ("_engine", "_ids", "_outline", "_readings", "_vocabulary", "fill", "is_accepting",
+                 "subject")  # fmt: skip
+
+    def __init__(self, engine: ArgumentMatcher, vocabulary: Vocabulary, subject: Subject) -> None:
+        self._engine = engine
+        self._vocabulary = vocabulary
+        self.subject = subject
+        self.fill = engine.fill
+        self.is_accepting = engine.is_accepting
+        self._ids: list[int] = []
+        self._outline: Outline | str | None = None
+        self._readings: list[Reading] = []  # after so many ids
+
+    def accept(self, token_id: int) -> bool:
+        """Advance by one id."""
+        if not self._engine.accept(token_id):
+            return False
+        self._ids.append(token_id)
+        return True
+
+    def rollback(self, count: int) -> None:
+        """Take back the last `count` ids."""
+        self._engine.rollback(count)
+        del self._ids[len(self._ids) - count :]
+        del self._readings[len(self._ids) + 1 :]
+
+    @property
+    def data(self) -> bytes:
+        """The text so far."""
+        return self._vocabulary.decode(self._ids)
+
+    def ahead(self, data: bytes) -> int:
+        """Count how many of some bytes the engine lets follow, one by one."""
+        count = 0
+        for byte in data:
+            token_id = self._vocabulary.find(bytes([byte]))
+            if token_id is None or not self._engine.accept(token_id):
+                break
+            count += 1
+        if count:
+            self._engine.rollback(count)
+        return count
+
+    def _can(self, data: bytes) -> bool:
+        return self.ahead(data) == len(data)
+
+    def expected(self, beyond: bytes = b"") -> tuple[str | None, str, tuple[Option, ...]]:
+        """Say what may come next.
+
+        Args:
+            beyond: bytes to go on with first, which the engine lets follow.
+
+        Returns:
+            Where in the text that is, what has been begun there, and what may come.
+
+        """
+        outline = self._found()
+        if isinstance(outline, str):
+            return None, "", (Option(outline),)
+        taken = 0
+        for byte in beyond:
+            token_id = self._vocabulary.find(bytes([byte]))
+            if token_id is None or not self._engine.accept(token_id):
+                break
+            taken += 1
+        try:
+            text = self.data + beyond[:taken]
+            cursor = locate(text)
+            reading = self._reading(outline).read(beyond[:taken])
+            found = options(outline, reading, text, self._can)
+            if not found and self._can(b"\n"):  # as behind a carriage return
+                found = options(outline, reading, text, lambda data: self._can(b"\n" + data))
+        finally:
+            if taken:
+                self._engine.rollback(taken)
+        return written(cursor.path), cursor.begun.decode("utf-8", "replace"), found
+
+    def _found(self) -> Outline | str:
+        """Give the outline, or what can be said without."""
+        if self._outline is None:
+            what = self.subject.what
+            if self.subject.outline is None:
+                self._outline = f"more of {what}"
+            else:
+                try:
+                    self._outline = self.subject.outline()
+                except (NoShortestEnd, Unbounded) as error:
+                    self._outline = f"more of {what}, of which no more can be said: {error}"
+        return self._outline
+
+    def _reading(self, outline: Outline) -> Reading:
+        """Follow the text as far as it goes; what is known is kept."""
+        if not self._readings:
+            self._readings.append(Reading.begin(outline.plan))
+        for token_id in self._ids[len(self._readings) - 1 :]:
+            self._readings.append(self._readings[-1].read(self._vocabulary.token_bytes(token_id)))
+        return self._readings[-1]

@@ -1,0 +1,217 @@
+"""What is said: the words for values, and what a question is answered with.
+
+Owns: the answers as values, and how numbers, strings and types are put in words. Must not
+know: turns, how a text is followed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from enforcer.numbers.sets import REALS
+from enforcer.regex import ANY, RegexBudget, finite_members
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from fractions import Fraction
+
+    from enforcer.numbers.sets import NumberSet
+    from enforcer.regex import Regex
+    from enforcer.schema.nodes import Value
+
+MOST_LISTED = 1_000  # values that are listed one by one; in words, the first of them
+_SHOWN = 20
+_LONGEST = 60  # characters of a text in words
+_STRING_KEYWORDS = ("pattern", "format", "minLength", "maxLength")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing that may come next.
+
+    Attributes:
+        what: in words, as `the value of "unit": one of "c", "f"`.
+        values: all texts that it can be, where those can be listed: JSON texts of values and
+            of property names, names of tools, control tokens. Empty where they cannot.
+        paths: the subschemas that say so, as `$.properties.unit`.
+
+    """
+
+    what: str
+    values: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.what + (f" (by {', '.join(self.paths)})" if self.paths else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What may come next at one place of a turn.
+
+    Attributes:
+        state: of the envelope.
+        tool: whose call it is, once its header has been read.
+        at: where in the call's arguments, as `$.places[0].unit`; None outside of a JSON text.
+        begun: what has been written of the string, number, name or header that is due.
+        options: what may come, of which one will.
+        legal: how many ids are legal.
+
+    """
+
+    state: str
+    tool: str | None
+    at: str | None
+    begun: str
+    options: tuple[Option, ...]
+    legal: int
+
+    def __str__(self) -> str:
+        return in_words(self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an id is legal or not.
+
+    Attributes:
+        token_id: the id.
+        token: what it stands for.
+        legal: whether it is legal here.
+        reason: in words.
+        expected: what is legal here.
+
+    """
+
+    token_id: int
+    token: str
+    legal: bool
+    reason: str
+    expected: Expected
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def in_words(options: Sequence[Option]) -> str:
+    """Join what may come next."""
+    return "; or ".join(map(str, options)) or "nothing"
+
+
+def shown(data: bytes | str) -> str:
+    """Show a piece of text in words: quoted, short, and with nothing that cannot be seen."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "backslashreplace")
+    cut = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return "`" + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + "`"
+
+
+def quoted(text: str) -> str:
+    """Write a string as JSON, readable."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def listing(values: Sequence[str], joint: str = "one of ") -> str:
+    """List values in words: the first of many."""
+    if len(values) == 1:
+        return values[0]
+    more = f", … and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return joint + ", ".join(values[:_SHOWN]) + more
+
+
+def strings_of(regex: Regex) -> tuple[str, ...] | None:
+    """List a language of strings; None if it cannot be listed."""
+    try:
+        return finite_members(regex, MOST_LISTED)
+    except RegexBudget:
+        return None
+
+
+def constants(value: Value) -> tuple[str, ...] | None:
+    """List all that fits a value, as JSON texts; None if that cannot be listed."""
+    if value.arrays or value.objects:
+        return None
+    strings = () if value.strings is None else strings_of(value.strings)
+    singles = [number_of(each) for each in value.numbers]
+    if strings is None or None in singles:
+        return None
+    return (*bare_words(value), *(x for x in singles if x is not None), *map(quoted, strings))
+
+
+def bare_words(value: Value) -> tuple[str, ...]:
+    """List `null` and the booleans of a value."""
+    words = ["null"] if value.null else []
+    words.extend("true" if each else "false" for each in sorted(value.booleans))
+    return tuple(words)
+
+
+def number_of(numbers: NumberSet) -> str | None:
+    """Write the member of a set of one number; None for another set."""
+    return _number(numbers.low) if numbers.low == numbers.high and numbers.low is not None else None
+
+
+def kinds(value: Value, schemas: Iterable[Any]) -> list[str]:
+    """Name what may fit a value that cannot be listed.
+
+    Args:
+        value: the value.
+        schemas: subschemas that it comes from, to name what they demand of strings.
+
+    """
+    found = list(bare_words(value))
+    if REALS in value.numbers:
+        found.append("a number")
+    else:
+        found.extend(number_of(each) or numbers_in_words(each) for each in value.numbers)
+    if value.strings is not None:
+        members = strings_of(value.strings)
+        found.append(
+            strings_in_words(value.strings, schemas)
+            if members is None
+            else listing([quoted(x) for x in members])
+        )
+    if value.arrays:
+        found.append("an array")
+    if value.objects:
+        found.append("an object")
+    return found
+
+
+def strings_in_words(strings: Regex, schemas: Iterable[Any]) -> str:
+    """Say what strings a language has, in the words of the schemas that it comes from."""
+    if strings == ANY:
+        return "any string"
+    said = {
+        f"`{keyword}` {json.dumps(schema[keyword], ensure_ascii=False)}": None
+        for schema in schemas
+        if isinstance(schema, dict)
+        for keyword in _STRING_KEYWORDS
+        if keyword in schema
+    }
+    return "a string" + (f" ({', '.join(said)})" if said else "")
+
+
+def numbers_in_words(numbers: NumberSet) -> str:
+    """Say what numbers a set has."""
+    kind = "a number"
+    if numbers.multiple == 1:
+        kind = "an integer"
+    elif numbers.multiple is not None:
+        kind = f"a multiple of {_number(numbers.multiple)}"
+    bounds = []
+    if numbers.low is not None:
+        bounds.append(f"{'above' if numbers.low_open else 'from'} {_number(numbers.low)}")
+    if numbers.high is not None:
+        word = "below" if numbers.high_open else "to" if bounds else "up to"
+        bounds.append(f"{word} {_number(numbers.high)}")
+    said = " and ".join(bounds) if numbers.high_open or numbers.low_open else " ".join(bounds)
+    others = [
+        "no integer" if each == 1 else f"no multiple of {_number(each)}"
+        for each in sorted(numbers.not_multiples)
+    ]
+    return ", ".join(filter(None, (f"{kind} {said}".strip(), *others)))
+
+
+def _number(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else repr(float(value))

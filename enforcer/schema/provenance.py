@@ -1,0 +1,315 @@
+"""Where in its schema a value of a finished grammar comes from.
+
+Owns: the subschemas that speak of a value. Formulas and values are shared by equal subschemas,
+so neither can know whose it is; a *position* can: a subschema is a source of the value at a
+position if it applies there and its formula is a part of the value's. All of it is worked out
+when it is asked for, so that compiling costs nothing more. Must not know: engines, texts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from enforcer.regex import (
+    RegexBudget,
+    RegexError,
+    both,
+    either,
+    example,
+    fullmatch,
+    inverse,
+    literal,
+    parse,
+)
+from enforcer.schema.nodes import ALWAYS, NEVER, Formula
+from enforcer.schema.reading.document import Draft, step
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
+
+    from enforcer.errors import Problem
+    from enforcer.schema.finishing.unfolding import Unfolded
+    from enforcer.schema.nodes import ObjectShape, Value
+    from enforcer.schema.reading.document import Place
+    from enforcer.schema.reading.parse import SchemaParser
+
+_REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
+_SINGLE = ("not", "if", "then", "else")
+_LISTS = ("allOf", "anyOf", "oneOf")
+_MOST_PLACES = 20_000  # looked at to find all sources of all values: some 50 milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a schema says of the value at one position.
+
+    Attributes:
+        applying: every subschema that applies at the position, branches of all kinds among them.
+        places: those of them that the value comes from; never empty where any applies.
+
+    """
+
+    applying: tuple[Place, ...]
+    places: tuple[Place, ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The `$.`-paths of the places, in document order as far as that is known."""
+        return tuple(dict.fromkeys(place.path for place in self.places))
+
+
+class Provenance:
+    """Answers for one compiled schema; keeps its parser and its formulas.
+
+    Args:
+        parser: what has read the schema.
+        unfolded: what it has become.
+        root: the formula of the whole value.
+
+    """
+
+    def __init__(self, parser: SchemaParser, unfolded: Unfolded, root: Formula) -> None:
+        self._parser = parser
+        self._unfolded = unfolded
+        self._root = root
+        self._known_atoms: dict[int, frozenset[Formula]] = {}
+        self._looked_at = 0
+
+    @cached_property
+    def root(self) -> Sources:
+        """The sources of the whole value."""
+        return self._narrowed((self._parser.document.root,), self._atoms(self._root))
+
+    def below(self, sources: Sources, key: str | int, values: Iterable[Formula]) -> Sources:
+        """Give the sources of a property or an element.
+
+        Args:
+            sources: of the object or array.
+            key: name of the property or index of the element.
+            values: the definitions, one of which it fits.
+
+        """
+        formulas = (x for value in values for x in self._merged.get(value, (value,)))
+        return self._below(sources, key, formulas)
+
+    @cached_property
+    def paths(self) -> Mapping[Formula, tuple[str, ...]]:
+        """The paths that each definition comes from, wherever in the grammar it is used."""
+        found: dict[Formula, dict[str, None]] = {}
+        for formula, sources in self._everywhere.items():
+            named = found.setdefault(self._unfolded.alias.get(formula, formula), {})
+            named.update(dict.fromkeys(path for each in sources for path in each.paths))
+        return {value: tuple(named) for value, named in found.items()}
+
+    def offenders(self, formula: Formula, problem: Problem) -> tuple[Problem, ...]:
+        """Give the same problem at every place that it stands at; itself where none is known.
+
+        Equal subschemas are one formula, which is refused once, by the path of the first.
+        """
+        keyword = problem.keyword
+        named = problem.path.endswith(f".{keyword}")
+        paths = {
+            step(place.path, keyword) if named else place.path: None
+            for sources in self._everywhere.get(formula, ())
+            for place in sources.places
+            if isinstance(place.schema, dict) and keyword in place.schema
+        }
+        return tuple(replace(problem, path=path) for path in paths) or (problem,)
+
+    def where(self, formula: Formula) -> str | None:
+        """Give the path of the first place at which a formula occurs; None where none is known."""
+        known = self._everywhere.get(formula)
+        return known[0].paths[0] if known else None
+
+    # One position.
+
+    def _below(self, sources: Sources, key: str | int, formulas: Iterable[Formula]) -> Sources:
+        atoms = frozenset[Formula]().union(*map(self._atoms, formulas))
+        for places in (sources.places, sources.applying):
+            direct = tuple(found for place in places for found in self._steps(place, key))
+            if direct:
+                return self._narrowed(direct, atoms)
+        return sources  # the schema says nothing of it, so that the whole stands for it
+
+    def _narrowed(self, direct: tuple[Place, ...], atoms: frozenset[Formula]) -> Sources:
+        """Find what applies at a position, and what of it a value is made of."""
+        applying: dict[Hashable, Place] = {}
+        places: dict[str, Place] = {}
+        for first in direct:
+            around = self._around(first)
+            applying.update(around)
+            involved = [x for x in around.values() if not atoms.isdisjoint(self._own(x))]
+            if involved:
+                places.update({place.path: place for place in (first, *involved)})
+        if not places:
+            places = {place.path: place for place in direct}
+        return Sources(tuple(applying.values()), tuple(places.values()))
+
+    def _around(self, first: Place) -> dict[Hashable, Place]:
+        """Find the subschemas that apply where one does."""
+        found: dict[Hashable, Place] = {}
+        queue = [first]
+        for place in queue:
+            # A reference may lead round in a circle, each time by a longer path.
+            key = place.key if isinstance(place.schema, dict) else place.path
+            if key not in found:
+                found[key] = place
+                queue.extend(self._beside(place))
+        self._looked_at += len(queue)
+        return found
+
+    def _beside(self, place: Place) -> Iterator[Place]:
+        schema = place.schema
+        if not isinstance(schema, dict):
+            return
+        for keyword in _REFERENCES:
+            if self._parser.has(schema, keyword, place.draft):
+                target = self._parser.target(place, keyword)
+                if target is not None:
+                    yield target
+        if "$ref" in schema and place.draft <= Draft.DRAFT7:
+            return  # which hides what stands beside it
+        for keyword in _LISTS:
+            if isinstance(schema.get(keyword), list):
+                yield from (place.child(keyword, i) for i in range(len(schema[keyword])))
+        for keyword in _SINGLE:
+            if keyword in schema:
+                yield place.child(keyword)
+        for keyword in ("dependentSchemas", "dependencies"):
+            if isinstance(schema.get(keyword), dict):
+                for name, needed in schema[keyword].items():
+                    if isinstance(needed, dict):
+                        yield place.child(keyword, name)
+
+    def _steps(self, place: Place, key: str | int) -> Iterator[Place]:
+        schema = place.schema
+        if not isinstance(schema, dict) or ("$ref" in schema and place.draft <= Draft.DRAFT7):
+            return
+        yield from self._property(place, key) if isinstance(key, str) else _element(place, key)
+
+    @staticmethod
+    def _property(place: Place, name: str) -> Iterator[Place]:
+        schema = place.schema
+        declared = _members(schema, "properties")
+        if name in declared:
+            yield place.child("properties", name)
+        matching = [x for x in _members(schema, "patternProperties") if _matches(x, name)]
+        yield from (place.child("patternProperties", pattern) for pattern in matching)
+        if name not in declared and not matching and "additionalProperties" in schema:
+            yield place.child("additionalProperties")
+        if "unevaluatedProperties" in schema:
+            yield place.child("unevaluatedProperties")
+
+    # What a value is made of.
+
+    def _own(self, place: Place) -> frozenset[Formula]:
+        return self._atoms(self._parser.parse(place))
+
+    def _atoms(self, formula: Formula) -> frozenset[Formula]:
+        """List the formulas that are combined in one, apart from what holds always or never."""
+        known = self._known_atoms.get(formula)
+        if known is None:
+            seen = {formula: None}
+            queue, found = [formula], set()
+            for each in queue:
+                parts = self._parser.algebra.parts(each)
+                if not parts:
+                    found.add(each)
+                queue.extend(x for x in parts if x not in seen)
+                seen.update(dict.fromkeys(parts))
+            known = self._known_atoms[formula] = frozenset(found - {ALWAYS, NEVER})
+        return known
+
+    @cached_property
+    def _merged(self) -> Mapping[Formula, tuple[Formula, ...]]:
+        """The formulas that each definition stands for."""
+        found: dict[Formula, list[Formula]] = {}
+        for formula, value in self._unfolded.alias.items():
+            found.setdefault(value, []).append(formula)
+        return {value: tuple(formulas) for value, formulas in found.items()}
+
+    # All positions.
+
+    @cached_property
+    def _everywhere(self) -> dict[Formula, list[Sources]]:
+        """The sources of each formula at the positions where it occurs, each kind once."""
+        found: dict[Formula, list[Sources]] = {self._root: [self.root]}
+        seen = {(self._root, self.root.paths)}
+        queue: deque[tuple[Formula, Sources]] = deque([(self._root, self.root)])
+        most = self._looked_at + _MOST_PLACES
+        while queue:
+            formula, sources = queue.popleft()
+            # A value that was not unfolded any more has no parts that are known.
+            value = self._unfolded.mentioned.get(self._unfolded.alias.get(formula, formula))
+            for key, child in () if value is None else _edges(value):
+                if self._looked_at > most:
+                    return found
+                below = self._below(sources, key, (child,))
+                if (child, below.paths) not in seen:
+                    seen.add((child, below.paths))
+                    found.setdefault(child, []).append(below)
+                    queue.append((child, below))
+        return found
+
+
+def _members(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
+    found = schema.get(keyword)
+    return found if isinstance(found, dict) else {}
+
+
+def _matches(pattern: str, name: str) -> bool:
+    try:
+        return fullmatch(parse(pattern), name)
+    except RegexError:
+        return False
+
+
+def _element(place: Place, index: int) -> Iterator[Place]:
+    schema = place.schema
+    listed: str | None = None
+    for keyword in ("prefixItems", "items"):
+        if isinstance(schema.get(keyword), list):
+            listed = keyword
+            break
+    length = 0 if listed is None else len(schema[listed])
+    if listed is not None and index < length:
+        yield place.child(listed, index)
+    else:
+        rest = "additionalItems" if listed == "items" else "items"
+        if rest in schema:
+            yield place.child(rest)
+    for keyword in ("contains", "unevaluatedItems"):
+        if keyword in schema:
+            yield place.child(keyword)
+
+
+def _edges(value: Value) -> Iterator[tuple[str | int, Formula]]:
+    """Give the values that a value's shapes mention, each with a key that leads to it."""
+    for array in value.arrays:
+        slots = array.choices or tuple(() for _ in (*array.prefix, array.rest))
+        for i, (whole, choices) in enumerate(zip((*array.prefix, array.rest), slots, strict=False)):
+            yield i, whole
+            yield from ((i, choice.value) for choice in choices)
+    for shape in value.objects:
+        yield from shape.names
+        for regex, child in shape.classes:
+            name = None if child == NEVER else _undeclared(shape, regex)
+            if name is not None:
+                yield name, child
+        for mark in shape.marks:
+            name = _undeclared(shape, mark.names)
+            if name is not None:
+                yield name, mark.value
+
+
+def _undeclared(shape: ObjectShape, names: Any) -> str | None:
+    """Choose a name of a class that is not declared."""
+    if shape.names:
+        names = both(names, inverse(either(*(literal(name) for name, _ in shape.names))))
+    try:
+        return example(names)
+    except RegexBudget:
+        return None

@@ -1,0 +1,144 @@
+"""`enforcer explain`: its files, its output, its exit status."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from snippets import ROOT, blocks
+
+from enforcer import cli
+
+PAGE = ROOT / "docs" / "explain.md"
+TINY = ROOT / "bench" / "models" / "tiny-kimi"
+BEGUN = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+    "<|tool_call_argument_begin|>"
+)
+WHOLE = BEGUN + '{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|><|im_end|>'
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks(PAGE, "json")
+    Path("tools.json").write_text(block)
+    return json.loads(block)
+
+
+def run(capsys, *words):
+    status = cli.main(["explain", *words])
+    return status, capsys.readouterr()
+
+
+def as_json(capsys, *words):
+    status, printed = run(capsys, *words, "--json")
+    return status, json.loads(printed.out)
+
+
+@pytest.mark.usefixtures("tools")
+def test_the_example_of_the_page(capsys):
+    (block,) = blocks(PAGE, "console")
+    command, shown = block.replace("\\\n", "").split("\n", 1)
+    words = shlex.split(command.removeprefix("$ "))
+    assert cli.main(words[1:]) == 1
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_turn_that_is_legal(capsys):
+    status, found = as_json(capsys, "--tools", "tools.json", "--text", WHOLE)
+    assert status == 0
+    assert "".join(step["token"] for step in found["steps"]) == WHOLE
+    assert found["changed"] == []
+    assert found["after"]["state"] == "END"
+
+
+@pytest.mark.usefixtures("tools")
+def test_without_a_turn_it_tells_how_one_begins(capsys):
+    status, printed = run(capsys, "--tools", "tools.json")
+    assert status == 0
+    assert printed.out.startswith("next: any text; or the marker of think begin: `<think>`")
+
+
+@pytest.mark.usefixtures("tools")
+def test_what_stands_before_the_assistants_turn_is_the_prompt(capsys):
+    opening = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+    Path("turn.txt").write_text(opening + WHOLE + "\n")
+    status, found = as_json(capsys, "--tools", "tools.json", "--text", "@turn.txt")
+    assert status == 0
+    assert found["steps"][0]["expected"]["state"] == "START"
+    assert "".join(step["token"] for step in found["steps"]) == WHOLE
+
+
+def test_a_request_brings_its_own_choice_and_dialog(tools, capsys):
+    asked = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get_weather"}}]}
+    request = {"tools": tools, "tool_choice": "none", "messages": [asked]}
+    Path("request.json").write_text(json.dumps(request))
+    status, found = as_json(capsys, "--tools", "request.json", "--text", BEGUN)
+    assert status == 1
+    assert "no tool may be called" in found["steps"][0]["reason"]
+    # The choice of the command line comes before the request's; the index goes on from 0.
+    named = ["--tools", "request.json", "--tool-choice", "get_weather"]
+    status, found = as_json(capsys, *named, "--text", BEGUN)
+    assert status == 1
+    assert "get_weather:1" in found["steps"][-1]["reason"]
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_page_is_written(capsys):
+    words = ["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"]
+    assert run(capsys, *words)[0] == 0
+    assert Path("turn.html").read_text().startswith("<!doctype html>")
+
+
+def tiny():
+    transformers = pytest.importorskip("transformers")
+    from enforcer.vocabulary import Vocabulary
+
+    return Vocabulary.from_transformers(transformers.AutoTokenizer.from_pretrained(TINY))
+
+
+@pytest.mark.usefixtures("tools")
+def test_what_the_model_wanted_and_the_mask_forbade(capsys):
+    vocabulary = tiny()
+    from enforcer.explain.trace import read_spelled
+
+    ids = read_spelled(vocabulary, BEGUN + '{"unit": "')
+    k, c = vocabulary.find(b"k"), vocabulary.find(b"c")
+    Path("ids.json").write_text(json.dumps([*ids, {"id": c, "top": [[c, -2.5], [k, -0.1]]}]))
+    words = ["--tools", "tools.json", "--model", str(TINY), "--ids", "ids.json"]
+    status, found = as_json(capsys, *words)
+    assert status == 1
+    assert found["changed"] == [len(ids)]
+    assert found["steps"][-1]["taken_away"] == [k]
+    # The same from a reply and its scores as a prompt.
+    reply = {"prompt_token_ids": [], "choices": [{"token_ids": [*ids, c]}]}
+    Path("reply.json").write_text(json.dumps(reply))
+    scores = [{str(i): {"logprob": -0.1}} for i in ids]
+    scores.append({str(c): {"logprob": -2.5}, str(k): {"logprob": -0.1}})
+    Path("scores.json").write_text(json.dumps({"choices": [{"prompt_logprobs": scores}]}))
+    words[-2:] = ["--reply", "reply.json", "--scores", "scores.json"]
+    status, printed = run(capsys, *words)
+    assert status == 1
+    assert "taken away: `k` (-0.10): `k` does not fit" in printed.out
+    assert printed.out.endswith("ids: changed at 1 of them\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tools", "nowhere.json"], "cannot read nowhere.json"),
+        (["--tools", "tools.json", "--text", "@nowhere"], "cannot read nowhere"),
+        (["--tools", "tools.json", "--ids", "tools.json"], "name the model's folder"),
+        (["--tools", "tools.json", "--tool-choice", "get"], "is not a tool that `tools` declares"),
+        (["--tools", "tools.json", "--html", "."], "cannot write ."),
+    ],
+)
+@pytest.mark.usefixtures("tools")
+def test_what_cannot_be_done(capsys, words, said):
+    status, printed = run(capsys, *words)
+    assert status == cli.USAGE
+    assert said in printed.err

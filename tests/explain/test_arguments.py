@@ -1,0 +1,180 @@
+"""What is said within the arguments of a call."""
+
+from __future__ import annotations
+
+import pytest
+from explained_turns import ARGUMENTS, TOOLS, told, turn, why
+from vocabularies import write
+from walks import V
+
+import enforcer
+from enforcer.explain.turn import expected, explain
+from enforcer.request.spec import Spec
+from enforcer.request.tools import parse
+
+END = '`}`, the end of the arguments of "get_weather"'
+TAG = 'one of 1, 12, "a", "b"'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ['the arguments of "get_weather": an object']),
+        ("{", ['the name of a property: one of "city" (required), "unit", "tags"']),
+        ('{"', ['the name of a property: one of "city" (required), "unit", "tags"']),
+        ('{"u', ['the name of a property: "unit"']),
+        ('{"unit"', ["`:`, behind the name"]),
+        ('{"unit":', ['the value of "unit": one of "c", "f"']),
+        ('{"unit": "', ['the value of "unit": one of "c", "f"']),
+        ('{"unit": "c', ['the value of "unit": "c"']),
+        ('{"unit": "c"', ['`,` and another property: one of "city" (required), "tags"']),
+        ('{"city":', ['the value of "city": a string (`minLength` 1)']),
+        ('{"city":"', ['the value of "city": a string (`minLength` 1)']),
+        ('{"city":"P', ['the value of "city": any string (which may end here)']),
+        ('{"city":"P"', ['`,` and another property: one of "unit", "tags"', END]),
+        ('{"city":"P",', ['the name of a property: one of "unit", "tags"']),
+        ('{"tags":', ['the value of "tags": an array']),
+        ('{"tags":[', [f'element 0 of "tags": {TAG}', '`]`, the end of the value of "tags"']),
+        (
+            '{"tags":[1',
+            [
+                'element 0 of "tags": one of 1, 12',
+                f'`,` and another element of "tags": {TAG}',
+                '`]`, the end of the value of "tags"',
+            ],
+        ),
+        ('{"tags":[1,', [f'element 1 of "tags": {TAG}']),
+        ('{"tags":[1,"a"', ['`]`, the end of the value of "tags"']),
+        ('{"city":"P"}', ["the marker of call end: `<|tool_call_end|>`"]),
+    ],
+)
+def test_places(text, words):
+    assert told(turn(ARGUMENTS + text)) == words
+
+
+def test_values_and_paths_are_there_to_be_read():
+    found = turn(ARGUMENTS + '{"tags":["').expected()
+    (option,) = found.options
+    assert option.values == ('"a"', '"b"')
+    assert option.paths == ("$.properties.tags.items", "$.$defs.tag")
+    assert (found.state, found.tool, found.at, found.begun) == (
+        "ARGUMENTS",
+        "get_weather",
+        "$.tags[0]",
+        '"',
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "reason"),
+    [
+        ("", "[", '`[` does not fit: expected the arguments of "get_weather": an object (by $)'),
+        (
+            '{"unit":',
+            ' "',
+            None,
+        ),
+        (
+            '{"unit": "',
+            "k",
+            (
+                '`k` does not fit: expected the value of "unit": one of "c", "f" '
+                "(by $.properties.unit)"
+            ),
+        ),
+        (
+            '{"city":"P","unit":"c',
+            '"},',
+            (
+                '`"}` would fit, but not `,` behind it: expected '
+                'no more of the arguments of "get_weather"'
+            ),
+        ),
+        (
+            '{"unit": "c',
+            '"}',
+            (
+                '`"` would fit, but not `}` behind it: expected `,` and another property: one of '
+                '"city" (required), "tags" (by $)'
+            ),
+        ),
+        (
+            '{"unit": "c"',
+            "<|tool_call_end|>",
+            (
+                "`<|tool_call_end|>` comes too early: there is more to the arguments of "
+                '"get_weather", expected `,` and another property: one of "city" (required), '
+                '"tags" (by $)'
+            ),
+        ),
+    ],
+)
+def test_why_an_id_is_not_legal(text, token, reason):
+    matcher = turn(ARGUMENTS + text)
+    if reason is None:
+        (token_id,) = write(V, token)
+        found = matcher.explain(token_id)
+        assert found.legal
+        assert str(found) == '` "` is legal'
+    else:
+        assert why(matcher, token) == reason
+
+
+def test_a_name_that_is_there_is_not_offered_again():
+    assert why(turn(ARGUMENTS + '{"city":"P", "'), "city") == (
+        '`city` does not fit: expected the name of a property: one of "unit", "tags" (by $)'
+    )
+
+
+def test_alternatives_are_told_together_until_one_is_out():
+    branches = [
+        {"properties": {"kind": {"const": kind}, "v": {"enum": values}}, "required": ["kind"]}
+        for kind, values in (("x", [1, 2]), ("y", [3, 4]))
+    ]
+    schema = {"type": "object", "oneOf": branches}
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    begun = ARGUMENTS.replace("get_weather", "get")
+    (both,) = turn(begun + '{"v":', tools=tools).expected().options
+    assert both.values == ("1", "2", "3", "4")
+    assert both.paths == ("$.oneOf[0].properties.v", "$.oneOf[1].properties.v")
+    (one,) = turn(begun + '{"kind":"y","v":', tools=tools).expected().options
+    assert one.what == 'the value of "v": one of 3, 4'
+    assert one.paths == ("$.oneOf[1].properties.v",)
+
+
+def test_open_objects_say_so():
+    begun = ARGUMENTS.replace("get_weather", "get")
+    assert told(turn(begun + "{")) == [
+        "the name of a property: any other name",
+        '`}`, the end of the arguments of "get"',
+    ]
+
+
+def test_a_text_that_has_a_format_is_told_like_arguments():
+    schema = {"type": "json_schema", "json_schema": {"schema": {"enum": ["red", "green"]}}}
+    matcher = turn('"r', tools=None, choice=None, response_format=schema)
+    assert told(matcher) == ['the text: "red"']
+    regex = {"type": "regex", "regex": "[ab]+"}
+    matcher = turn("", tools=None, choice=None, response_format=regex)
+    assert told(matcher) == ["more of text that fits the regex"]
+
+
+def test_words_follow_a_turn_that_goes_back():
+    matcher = turn(ARGUMENTS + '{"unit": "')
+    before = matcher.expected()
+    for token_id in write(V, 'c","'):
+        assert matcher.accept(token_id)
+        matcher.expected()
+    matcher.rollback(len(write(V, 'c","')))
+    assert matcher.expected() == before
+
+
+def test_servers_matchers_remember_no_text():
+    served = enforcer.Enforcer(V)
+    spec = Spec(parse(TOOLS, "auto", True), 0, None)
+    matcher = served.start(spec, None)
+    for token_id in write(V, ARGUMENTS):
+        assert matcher.accept(token_id)
+    (option,) = expected(matcher).options
+    assert option.what == "more of a text of which no words are kept"
+    assert not explain(matcher, V.find(b"1")).legal

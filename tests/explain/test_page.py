@@ -1,0 +1,72 @@
+"""The page of a turn, and the JSON that it carries."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+from explained_turns import ARGUMENTS, turn
+from vocabularies import write
+from walks import V
+
+from enforcer.explain import page
+from enforcer.explain.table import as_json, lines
+from enforcer.explain.trace import Given, follow
+
+EVIL = 'x</script><script>alert("/*trace*/")<!--title-->'
+
+
+class Scripts(HTMLParser):
+    """Collects the scripts of a page, and what it would load."""
+
+    def __init__(self):
+        super().__init__()
+        self.scripts, self.loaded, self._inside = [], [], False
+
+    def handle_starttag(self, tag, attrs):
+        self._inside = tag == "script"
+        if self._inside:
+            self.scripts.append("")
+        self.loaded += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, _):
+        self._inside = False
+
+    def handle_data(self, data):
+        if self._inside:
+            self.scripts[-1] += data
+
+
+def traced():
+    text = ARGUMENTS + '{"city":' + json.dumps(EVIL)
+    last = Given(V.find(b","), ((V.find(b"]"), -0.1), (V.find(b","), -3.0)))
+    return follow(turn(), [*(Given(i) for i in write(V, text)), last], EVIL)
+
+
+def test_a_page_carries_the_turn_and_loads_nothing():
+    trace = traced()
+    text = page.render(trace)
+    found = Scripts()
+    found.feed(text)
+    data, _program = found.scripts
+    assert json.loads(data) == as_json(trace)
+    assert found.loaded == []
+    assert not re.search(r"@import|url\(", text)
+    assert "alert" not in text.partition("<main>")[0].replace("&lt;script&gt;alert", "")
+
+
+def test_the_table_says_what_was_taken_away():
+    said = list(lines(traced()))
+    assert any(line.strip().startswith("taken away: `]` (-0.10)") for line in said)
+    assert said[-1].endswith("ids: changed at 1 of them")
+    assert said[-2].startswith("next: the name of a property")
+
+
+def test_the_table_of_a_turn_that_is_not_legal():
+    ids = [*write(V, ARGUMENTS), V.find(b"["), V.find(b"]")]
+    said = list(lines(follow(turn(), [Given(i) for i in ids])))
+    assert "✗ `[`" in said[-4]
+    assert said[-3].strip().startswith("not legal: `[` does not fit")
+    assert said[-2].strip() == "1 ids behind it were not followed"
+    assert said[-1].endswith("the last one is not legal")

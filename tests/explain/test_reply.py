@@ -1,0 +1,76 @@
+"""Recorded turns in their several forms."""
+
+from __future__ import annotations
+
+import pytest
+from walks import V
+
+from enforcer.errors import ConfigurationError
+from enforcer.explain.reply import read_ids, read_reply, scored
+from enforcer.explain.trace import Given
+
+END = V.control("<|im_end|>")
+
+
+def entry(token, logprob, **more):
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode()), **more}
+
+
+def test_ids():
+    assert read_ids([1, 2], "f").given == (Given(1), Given(2))
+    found = read_ids(
+        {"prompt_token_ids": [5], "token_ids": [{"id": 1, "top": [[2, -3], [1, -0.5]]}]}, "f"
+    )
+    assert found.given == (Given(1, ((1, -0.5), (2, -3.0))),)
+    assert found.prompt_ids == (5,)
+
+
+@pytest.mark.parametrize(
+    "value", [None, {}, ["a"], [True], [{"id": -1}], [{"id": 1, "top": [[1]]}], {"token_ids": 3}]
+)
+def test_what_is_no_list_of_ids(value):
+    with pytest.raises(ConfigurationError, match=r"^f"):
+        read_ids(value, "f")
+
+
+def test_a_reply_with_logprobs_alone():
+    tops = [entry("a", -0.1), entry("<|im_end|>", -2.0), entry("b", -9999.0)]
+    content = [entry("a", -0.1, top_logprobs=tops), entry("<|im_end|>", -0.5, top_logprobs=[])]
+    value = {"choices": [{"logprobs": {"content": content}}]}
+    a = V.find(b"a")
+    assert read_reply(value, V, "f").given == (Given(a, ((a, -0.1), (END, -2.0))), Given(END))
+    assert read_reply({"response": value}, V, "f").given[1].token_id == END
+
+
+def test_a_reply_with_its_ids():
+    content = [entry("token_id:7", -0.1, top_logprobs=[entry("token_id:9", -0.1)])]
+    value = {
+        "prompt_token_ids": [3, 4],
+        "choices": [{"token_ids": [7, END], "logprobs": {"content": content}}],
+    }
+    found = read_reply(value, V, "f")
+    assert found.given == (Given(7, ((9, -0.1),)), Given(END))
+    assert found.prompt_ids == (3, 4)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        {"choices": []},
+        {"choices": [{"message": {}}]},
+        {"choices": [{"logprobs": {"content": [entry("never seen", -1.0)]}}]},
+    ],
+)
+def test_what_tells_no_ids(value):
+    with pytest.raises(ConfigurationError, match=r"^f"):
+        read_reply(value, V, "f")
+
+
+def test_scores_of_the_same_ids_as_a_prompt():
+    recorded = read_reply({"prompt_token_ids": [3], "choices": [{"token_ids": [7, END]}]}, V, "f")
+    scores = [None, {"7": {"logprob": -2.0}, "8": {"logprob": -0.1}}, {str(END): {"logprob": 0}}]
+    found = scored(recorded, {"choices": [{"prompt_logprobs": scores}]}, "g")
+    assert found.given == (Given(7, ((8, -0.1), (7, -2.0))), Given(END, ((END, 0.0),)))
+    with pytest.raises(ConfigurationError, match=r"^g.*every id"):
+        scored(recorded, {"choices": [{"prompt_logprobs": scores[:2]}]}, "g")

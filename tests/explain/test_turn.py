@@ -1,0 +1,112 @@
+"""What is said around the calls of a turn."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, told, turn, why
+from vocabularies import write
+from walks import V
+
+import enforcer
+from enforcer.turn.deadline import BudgetTooSmall
+
+BEGIN = "the marker of section begin: `<|tool_calls_section_begin|>`"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["any text", BEGIN]),
+        (SECTION, ["the marker of call begin: `<|tool_call_begin|>`"]),
+        (HEADER, ["the name of a tool: one of get, get_weather"]),
+        (HEADER + "get_w", ["the name of a tool: get_weather, written `functions.get_weather:0`"]),
+        (
+            HEADER + "get:0",
+            ["the marker of arguments begin: `<|tool_call_argument_begin|>`"],
+        ),
+    ],
+)
+def test_places(text, words):
+    assert told(turn(text)) == words
+
+
+def test_a_tool_that_is_not_declared():
+    assert why(turn(HEADER), "think") == (
+        "`functions.think` begins no header of a tool that may be called: expected the name of "
+        "a tool: one of get, get_weather"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "token", "reason"),
+    [
+        ("", {"choice": "required"}, "<|im_end|>", "`tool_choice` demands a call"),
+        ("Hi", {"choice": "required"}, "<|im_end|>", "`tool_choice` demands a call"),
+        ("", {}, "<|im_end|>", "neither text nor a call"),
+        ("", {"choice": "none"}, SECTION, "no tool may be called"),
+        ("Hi", {}, "<think>", "does not follow in the state CONTENT"),
+        (SECTION, {}, "the ", "in the state SECTION stands no text"),
+        (
+            ARGUMENTS + '{"city":"P"}<|tool_call_end|>',
+            {"parallel_tool_calls": False},
+            "<|tool_call_begin|>",
+            "the turn has the 1 calls that it may have",
+        ),
+        (HEADER, {}, "<|tool_call_argument_begin|>", "there is more to the header"),
+    ],
+)
+def test_why_not(text, options, token, reason):
+    assert reason in why(turn(text, **options), token)
+
+
+def test_text_before_a_demanded_call_has_an_end():
+    matcher = turn("", choice="required")
+    while matcher.explain(97).legal:
+        assert matcher.accept(97)
+    assert "`tool_choice` demands a call, before which at most 32 ids" in why(matcher, "a")
+
+
+def test_ids_that_stand_for_nothing():
+    matcher = turn()
+    hole = next(i for i in range(V.size) if not V.token_bytes(i))
+    assert matcher.explain(hole).reason == f"id {hole} stands for nothing"
+    assert "of which -1 is none" in matcher.explain(-1).reason
+    assert f"of which {V.size} is none" in matcher.explain(V.size).reason
+
+
+def test_a_turn_that_failed():
+    matcher = turn(SECTION)
+    matcher.fail(ValueError("the engine is gone"))
+    assert told(matcher) == [
+        "the marker of turn end: `[EOS]`",
+        "the marker of turn end: `<|im_end|>`",
+    ]
+    assert "it has failed: the engine is gone" in why(matcher, "<|tool_call_begin|>")
+
+
+def least_turn(tools, more=0):
+    """Start a demanded turn that may have the fewest ids, or some more."""
+    options = enforcer.Options(finish_within_budget=True)
+    served = enforcer.Enforcer(V, options=options)
+    for budget in range(100):
+        with suppress(BudgetTooSmall):
+            served.matcher(tools, "required", budget=budget)
+            return served.matcher(tools, "required", budget=budget + more)
+    raise AssertionError
+
+
+def test_too_few_ids_left():
+    matcher = least_turn(TOOLS)
+    assert "`a` would leave too few ids to finish what the turn has to" in why(matcher, "a")
+    for token_id in write(V, SECTION + "<|tool_call_begin|>"):
+        assert matcher.accept(token_id)
+    assert told(matcher) == ["the name of a tool: get, written `functions.get:0`"]
+    assert "would leave too few ids" in why(matcher, "functions")
+    matcher = least_turn(TOOLS[:1], more=12)
+    for token_id in write(V, ARGUMENTS + '{"city":"'):
+        assert matcher.accept(token_id)
+    while matcher.explain(V.find(b"x")).legal:
+        assert matcher.accept(V.find(b"x"))
+    assert "`x` would leave too few ids" in why(matcher, "x")

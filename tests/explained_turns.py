@@ -1,0 +1,51 @@
+"""Tools and turns to explain.
+
+Owns: them, and starting one. Must not know: what is said of them.
+"""
+
+from __future__ import annotations
+
+from vocabularies import write
+from walks import V
+
+import enforcer
+
+WEATHER = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string", "minLength": 1},
+        "unit": {"enum": ["c", "f"]},
+        "tags": {"type": "array", "items": {"$ref": "#/$defs/tag"}, "maxItems": 2},
+    },
+    "required": ["city"],
+    "additionalProperties": False,
+    "$defs": {"tag": {"enum": ["a", "b", 1, 12]}},
+}
+TOOLS = [
+    {"type": "function", "function": {"name": "get_weather", "parameters": WEATHER}},
+    {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}},
+]
+SECTION = "<|tool_calls_section_begin|>"
+HEADER = SECTION + "<|tool_call_begin|>functions."
+ARGUMENTS = HEADER + "get_weather:0<|tool_call_argument_begin|>"
+
+
+def turn(text="", *, tools=TOOLS, choice="auto", **options):
+    """Start a turn and write a text in which markers are spelled."""
+    found = enforcer.Enforcer(V).matcher(tools, choice, **options)
+    for token_id in write(V, text):
+        assert found.accept(token_id)
+    return found
+
+
+def told(matcher):
+    """Give what may come next, in words, without the paths."""
+    return [option.what for option in matcher.expected().options]
+
+
+def why(matcher, token):
+    """Say why the first id of a text is not legal."""
+    (token_id, *_) = write(V, token)
+    found = matcher.explain(token_id)
+    assert not found.legal
+    return found.reason

@@ -1,0 +1,141 @@
+"""What is said of a turn holds in the masks: for drawn schemas, at every place of sampled turns."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import numpy as np
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+from schema_strategies import schemas
+from vocabularies import legal, row_of, write
+from walks import V, examples, requests, served, step
+
+from enforcer.errors import SchemaError
+
+SEEDS = st.integers(0, 2**32)
+BEGUN = write(
+    V, "<|tool_calls_section_begin|><|tool_call_begin|>functions.t:0<|tool_call_argument_begin|>"
+)
+
+
+def begun(schema):
+    """Start the arguments of a tool with that schema; None where it is refused."""
+    tool = {"type": "function", "function": {"name": "t", "parameters": schema}}
+    try:
+        matcher = served().matcher([tool], "required")
+        matcher.validate(BEGUN)
+    except SchemaError:
+        return None
+    for token_id in BEGUN:
+        assert matcher.accept(token_id)
+    return matcher
+
+
+def check(matcher, random):
+    """Compare all that is said at one place with the mask, which must not change by it."""
+    row = row_of(matcher)
+    ids = legal(matcher)
+    found = matcher.expected()
+    assert found.legal == len(ids)
+    assert found.options, f"no words for {len(ids)} ids: {matcher!r}"
+    others = [i for i in range(V.size) if i not in ids]
+    for token_id in (
+        *random.sample(sorted(ids), min(4, len(ids))),
+        *random.sample(others, min(6, len(others))),
+    ):
+        said = matcher.explain(token_id)
+        assert said.legal == (token_id in ids)
+        assert said.reason
+    assert np.array_equal(row_of(matcher), row), "asking has changed what is legal"
+    return found
+
+
+@examples(40)
+@given(st.data(), SEEDS)
+def test_words_for_the_arguments_of_any_schema(data, seed):
+    schema = data.draw(schemas())
+    matcher = begun(schema if isinstance(schema, dict) else {})
+    assume(matcher is not None)
+    random = Random(seed)
+    for at in range(25):
+        found = check(matcher, random)
+        if found.at is None:
+            event("no words for the inside")
+        values_can_follow(matcher, found)
+        if matcher.state != "ARGUMENTS":
+            return
+        assert matcher.accept(step(matcher, random, hurry=0.2 + at / 50))
+
+
+@examples(30)
+@given(requests(), SEEDS)
+def test_words_for_a_whole_turn(request, seed):
+    matcher = served().matcher(**request)
+    random = Random(seed)
+    for at in range(60):
+        check(matcher, random)
+        if matcher.state == "END":
+            return
+        assert matcher.accept(step(matcher, random, hurry=0.3 + at / 60))
+
+
+def values_can_follow(matcher, found):
+    """Check that every value and name that is listed can really be written next."""
+    for option in found.options:
+        if option.what.startswith(("the value of", "element", "the name of a property")):
+            for value in option.values:
+                rest = rest_of(value, found.begun)
+                if rest is not None:
+                    assert can(matcher, rest), f"{value} after {found.begun!r}"
+
+
+def can(matcher, text):
+    """Tell whether a text can follow, behind the line feed that a carriage return wants, too."""
+    tried = [V.encode(text), V.encode("\n" + text)]
+    return any(matcher.validate(ids) == len(ids) for ids in tried)
+
+
+def rest_of(value, begun):
+    """Write what is left of a JSON text; None where it has been begun in another spelling."""
+    return value[len(begun) :] if value.startswith(begun) else None
+
+
+SCALARS = st.one_of(
+    st.text(st.sampled_from('abé\\"日 '), max_size=4),
+    st.integers(-20, 130),
+    st.sampled_from([None, True, False, 1.5, 0.25]),
+)
+
+
+@examples(40)
+@given(st.lists(SCALARS, min_size=1, max_size=6), SEEDS)
+def test_the_values_of_an_enum_that_are_named_are_those_that_remain(values, seed):
+    properties = {"v": {"enum": values}}
+    schema = {"properties": properties, "required": ["v"], "additionalProperties": False}
+    matcher = begun(schema)
+    random = Random(seed)
+    for token_id in write(V, '{"v":'):
+        assert matcher.accept(token_id)
+    texts = {json.dumps(value, ensure_ascii=False) for value in values}
+    while True:
+        found = matcher.expected()
+        option = found.options[0]
+        if option.what.split(":")[0] != 'the value of "v"':
+            break  # it is complete
+        assert option.paths == ("$.properties.v",)
+        rests = {text: rest_of(text, found.begun) for text in texts}
+        if found.begun.startswith('"') and "\\" in found.begun:
+            event("an escape")  # other spellings of a character: the rest is not a text's tail
+        elif found.begun.endswith("\ufffd"):
+            event("within a character")
+        else:
+            remaining = {
+                text for text, rest in rests.items() if rest is not None and can(matcher, rest)
+            }
+            assert set(option.values) >= remaining
+            if found.begun.startswith('"') or not found.begun:
+                assert set(option.values) == remaining
+        assert matcher.accept(step(matcher, random, hurry=0.3))
+    assert matcher.state == "ARGUMENTS"

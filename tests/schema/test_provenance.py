@@ -1,0 +1,175 @@
+"""Where in its schema a value comes from, and that no offender stands for another."""
+
+from __future__ import annotations
+
+import pytest
+
+from enforcer.errors import SchemaLimit, UnsupportedSchema
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema, trace_schema
+
+UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+BRANCHES = {
+    "oneOf": [
+        {"properties": {"kind": {"const": "x"}, "v": {"enum": [1, 2]}}, "required": ["kind"]},
+        {"properties": {"kind": {"const": "y"}, "v": {"enum": [3, 4]}}, "required": ["kind"]},
+    ]
+}
+
+
+def sources(schema, *keys):
+    """Give the paths of the value at a position, the first shape of an object being taken."""
+    grammar, provenance = trace_schema(schema, root=Root.OBJECT)
+    found, number = provenance.root, grammar.root
+    for key in keys:
+        value = grammar.definitions[number]
+        if isinstance(key, str):
+            shape = value.objects[0]
+            number = dict(shape.names).get(key, shape.classes[0][1])
+        else:
+            array = value.arrays[0]
+            number = array.prefix[key] if key < len(array.prefix) else array.rest
+        found = provenance.below(found, key, (number,))
+    return found.paths
+
+
+def test_equal_subschemas_are_told_apart_by_their_positions():
+    schema = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    assert sources(schema, "a") == ("$.properties.a",)
+    assert sources(schema, "b") == ("$.properties.b",)
+
+
+def test_a_reference_and_what_it_leads_to():
+    schema = {"properties": {"u": {"$ref": "#/$defs/u"}}, "$defs": {"u": {"enum": ["c", "f"]}}}
+    assert sources(schema, "u") == ("$.properties.u", "$.$defs.u")
+
+
+def test_a_branch_that_is_out_of_question_is_no_source():
+    assert sources(BRANCHES, "v") == ("$.oneOf[0].properties.v",)
+
+
+def test_parts_that_are_combined_are_all_sources():
+    schema = {
+        "properties": {"n": {"type": "integer"}},
+        "allOf": [{"properties": {"n": {"minimum": 3}}}],
+    }
+    assert sources(schema, "n") == ("$.properties.n", "$.allOf[0].properties.n")
+
+
+@pytest.mark.parametrize(
+    ("schema", "keys", "path"),
+    [
+        ({"additionalProperties": {"type": "null"}}, ["x"], "$.additionalProperties"),
+        ({"patternProperties": {"^x": {"type": "null"}}}, ["xy"], '$.patternProperties["^x"]'),
+        ({"properties": {"a": {"items": {"enum": [1]}}}}, ["a", 5], "$.properties.a.items"),
+        (
+            {"properties": {"a": {"type": "array", "prefixItems": [{"enum": [1]}]}}},
+            ["a", 0],
+            "$.properties.a.prefixItems[0]",
+        ),
+        ({"type": "object"}, ["a"], "$"),
+    ],
+)
+def test_positions_of_every_kind(schema, keys, path):
+    assert sources(schema, *keys) == (path,)
+
+
+def test_every_definition_knows_all_places_that_it_is_used_at():
+    schema = {
+        "properties": {"a": {"enum": ["x"]}, "b": {"items": {"enum": ["x"]}}},
+        "$defs": {"unused": {"enum": ["x"]}},
+    }
+    grammar, provenance = trace_schema(schema, root=Root.OBJECT)
+    number = dict(grammar.definitions[grammar.root].objects[0].names)["a"]
+    assert provenance.paths[number] == ("$.properties.a", "$.properties.b.items")
+
+
+def test_recursion_comes_to_an_end():
+    node = {"properties": {"next": {"$ref": "#/$defs/node"}, "v": {"type": "integer"}}}
+    schema = {"properties": {"head": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
+    _, provenance = trace_schema(schema, root=Root.OBJECT)
+    said = {path for paths in provenance.paths.values() for path in paths}
+    assert "$.$defs.node.properties.v" in said
+
+
+def test_tracing_changes_nothing_of_the_grammar():
+    traced, _ = trace_schema(BRANCHES)
+    plain = compile_schema(BRANCHES)
+    assert (traced.definitions, traced.root, traced.key) == (
+        plain.definitions,
+        plain.root,
+        plain.key,
+    )
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword", "paths"),
+    [
+        (
+            {"properties": dict.fromkeys("abc", UNIQUE)},
+            "uniqueItems",
+            [f"$.properties.{name}.uniqueItems" for name in "abc"],
+        ),
+        (
+            {"properties": {"a": {"items": UNIQUE}, "b": {"additionalProperties": UNIQUE}}},
+            "uniqueItems",
+            [
+                "$.properties.a.items.uniqueItems",
+                "$.properties.b.additionalProperties.uniqueItems",
+            ],
+        ),
+        (
+            # What keeps the first one from harm stands beside it, so that it is no offender.
+            {"properties": {"a": {"allOf": [{"maxItems": 1}, UNIQUE]}, "b": UNIQUE}},
+            "uniqueItems",
+            ["$.properties.b.uniqueItems"],
+        ),
+        (
+            {"properties": {name: {"not": {"multipleOf": 1000003}} for name in "ab"}},
+            "multipleOf",
+            ["$.properties.a.not.multipleOf", "$.properties.b.not.multipleOf"],
+        ),
+    ],
+)
+def test_of_equal_offenders_each_is_named(schema, keyword, paths):
+    with pytest.raises(UnsupportedSchema) as caught:
+        compile_schema(schema)
+    assert [(p.path, p.keyword) for p in caught.value.problems] == [(p, keyword) for p in paths]
+    relaxed = compile_schema(schema, on_unsupported=OnUnsupported.RELAX).relaxed
+    assert [problem.path for problem in relaxed] == paths
+
+
+@pytest.mark.parametrize(
+    ("limits", "schema", "path"),
+    [
+        (
+            Limits(branches=4),
+            {"items": {"anyOf": [{"required": [n, n + n]} for n in "abcdef"]}},
+            "$.properties.deep.items.anyOf[0]",
+        ),
+        (
+            Limits(steps=40),
+            {
+                "additionalProperties": {
+                    "allOf": [
+                        {"anyOf": [{"properties": {n + m: {"const": m}}} for n in "abcdef"]}
+                        for m in "uvw"
+                    ]
+                }
+            },
+            "$.properties.deep.additionalProperties",
+        ),
+    ],
+)
+def test_a_limit_names_the_part_that_was_worked_on(limits, schema, path):
+    whole = {"properties": {"fine": {"type": "string"}, "deep": schema}}
+    with pytest.raises(SchemaLimit) as caught:
+        compile_schema(whole, limits=limits)
+    assert caught.value.path == path
+
+
+def test_many_positions_are_not_looked_for_without_end():
+    branches = [{"properties": {"n": UNIQUE, "k": {"const": i}}} for i in range(150)]
+    schema = {"properties": {f"p{i}": {"anyOf": branches} for i in range(40)}}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compile_schema(schema, limits=Limits(branches=1_000))
+    assert caught.value.keyword == "uniqueItems"
