@@ -29,43 +29,46 @@ TREE = {
 }
 
 
-def unfolded(schema, limits=None):
+def unfolded(schema, limits=None, seen=None):
     limits = limits or Limits()
     parser = SchemaParser(SchemaDocument(schema, scoped=False), limits, OnUnsupported.REFUSE)
-    return unfold(parser.algebra, parser.parse(parser.document.root), limits, lambda value: value)
+
+    def settle(formula):
+        if seen is not None:
+            seen.append(formula)
+        return parser.algebra.normal(formula)
+
+    return unfold(parser.parse(parser.document.root), limits, settle)
 
 
 def test_recursion_unfolds_no_further_than_its_values():
-    definitions, root = unfolded(TREE)
-    assert len(definitions) == 4  # the tree, its list, a string, and nothing at all
-    assert root in definitions
-    assert all(child in definitions for value in definitions.values() for child in children(value))
+    found = unfolded(TREE)
+    assert len(found.definitions) == 4  # the tree, its list, a string, and nothing at all
+    assert found.root in found.definitions
+    for value in found.definitions.values():
+        assert all(child in found.definitions for child in children(value))
 
 
-def test_equal_values_have_one_name():
+def test_equal_values_have_one_name_and_their_own_formulas():
     same = {"type": "object", "properties": {"x": {"type": "null"}}}
     other = {"properties": {"x": {"type": "null"}}, "type": ["object"]}
-    definitions, root = unfolded({"properties": {"a": same, "b": {"allOf": [other]}}})
-    named = dict(definitions[root].objects[0].names)
+    found = unfolded({"properties": {"a": same, "b": {"allOf": [other]}}})
+    named = dict(found.definitions[found.root].objects[0].names)
     assert named["a"] == named["b"]
-    assert len(set(definitions.values())) == len(definitions)
+    assert len(set(found.definitions.values())) == len(found.definitions)
+    apart = dict(found.mentioned[found.root].objects[0].names)
+    assert {found.alias[each] for each in apart.values()} == {named["a"]}
 
 
-def test_each_value_is_settled_once():
-    parser = SchemaParser(SchemaDocument(TREE, scoped=False), Limits(), OnUnsupported.REFUSE)
+def test_each_formula_is_settled_once():
     seen = []
-    unfold(
-        parser.algebra,
-        parser.parse(parser.document.root),
-        Limits(),
-        lambda value: seen.append(value) or value,
-    )
-    assert len(seen) >= len(set(seen)) == 4
+    unfolded(TREE, seen=seen)
+    assert len(seen) == len(set(seen)) >= 4
 
 
 def test_definitions_are_bounded():
     schema = {"properties": {f"p{i}": {"const": i} for i in range(10)}}
-    assert len(unfolded(schema, Limits(definitions=12))[0]) == 12
+    assert len(unfolded(schema, Limits(definitions=12)).definitions) == 12
     with pytest.raises(SchemaLimit, match="more than 11 distinct values"):
         unfolded(schema, Limits(definitions=11))
 
