@@ -60,7 +60,7 @@ class Client:
         # A kept connection may be closed by the server just as the next request is written.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
 
-        def http() -> httpx.AsyncClient:
+        def http() -> Any:  # either client's own version of httpx is one that takes this
             return httpx.AsyncClient(limits=limits, timeout=600)
 
         self._openai = openai.AsyncOpenAI(base_url=f"{url}/v1", http_client=http(), **options)
@@ -209,7 +209,7 @@ class Client:
             if block.type == "tool_use"
         )
         content = "".join(block.text for block in final.content if block.type == "text")
-        return Reply(OK, "", _STOPS.get(final.stop_reason, "stop"), content, calls)
+        return Reply(OK, "", _STOPS.get(final.stop_reason or "", "stop"), content, calls)
 
     async def _message_events(self, sent: dict[str, Any]) -> Reply:
         """Put the events together; the client's own helper fails on a call that is cut off."""
@@ -226,7 +226,7 @@ class Client:
                 content += event.delta.text
             elif event.type == "message_delta":
                 stop = event.delta.stop_reason
-        finish = _STOPS.get(stop, "stop")
+        finish = _STOPS.get(stop or "", "stop")
         if finish == "length":
             blocks = []  # a prefix, which the judge of whole replies must not see
         return Reply(OK, "", finish, content, tuple(Call(*block) for block in blocks))
@@ -242,7 +242,7 @@ class Client:
         )
         prompt = self._prompt(thinking=body.get("chat_template_kwargs", {}).get("thinking"))
         extra = {**spec, "skip_special_tokens": False, "return_token_ids": True}
-        answer = await self._openai.completions.create(
+        answer: Any = await self._openai.completions.create(
             model=self._model,
             prompt=prompt,
             max_tokens=body["max_tokens"],
