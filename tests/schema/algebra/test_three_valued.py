@@ -6,19 +6,17 @@ import json
 
 import pytest
 from schema_judge import accepts, compiled
+from schema_reading import parser_of
 
 from enforcer.regex import fullmatch
-from enforcer.schema.limits import Limits, OnUnsupported
 from enforcer.schema.nodes import ALWAYS, NEVER
-from enforcer.schema.reading.document import SchemaDocument
-from enforcer.schema.reading.parse import SchemaParser
 
 UNCLEAR = {"type": "string", "pattern": r"^\w$"}
 CLEAR = {"type": "string", "pattern": "^[a-z]"}
 
 
 def parsed(schema):
-    parser = SchemaParser(SchemaDocument(schema, scoped=False), Limits(), OnUnsupported.REFUSE)
+    parser = parser_of(schema)
     return parser.algebra, parser.parse(parser.document.root)
 
 

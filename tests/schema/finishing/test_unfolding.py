@@ -4,13 +4,11 @@ import json
 
 import pytest
 from schema_judge import accepts, compiled
+from schema_reading import parser_of
 
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.finishing.unfolding import children, unfold
-from enforcer.schema.limits import OnUnsupported
-from enforcer.schema.reading.document import SchemaDocument
-from enforcer.schema.reading.parse import SchemaParser
 
 TREE = {
     "$defs": {
@@ -31,7 +29,7 @@ TREE = {
 
 def unfolded(schema, limits=None, seen=None):
     limits = limits or Limits()
-    parser = SchemaParser(SchemaDocument(schema, scoped=False), limits, OnUnsupported.REFUSE)
+    parser = parser_of(schema, limits)
 
     def settle(formula):
         if seen is not None:

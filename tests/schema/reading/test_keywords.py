@@ -7,20 +7,17 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from schema_reading import parser_of
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import fullmatch
-from enforcer.schema.limits import Limits, OnUnsupported
-from enforcer.schema.reading.document import SchemaDocument
+from enforcer.schema.limits import Limits
 from enforcer.schema.reading.keywords import Keywords
-from enforcer.schema.reading.parse import SchemaParser
 from enforcer.schema.reading.reader import Malformed
 
 
 def keywords(schema, limits=None):
-    parser = SchemaParser(
-        SchemaDocument(schema, scoped=False), limits or Limits(), OnUnsupported.REFUSE
-    )
+    parser = parser_of(schema, limits)
     return Keywords(parser, parser.document.root, schema)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from schema_reading import parser_of
 
 from enforcer.errors import InvalidSchema, UnsupportedSchema
-from enforcer.schema.limits import Limits, OnUnsupported
+from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.nodes import ALWAYS
-from enforcer.schema.reading.document import Draft, SchemaDocument
-from enforcer.schema.reading.parse import SchemaParser
+from enforcer.schema.reading.document import Draft
 from enforcer.schema.reading.reader import Malformed
 
 
 def reader(schema, option=OnUnsupported.REFUSE):
-    return SchemaParser(SchemaDocument(schema, scoped=False), Limits(), option)
+    return parser_of(schema, option=option)
 
 
 @pytest.mark.parametrize(
