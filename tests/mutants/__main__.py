@@ -118,12 +118,8 @@ def stages(path: str) -> list[tuple[str, ...]]:
     module = Path(path).relative_to("enforcer")
     mirror = Path("tests", module.parent, f"test_{module.stem}.py")
     room = Path("tests", module.parts[0])
-    found = []
-    if (ROOT / mirror).exists():
-        found.append((str(mirror),))
-    found.append((str(room), *(f"--ignore={each}" for selection in found for each in selection)))
-    found.append(tuple(each for each in REST if each != str(room)))
-    return found
+    mirrored = [(str(mirror),)] if (ROOT / mirror).exists() else []
+    return [*mirrored, (str(room),), tuple(each for each in REST if each != str(room))]
 
 
 def main() -> int:
