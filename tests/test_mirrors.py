@@ -1,7 +1,11 @@
-"""Every module of the rooms below has a test module of its name, where a newcomer looks for it."""
+"""Every module of the rooms below has a test module of its name, where a newcomer looks for it.
+
+And every package is in the table that says where things are.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,3 +33,17 @@ def test_every_module_has_a_mirror_or_a_reason():
         "give a new module tests/<its folder>/test_<its name>.py; "
         "a module that has one now is no exception any more"
     )
+
+
+def test_the_table_of_packages_is_whole():
+    page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| ((?:`\w+`(?:, )?)+) \|", page.split("\n## Where things are\n")[1], re.MULTILINE
+    )
+    listed = re.findall(r"`(\w+)`", " ".join(rows))
+    packages = {
+        each.stem
+        for each in (ROOT / "enforcer").iterdir()
+        if each.suffix == ".py" or (each / "__init__.py").exists()
+    }
+    assert sorted(listed) == sorted(packages - {"__init__", "__main__"})
