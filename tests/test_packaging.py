@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+from snippets import PAGES
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +61,35 @@ def wheel(tmp_path_factory):
     assert built.returncode == 0, built.stderr
     [path] = folder.glob("kimi_enforcer-*.whl")
     return path
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("source")
+    options = ("-t", "sdist", "-d", str(folder))
+    built = python(sys.executable, "-m", "hatchling", "build", *options, cwd=ROOT)
+    assert built.returncode == 0, built.stderr
+    [path] = folder.glob("kimi_enforcer-*.tar.gz")
+    return path
+
+
+def test_source_distribution_makes_the_same_wheel(source, wheel, tmp_path):
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path))
+    built = python(sys.executable, "-m", "pip", "wheel", *options, str(source), cwd=tmp_path)
+    assert built.returncode == 0, built.stderr
+    archive, expected = zipfile.ZipFile(tmp_path / wheel.name), zipfile.ZipFile(wheel)
+    assert sorted(archive.namelist()) == sorted(expected.namelist())
+    for name in expected.namelist():
+        assert archive.read(name) == expected.read(name), name
+
+
+def test_source_distribution_has_the_package_and_little_else(source):
+    with tarfile.open(source) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames()}
+    assert {name.split("/")[0] for name in names} == {
+        *("enforcer", "grammars", "pyproject.toml", "PKG-INFO"),
+        *("README.md", "LICENSE", "CHANGELOG.md", ".gitignore"),
+    }
 
 
 def test_wheel_has_the_dialects_the_types_and_the_licence(wheel):
@@ -104,6 +138,8 @@ def test_wheel_works_where_nothing_else_is_installed(wheel, tmp_path):
     assert installed.returncode == 0, needed.stderr + installed.stderr
     used = python(bare, "-c", USE, cwd=tmp_path)
     assert used.returncode == 0, used.stderr
+    said = python(bare, "-m", "enforcer", "--version", cwd=tmp_path)
+    assert said.stdout == f"enforcer {PYPROJECT['project']['version']}\n", said.stderr
 
 
 def test_the_readme_has_the_commands_and_no_dead_link():
@@ -114,4 +150,90 @@ def test_the_readme_has_the_commands_and_no_dead_link():
     assert "make test" in (ROOT / ".ci" / "run").read_text()
     links = [link for link in re.findall(r"\]\(([^)]+)\)", readme) if "://" not in link]
     assert links
-    assert not [link for link in links if not (ROOT / link).exists()]
+    assert not [link for link in links if not (ROOT / link.partition("#")[0]).exists()]
+
+
+def test_pages_install_what_can_be_had():
+    """Nothing is published yet: from a checkout, or from what was built in it."""
+    lines = [
+        line for page in PAGES for line in re.findall(r"pip install ([^`#\n]+)", page.read_text())
+    ]
+    assert len(lines) > 4
+    for line in lines:
+        words = shlex.split(line)
+        if words[0] == "--group":
+            assert words[1] in PYPROJECT["dependency-groups"]
+            continue
+        where, extras = re.fullmatch(r"(\.|dist/\*\.whl)(?:\[([\w,]+)\])?", words[-1]).groups()
+        assert where
+        named = set(extras.split(",")) if extras else set()
+        assert named <= set(PYPROJECT["project"]["optional-dependencies"])
+
+
+RELEASE = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+
+
+def _step(job, name, cwd, **variables):
+    (script,) = [step["run"] for step in RELEASE["jobs"][job]["steps"] if step.get("name") == name]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-e", "-c", script],  # noqa: S607 - as the workflow runs it
+        cwd=cwd,
+        env={"PATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    for name in ("pyproject.toml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def test_the_release_refuses_a_tag_that_is_not_the_version(checkout):
+    name, version = "The tag is the version, and the changelog knows it", "9.8.7"
+    text = (checkout / "pyproject.toml").read_text()
+    now = PYPROJECT["project"]["version"]
+    (checkout / "pyproject.toml").write_text(text.replace(f'"{now}"', f'"{version}"', 1))
+    assert "tag" in _step("check", name, checkout, GITHUB_REF_NAME="v9.8.6").stderr
+    assert "CHANGELOG" in _step("check", name, checkout, GITHUB_REF_NAME="v9.8.7").stderr
+    (checkout / "CHANGELOG.md").write_text(f"# Changelog\n\n## {version}\n")
+    done = _step("check", name, checkout, GITHUB_REF_NAME="v9.8.7")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_release_writes_links_to_its_own_repository(checkout):
+    given = {
+        "GITHUB_SERVER_URL": "https://git.example",
+        "GITHUB_REPOSITORY": "us/it",
+        "GITHUB_REF_NAME": "v1.0.0",
+    }
+    name = "Project links, to the repository that this runs in"
+    done = _step("build", name, checkout, **given)
+    assert done.returncode == 0, done.stderr
+    written = tomllib.loads((checkout / "pyproject.toml").read_text())
+    assert written["project"]["urls"]["Changelog"].endswith("us/it/blob/v1.0.0/CHANGELOG.md")
+    assert written["project"]["urls"]["Source"] == "https://git.example/us/it"
+    assert written["project"]["dependencies"] == PYPROJECT["project"]["dependencies"]
+
+
+def test_only_the_last_job_of_the_release_may_publish():
+    jobs = RELEASE["jobs"]
+    trusted = [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})]
+    assert trusted == ["publish"]
+    assert set(jobs["publish"]["needs"]) == {"test", "build"}
+    assert RELEASE["permissions"] == {"contents": "read"}
+    # YAML 1.1 reads the key `on` as true.
+    assert RELEASE[True] == {"push": {"tags": ["v*"]}}
+
+
+def test_the_version_stands_in_one_place():
+    version = PYPROJECT["project"]["version"]
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    released = re.findall(r"^## (\d\S*)", changelog, re.MULTILINE)
+    assert released[0] == version
+    packed = [path for path in (ROOT / "enforcer").rglob("*.py") if version in path.read_text()]
+    assert not packed

@@ -16,7 +16,7 @@ import enforcer
 from enforcer import cli
 from enforcer.turn import dialect as dialects
 
-# Page and words of every example in Python; those with `openai` run in `vllm/test_snippets.py`.
+# Page and words of every example in Python; those of clients run in `vllm/test_snippets.py`.
 PYTHON = [
     ("README.md", "openai"),
     ("README.md", "transformers"),
@@ -24,6 +24,8 @@ PYTHON = [
     ("docs/index.md", "LOGITS_PROCESSOR"),
     ("docs/index.md", "model.generate"),
     ("docs/index.md", "from_tiktoken"),
+    ("docs/clients/openai.md", "openai"),
+    ("docs/clients/anthropic.md", "anthropic"),
     ("docs/explain.md", "m.explain"),
 ]
 

@@ -50,7 +50,7 @@ _SHORT = tuple(n * _MICRO for n in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000,
 
 OPTION = "Option"
 _ERRORS = (
-    *("InvalidTools", "IllegalPrefix", "InvalidSchema", "UnsupportedSchema"),
+    *("InvalidTools", "IllegalPrefix", "BudgetTooSmall", "InvalidSchema", "UnsupportedSchema"),
     *("UnsatisfiableSchema", "SchemaLimit", OPTION, "other"),
 )
 _KEYWORDS = (

@@ -28,6 +28,19 @@ def test_readme_on_the_server_that_readme_starts(tiny_server):
     assert made["extra"]["structured_outputs"]
 
 
+def test_the_openai_client(tiny_server, capsys):
+    reply = _run(tiny_server, "docs/clients/openai.md", "openai")["reply"]
+    body = {"messages": MESSAGES, "tools": TOOLS, "tool_choice": "required", "stream": False}
+    assert not judge(body, whole(reply.model_dump())).findings
+    assert "functions.get_weather:0 get_weather {" in capsys.readouterr().out
+
+
+def test_the_anthropic_client(tiny_server, capsys):
+    reply = _run(tiny_server, "docs/clients/anthropic.md", "anthropic")["reply"]
+    assert reply.stop_reason == "tool_use"
+    assert "get_weather {'city': " in capsys.readouterr().out
+
+
 def test_a_completion(tiny_server):
     text = _run(tiny_server, "docs/index.md", "client.completions")["reply"].choices[0].text
     assert '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city":' in text

@@ -1,0 +1,260 @@
+"""The dashboard and the alert rules show metrics that exist, by labels and values that exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+from promql import Selector, grouped_by, selectors
+from snippets import PAGES, blocks
+
+from enforcer.vllm import metrics
+from enforcer.vllm import settings as settings_of
+from enforcer.vllm.stats import Gauge, Histogram
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+DASHBOARD = json.loads((DEPLOY / "grafana/dashboards/enforcer.json").read_text())
+RULES = yaml.safe_load((DEPLOY / "prometheus/rules.yml").read_text())
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+ALERTS = [rule for group in RULES["groups"] for rule in group["rules"]]
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+TARGETS = [(panel["title"], target) for panel in PANELS for target in panel["targets"]]
+ADDED = {"job", "instance"}  # by whoever scrapes
+
+
+def _families():
+    """Give each name on `/metrics` with its labels and their values; None: any value."""
+    shown = {}
+    for family in metrics.LAYOUT.families:
+        if isinstance(family, Histogram):
+            bounds = {repr(bound / 1e9) for bound in family.bounds} | {"+Inf"}
+            shown[f"{family.name}_bucket"] = {"le": bounds}
+            shown[f"{family.name}_sum"] = shown[f"{family.name}_count"] = {}
+        else:
+            name = family.name if isinstance(family, Gauge) else f"{family.name}_total"
+            shown[name] = {label: set(values) for label, values in family.labels}
+    return shown
+
+
+SHOWN = _families()
+
+
+def _vllm(name):
+    """Tell whether vLLM shows a metric, by its sources; it is not imported."""
+    spec = importlib.util.find_spec("vllm")
+    if spec is None:
+        pytest.skip("vLLM is not installed")
+    loggers = Path(spec.origin).parent / "v1/metrics/loggers.py"
+    plain = re.sub(r"_(bucket|sum|count|total)$", "", name)
+    return f'"{plain}"' in loggers.read_text()
+
+
+def _faults(selector: Selector):
+    """Say what of a selector no server shows."""
+    if selector.metric in {"up", "ALERTS"}:
+        return []
+    if selector.metric.startswith("vllm:"):
+        return [] if _vllm(selector.metric) else [selector.metric]
+    if selector.metric not in SHOWN:
+        return [selector.metric]
+    labels = SHOWN[selector.metric]
+    faults = []
+    for label, operator, value in selector.matchers:
+        if label in ADDED:
+            continue
+        asked = value.split("|") if operator in {"=~", "!~"} else [value]
+        faults += [f"{label}={one}" for one in asked if one not in labels.get(label, ())]
+    return faults
+
+
+@pytest.mark.parametrize(
+    ("selector", "faults"),
+    [
+        (Selector("enforcer_calls_total", (("outcome", "=", "dropped"),)), []),
+        (Selector("enforcer_calls_total", (("outcome", "=~", "dropped|lost"),)), ["outcome=lost"]),
+        (Selector("enforcer_calls_total", (("reason", "=", "start"),)), ["reason=start"]),
+        (Selector("enforcer_calls", ()), ["enforcer_calls"]),
+        (Selector("vllm:num_requests_running", ()), []),
+        (Selector("vllm:num_requests_dancing", ()), ["vllm:num_requests_dancing"]),
+    ],
+)
+def test_what_is_not_shown_is_noticed(selector, faults):
+    assert _faults(selector) == faults
+
+
+def test_expressions_are_read():
+    text = 'sum by (job, le) (rate(a_bucket{x="y", z=~"$job"}[5m])) > 0.5 unless on (k) c:d'
+    assert selectors(text) == [
+        Selector("a_bucket", (("x", "=", "y"), ("z", "=~", "$job"))),
+        Selector("c:d", ()),
+    ]
+    assert grouped_by(text) == {"job", "le", "k"}
+
+
+def _check(expression, legend=""):
+    read = selectors(expression)
+    assert read
+    assert not [fault for selector in read for fault in _faults(selector)]
+    known = ADDED.union(*(SHOWN.get(selector.metric, {"le": ()}) for selector in read))
+    assert grouped_by(expression) <= known
+    assert set(re.findall(r"{{(\w+)}}", legend)) <= grouped_by(expression)
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert["alert"])
+def test_an_alert_reads_what_is_shown(alert):
+    _check(alert["expr"])
+    assert alert["labels"]["severity"] in {"critical", "warning", "info"}
+    assert set(alert["annotations"]) == {"summary", "description"}
+
+
+@pytest.mark.parametrize(("title", "target"), TARGETS, ids=lambda value: str(value)[:40])
+def test_a_panel_reads_what_is_shown(title, target):
+    assert title
+    _check(target["expr"], target["legendFormat"])
+
+
+def test_a_variable_reads_what_is_shown():
+    queries = [v["definition"] for v in DASHBOARD["templating"]["list"] if v["type"] == "query"]
+    assert len(queries) == 2
+    for query in queries:
+        inner, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
+        assert label in ADDED
+        assert [selector.metric for selector in selectors(inner)] == ["enforcer_processes"]
+
+
+def test_the_dashboard_leaves_no_family_out():
+    read = {s.metric for _, target in TARGETS for s in selectors(target["expr"])}
+    names = {re.sub(r"_(bucket|sum|count)$", "", name) for name in read}
+    plain = {re.sub(r"_(bucket|sum|count)$", "", name) for name in SHOWN}
+    assert plain <= names
+
+
+def test_panels_have_ids_of_their_own_and_do_not_overlap():
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(set(ids)) == len(ids)
+    taken = set()
+    for panel in DASHBOARD["panels"]:
+        at = panel["gridPos"]
+        assert at["x"] + at["w"] <= 24
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
+        assert not taken & cells
+        taken |= cells
+
+
+def test_the_page_says_what_to_do_about_each_alert():
+    page = (ROOT / "docs/production/alerts.md").read_text()
+    listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \|", page, re.MULTILINE)
+    assert listed == [(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS]
+
+
+def test_what_compose_mounts_is_there():
+    mounted = [
+        volume.split(":")[0]
+        for service in COMPOSE["services"].values()
+        for volume in service.get("volumes", ())
+        if volume.startswith("./")
+    ]
+    assert len(mounted) == 3
+    assert all((DEPLOY / path).is_dir() for path in mounted)
+    for service in COMPOSE["services"].values():
+        if "build" in service:
+            built = (DEPLOY / service["build"]["context"]).resolve()
+            assert built == ROOT
+            stage = service["build"]["target"]
+            assert f" AS {stage}\n" in (built / service["build"]["dockerfile"]).read_text()
+
+
+def test_containers_are_built_and_run_as_pages_say():
+    commands = [
+        line
+        for page in PAGES
+        for block in blocks(page, "text")
+        for line in block.replace("\\\n", " ").splitlines()
+        if line.startswith("docker ")
+    ]
+    assert len(commands) == 4
+    stages = set(re.findall(r" AS (\w+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE))
+    profiles = {p for service in COMPOSE["services"].values() for p in service["profiles"]}
+    for command in commands:
+        assert set(re.findall(r"--target (\S+)", command)) <= stages
+        assert set(re.findall(r"--profile (\S+)", command)) <= profiles
+        assert all((ROOT / file).is_file() for file in re.findall(r" -f (\S+)", command))
+
+
+def test_what_is_provisioned_has_its_place():
+    grafana = COMPOSE["services"]["grafana"]
+    provider = yaml.safe_load(
+        (DEPLOY / "grafana/provisioning/dashboards/enforcer.yml").read_text()
+    )["providers"][0]
+    source = yaml.safe_load(
+        (DEPLOY / "grafana/provisioning/datasources/prometheus.yml").read_text()
+    )["datasources"][0]
+    assert f"./grafana/dashboards:{provider['options']['path']}:ro" in grafana["volumes"]
+    assert source["type"] == DASHBOARD["templating"]["list"][0]["query"]
+    host, port = re.fullmatch(r"http://(\w+):(\d+)", source["url"]).groups()
+    assert COMPOSE["services"][host]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    scraped = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
+    assert scraped["rule_files"] == ["rules.yml"]
+    (target,) = scraped["scrape_configs"][0]["static_configs"][0]["targets"]
+    name, port = target.split(":")
+    for profile in ("vllm-gpu", "vllm-cpu"):
+        service = COMPOSE["services"][profile]
+        assert service["networks"]["default"]["aliases"] == [name]
+        assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
+
+
+def test_containers_set_only_settings_that_exist():
+    settings = {settings_of.PREFIX + field.name.upper() for field in fields(settings_of.Settings)}
+    for service in COMPOSE["services"].values():
+        given = {name for name in service.get("environment", ()) if name.startswith("ENFORCER_")}
+        assert given <= settings
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+class TestPromtool:
+    def test_the_rules_are_rules_that_fire_when_they_should(self):
+        folder = DEPLOY / "prometheus"
+        for words in (("check", "rules", "rules.yml"), ("test", "rules", "rules.test.yml")):
+            done = subprocess.run(
+                ["promtool", *words],  # noqa: S607 - looked for above
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    def test_every_panel_has_an_expression(self, tmp_path):
+        rules = [
+            {
+                "record": f"panel:{number}",
+                "expr": target["expr"]
+                .replace("$__rate_interval", "1m")
+                .replace("$__range", "3h")
+                .replace("$job", ".*")
+                .replace("$instance", ".*"),
+            }
+            for number, (_, target) in enumerate(TARGETS)
+        ]
+        file = tmp_path / "panels.yml"
+        file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+        done = subprocess.run(
+            ["promtool", "check", "rules", str(file)],  # noqa: S607 - likewise
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"{len(TARGETS)} rules found" in done.stdout

@@ -1,0 +1,109 @@
+"""The pages hang together: each is in the navigation, and no link leads nowhere.
+
+`make docs` builds them with the same rules; this needs no generator.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+SITE = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+_FENCE = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def _paths(entry):
+    """Give the pages of an entry of the navigation, in order."""
+    if isinstance(entry, str):
+        yield entry
+    elif isinstance(entry, list):
+        for one in entry:
+            yield from _paths(one)
+    else:
+        for one in entry.values():
+            yield from _paths(one)
+
+
+@cache
+def _anchors(page: Path) -> frozenset[str]:
+    """Give the ids of a page's headings, as Markdown's `toc` makes them."""
+    text = _FENCE.sub("", page.read_text())
+    ids = set()
+    for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        kept = re.sub(r"[^\w\s-]", "", plain).strip().lower()
+        ids.add(re.sub(r"[-\s]+", "-", kept))
+    return frozenset(ids)
+
+
+def test_the_readme_leads_to_headings_that_are_there():
+    links = _LINK.findall((ROOT / "README.md").read_text())
+    inside = [link.removeprefix("docs/") for link in links if link.startswith("docs/")]
+    assert len(inside) > 10
+    assert not [link for link in inside if _wrong(DOCS / "index.md", link)]
+
+
+def _wrong(page: Path, link: str) -> bool:
+    """Tell whether a link of a page leads out of the site, or nowhere."""
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    if not target.is_file() or DOCS not in target.parents:
+        return True
+    return bool(anchor) and anchor not in _anchors(target)
+
+
+def test_every_page_is_in_the_navigation_once_or_a_decision_that_its_list_has():
+    listed = list(_paths(SITE["nav"]))
+    assert len(set(listed)) == len(listed)
+    decisions = _LINK.findall((DOCS / "decisions/README.md").read_text())
+    assert {*listed, *(f"decisions/{name}" for name in decisions)} == {
+        str(page.relative_to(DOCS)) for page in PAGES
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_no_link_leads_nowhere(page):
+    text = _FENCE.sub("", page.read_text())
+    links = [link for link in _LINK.findall(text) if "://" not in link]
+    assert not [link for link in links if _wrong(page, link)]
+
+
+@pytest.mark.parametrize(
+    ("link", "wrong"),
+    [
+        ("vllm.md", False),
+        ("vllm.md#front-ends-of-vllms-own", False),
+        ("#anything-else", False),
+        ("nowhere.md", True),
+        ("vllm.md#nowhere", True),
+        ("../README.md", True),
+    ],
+)
+def test_links_are_followed(link, wrong):
+    assert _wrong(DOCS / "index.md", link) is wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_code_is_fenced_where_tests_find_it(page):
+    """A block that is indented is run by no test."""
+    fences = re.findall(r"^( *)```(\w+)", page.read_text(), re.MULTILINE)
+    assert not [language for indent, language in fences if indent]
+
+
+def test_what_the_site_names_is_there():
+    assert all((DOCS / file).is_file() for file in SITE["extra_css"])
+
+
+def test_the_generator_is_strict():
+    makefile = (ROOT / "Makefile").read_text()
+    assert "zensical build --clean --strict" in makefile
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    assert [one for one in groups["docs"] if one.startswith("zensical==")]

@@ -1,0 +1,61 @@
+"""Each `vllm serve` of README, docs and compose file is one that this vLLM takes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+import yaml
+
+pytest.importorskip("vllm")
+
+from snippets import PAGES, ROOT, blocks
+
+from enforcer.vllm.names import PARSER_NAME
+
+_ASSIGNMENT = re.compile(r"\w+=")
+PARSERS = {PARSER_NAME, "kimi_k2"}
+
+
+def _lines(text):
+    for line in text.replace("\\\n", " ").splitlines():
+        if "vllm serve" not in line:
+            continue  # of another program, and perhaps half of a command
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        while words and _ASSIGNMENT.match(words[0]):
+            words.pop(0)
+        if words[:2] == ["vllm", "serve"]:
+            yield words[2:]
+
+
+def _commands():
+    for page in PAGES:
+        for block in blocks(page, "sh") + blocks(page, "console"):
+            for number, words in enumerate(_lines(block)):
+                yield pytest.param(words, id=f"{page.relative_to(ROOT)}-{number}-{words[0]}")
+    compose = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())
+    for name, service in compose["services"].items():
+        if name.startswith("vllm"):
+            words = [re.sub(r"\$\{\w+:-(.*?)\}", r"\1", word) for word in service["command"]]
+            yield pytest.param(words, id=name)
+
+
+@pytest.fixture(scope="module")
+def parser():
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    return make_arg_parser(FlexibleArgumentParser())
+
+
+def test_what_vllm_does_not_know_is_noticed(parser):
+    with pytest.raises(SystemExit):
+        parser.parse_args(["model", "--tool-call-purser", "kimi_k2"])
+
+
+@pytest.mark.parametrize("words", list(_commands()))
+def test_vllm_takes_the_command(words, parser):
+    taken = parser.parse_args(words)
+    assert taken.enable_auto_tool_choice
+    assert taken.tool_call_parser in PARSERS

@@ -1,0 +1,65 @@
+"""The proposal to vLLM names the patches that there are, and quotes the code that there is."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from enforcer.vllm import plugin
+from enforcer.vllm.fit import ATTRIBUTES, SIGNATURES
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/upstream.md").read_text()
+
+
+def _patches():
+    """Give what `plugin` wraps, as `Class.method`."""
+    names = set()
+    manager = "StructuredOutputManager"
+    loops = {"request": ("ChatCompletionRequest", "CompletionRequest"), "manager": (manager,)}
+    for node in ast.walk(ast.parse(Path(plugin.__file__).read_text())):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_wrap":
+            owner = ast.unparse(node.args[0]).rpartition(".")[2]
+            method = ast.literal_eval(node.args[1])
+            names |= {f"{name}.{method}" for name in loops.get(owner, (owner,))}
+    return names
+
+
+def test_every_patch_is_listed():
+    listed = re.findall(r"^\| `([\w.]+)` \|", PAGE, re.MULTILINE)
+    assert len(set(listed)) == len(listed)
+    assert set(listed) == _patches()
+
+
+def test_the_numbers_are_those_of_the_code():
+    assert f"by {len(_patches())} patches" in PAGE
+    said = f"{len(SIGNATURES)} signatures and the attributes of {len(ATTRIBUTES)} classes"
+    assert said in " ".join(PAGE.split())
+
+
+def _quoted():
+    """Give each line of vLLM's that a diff removes or leaves, with its file."""
+    for block in re.findall(r"^```diff\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE):
+        file = None
+        for line in block.splitlines():
+            if line.startswith("--- "):
+                file = line[4:]
+            elif line.startswith(("-", " ")) and line[1:].strip():
+                yield file, line[1:]
+
+
+def test_the_code_that_is_quoted_is_vllms():
+    spec = importlib.util.find_spec("vllm")
+    if spec is None:
+        pytest.skip("vLLM is not installed")
+    root = Path(spec.origin).parents[1]
+    quoted = list(_quoted())
+    assert len(quoted) > 20
+    missing = [
+        (file, line) for file, line in quoted if line not in (root / file).read_text().splitlines()
+    ]
+    assert not missing
