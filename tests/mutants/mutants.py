@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import difflib
 import tomllib
+import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
@@ -63,12 +64,16 @@ class Site:
     ways: tuple[tuple[Any, int], ...]
 
     def mutant(self, random: Random) -> Mutant | None:
-        """Change the place in one of the ways; None if that is no Python any more."""
+        """Change the place in one of the ways; None if that is no Python any more, or warned of.
+
+        Such as `is` beside a constant, which no lint lets in.
+        """
         operator, occurrence = random.choice(self.ways)
         source = (ROOT / self.path).read_text(encoding="utf-8")
         code = mutate_code(source, operator, occurrence)
         try:
-            compile(code, self.path, "exec")
+            with warnings.catch_warnings(action="error", category=SyntaxWarning):
+                compile(code, self.path, "exec")
         except SyntaxError:
             return None
         return mutant(self.path, source, code)

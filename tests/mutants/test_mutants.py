@@ -10,7 +10,7 @@ pytest.importorskip("cosmic_ray", reason="needs the dependency group `mutants`")
 
 from cosmic_ray.mutating import mutate_code
 
-from tests.mutants.mutants import ROOT, equivalent, mutant, mutants, sites
+from tests.mutants.mutants import ROOT, Site, equivalent, mutant, mutants, sites
 from tests.mutants.operators import RemoveStatement, SwapBuiltin
 
 MODULE = "enforcer/schema/algebra/arrays.py"
@@ -68,3 +68,13 @@ def test_what_is_listed_as_equivalent_is_there_and_has_a_reason():
 def test_the_lines_that_differ_are_named():
     found = mutant("x.py", "a = 1\nb = 2\nc = 3\n", "a = 1\nb = 5\nc = 3\n")
     assert (found.line, found.before, found.after) == (2, "b = 2", "b = 5")
+
+
+def test_what_python_warns_of_is_no_mutant():
+    (site,) = [
+        each
+        for each in sites("enforcer/request/history.py")
+        if any("Eq_Is" in type(operator).__name__ for operator, _ in each.ways)
+    ][:1]
+    ways = tuple(way for way in site.ways if type(way[0]).__name__.endswith("Eq_Is"))
+    assert Site(site.path, site.position, ways).mutant(Random(0)) is None
