@@ -13,6 +13,7 @@ from tests.conformance.harness import Verdict, all_cases, expected, is_step_back
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # a minute on a machine of one's own
 def test_no_case_is_worse_than_recorded(kimi_vocabulary) -> None:
     engine, before = load("llguidance", kimi_vocabulary), expected()
     back = []
