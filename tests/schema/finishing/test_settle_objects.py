@@ -66,6 +66,16 @@ def test_properties_that_are_counted(schema, instances):
             [{"a": 1}, {"b": 1}],
             [{}, {"x": 1}, {"a": 1, "b": 1}],
         ),
+        # A declared name that is the witness of a negation is required, and of the value asked for.
+        (
+            {
+                "properties": {"b": {}, "a": {"type": "integer"}},
+                "additionalProperties": False,
+                "not": {"properties": {"b": {}}, "additionalProperties": {"const": 1}},
+            },
+            [{"a": 2}, {"b": 1, "a": 3}],
+            [{}, {"a": 1}, {"b": 2}, {"a": "x"}],
+        ),
         # The names of a pattern that has few are declared.
         (
             {
