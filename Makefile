@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help env demo test bench docs
+.PHONY: help env demo lint quick test bench docs
 .DEFAULT_GOAL := help
 
 help: ## Show this list.
@@ -14,11 +14,16 @@ env: ## Create or update .venv (vLLM's CPU build, this project, its tools).
 demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare.
 	@$(BIN)/python -m bench.demo
 
-test: env ## Lint, layers, types, tests.
+lint: env
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
+
+quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes.
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not vllm and not slow"
+
+test: lint ## Lint, layers, types, all tests.
 	$(BIN)/python -m pytest
 
 bench: env ## Measure first mask and mask times beside xgrammar's.

@@ -119,8 +119,7 @@ def _pip(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str
         *(str(ENVIRONMENT / "bin" / "python"), "-m", "pip", "-qq", "--no-input"),
         *("--disable-pip-version-check", *arguments),
     ]
-    quietly = {} if check else {"capture_output": True}
-    done = subprocess.run(command, check=False, text=True, **quietly)
+    done = subprocess.run(command, check=False, text=True, capture_output=not check)
     if check and done.returncode != 0:
         sys.exit(f"this failed: pip {' '.join(arguments)}")
     return done

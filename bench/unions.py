@@ -40,8 +40,11 @@ def union(branches: int, shared: int) -> dict[str, Any]:
 
 def _branch(number: int, shared: int) -> dict[str, Any]:
     """Declare a required name of its own, and shared names that others say otherwise."""
-    kinds = [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]
-    properties = {"name": {"type": "string"}, f"kind{number}": {"type": "string"}}
+    kinds: list[dict[str, Any]] = [
+        {"type": "integer"},
+        {"type": "array", "items": {"type": "string"}},
+    ]
+    properties: dict[str, Any] = {"name": {"type": "string"}, f"kind{number}": {"type": "string"}}
     properties |= {f"shared{i}": kinds[(number + i) % 2] for i in range(shared)}
     properties |= {f"own{number}_{i}": {"type": "integer"} for i in range(shared)}
     return {

@@ -1,6 +1,7 @@
 """What every test module has: Hypothesis's profiles, and the two vocabularies.
 
-Owns: how many examples are drawn (`HYPOTHESIS_PROFILE=thorough` for more). Must not
+Owns: how many examples are drawn (`HYPOTHESIS_PROFILE=thorough` for more, `quick`
+for fewer). Must not
 know: what is tested.
 """
 
@@ -21,6 +22,8 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+# For `make quick`: enough to see that a property is grossly broken.
+settings.register_profile("quick", settings.get_profile("usual"), max_examples=12)
 settings.register_profile(
     "thorough", settings.get_profile("usual"), max_examples=600, derandomize=False
 )

@@ -6,20 +6,23 @@ the small vocabulary. Must not know: where schemas and instances come from.
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import numpy as np
+from hypothesis import assume
 from jsonschema import validators
 from vocabularies import bits, small, split
 
 from enforcer import engines
+from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import compile_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from random import Random
 
     from enforcer.engines import ArgumentEngine, CompiledGrammar
@@ -73,6 +76,23 @@ def accepts(grammar: CompiledGrammar, text: str | bytes, random: Random | None =
     ids = list(data) if random is None else split(random.choice, V, data)
     matcher = grammar.matcher()
     return all(map(matcher.accept, ids)) and matcher.is_accepting()
+
+
+def agrees(schema: Any, instances: Iterable[Any]) -> None:
+    """Assert that what a compiled schema accepts is what is valid.
+
+    Inside a property an example whose schema is refused is no example; outside of one, being
+    refused fails.
+    """
+    try:
+        grammar = compiled(schema)
+    except UnsatisfiableSchema:
+        assert not any(is_valid(schema, value) for value in instances)
+        return
+    except (UnsupportedSchema, SchemaLimit):
+        assume(False)
+    for value in instances:
+        assert accepts(grammar, json.dumps(value)) == is_valid(schema, value), value
 
 
 def walk(grammar: CompiledGrammar, random: Random, most: int = 120) -> bytes | None:

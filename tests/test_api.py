@@ -14,12 +14,14 @@ from enforcer.errors import (
     InvalidSchema,
     InvalidTools,
     InvalidVocabulary,
+    SchemaLimit,
     UnknownDialect,
     UnknownEngine,
     UnsupportedSchema,
 )
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
+from enforcer.schema import Limits
 
 V = small()
 BEGIN = V.control("<|tool_calls_section_begin|>")
@@ -369,3 +371,29 @@ def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared():
     assert not grammar.is_ready
     assert prepared() == (1, grammar)  # it may take long, so others may go first
     assert grammar.is_ready
+
+
+# Which schemas are looked at, and what is done with formats
+
+
+def test_tightened_limits_hold_before_the_turn():
+    """A plain schema is trusted only as far as the limits that it was found plain for."""
+    deep = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {}}}}}
+    tight = enforcer.Enforcer(V, options=enforcer.Options(limits=Limits(depth=1)))
+    with pytest.raises(SchemaLimit, match="deeper than 1"):
+        tight.matcher([tool("get", deep)])
+    assert enforcer.Enforcer(V).matcher([tool("get", deep)]) is not None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "other"),
+    [
+        ({"type": "regex", "regex": "[ab]{2}"}, "ab", "abc"),
+        ({"type": "choice", "choice": ["yes", "no"]}, "no", "nobody"),
+        ({"type": "grammar", "grammar": 'start: "x" "y"'}, "xy", "x"),
+        ({"type": "json_object"}, '{"a": []}', "[]"),
+    ],
+)
+def test_formats_that_are_no_schema(served, wanted, text, other):
+    assert accepts(served, f"{text}<|im_end|>", None, response_format=wanted)
+    assert not accepts(served, f"{other}<|im_end|>", None, response_format=wanted)

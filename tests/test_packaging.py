@@ -71,6 +71,7 @@ def source(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_source_distribution_makes_the_same_wheel(source, wheel, tmp_path):
     options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path))
     built = python(sys.executable, "-m", "pip", "wheel", *options, str(source), cwd=tmp_path)
@@ -90,6 +91,7 @@ def test_source_distribution_has_the_package_and_little_else(source):
     }
 
 
+@pytest.mark.slow
 def test_wheel_has_the_dialects_the_types_and_the_licence(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     grammars = sorted(path.name for path in (ROOT / "grammars").glob("*.toml"))
@@ -99,12 +101,14 @@ def test_wheel_has_the_dialects_the_types_and_the_licence(wheel):
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+@pytest.mark.slow
 def test_wheel_has_every_module_and_nothing_else(wheel):
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
     written = {str(path.relative_to(ROOT)) for path in (ROOT / "enforcer").rglob("*.py")}
     assert packed == written
 
 
+@pytest.mark.slow
 def test_wheel_announces_the_plugin(wheel):
     archive = zipfile.ZipFile(wheel)
     [points] = [name for name in archive.namelist() if name.endswith("entry_points.txt")]
@@ -125,6 +129,7 @@ def test_importing_the_core_loads_no_host(tmp_path):
     assert not set(HEAVY) & set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_wheel_works_where_nothing_else_is_installed(wheel, tmp_path):
     venv.create(tmp_path / "bare", with_pip=True)
     bare = str(tmp_path / "bare" / "bin" / "python")
@@ -144,7 +149,7 @@ def test_the_readme_has_the_commands_and_no_dead_link():
     readme = (ROOT / "README.md").read_text()
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     commands = re.findall(r"^make (\w+)", readme, re.MULTILINE)
-    assert set(commands) == {"demo", "test"} <= set(targets)
+    assert set(commands) == {"demo", "quick", "test"} <= set(targets)
     assert "make test" in (ROOT / ".ci" / "run").read_text()
     links = [link for link in re.findall(r"\]\(([^)]+)\)", readme) if "://" not in link]
     assert links

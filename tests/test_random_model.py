@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_data import shared
 
+pytestmark = pytest.mark.slow
+
 transformers = pytest.importorskip("transformers")
 torch = pytest.importorskip("torch")
 tiktoken = pytest.importorskip("tiktoken")

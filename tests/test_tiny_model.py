@@ -19,6 +19,8 @@ from bench.tiny_model.catalogue import TOOLS
 from bench.tiny_model.judge import BAD_CALL, Failure, failures
 from bench.tiny_model.scenes import Kind, scene
 
+pytestmark = pytest.mark.slow
+
 transformers = pytest.importorskip("transformers")
 torch = pytest.importorskip("torch")
 

@@ -43,7 +43,7 @@ def table(lines: list[dict[str, Any]]) -> str:
         check = ours["parse"] + ours["check"]
         out.append(
             f"{ours['tools']:>6} {ours['seen']:<12}{check:>10.3f}{ours['start']:>10.3f}"
-            f"{ours['total']:>10.3f} {_ratio(ours['total'], theirs and theirs['total'])}"
+            f"{ours['total']:>10.3f} {_ratio(ours['total'], theirs['total'] if theirs else None)}"
         )
     out += [
         "",
@@ -54,7 +54,7 @@ def table(lines: list[dict[str, Any]]) -> str:
         theirs = _find(lines, rival=_THEIRS, what="mask", segment=ours["segment"])
         out.append(
             f"{ours['segment']:<14}{ours['mean']:>12.1f}{ours['p99']:>12.1f}  "
-            f"{_ratio(ours['mean'], theirs and theirs['mean'])}"
+            f"{_ratio(ours['mean'], theirs['mean'] if theirs else None)}"
         )
     for rival in (_OURS, _THEIRS):
         refused = sum(x["rival"] == rival and x["what"] == "refused" for x in lines)

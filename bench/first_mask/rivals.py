@@ -57,9 +57,12 @@ class EnforcerRival:
         self._enforcer = Enforcer(vocabulary)
 
     def forget(self) -> None:
-        """Drop what has been compiled and checked."""
-        self._enforcer._checked.cache_clear()  # noqa: SLF001 - what a restart would do
-        self._enforcer._compiled.cache_clear()  # noqa: SLF001
+        """Drop what has been compiled, checked and looked at."""
+        from enforcer import api
+        from enforcer.cache import Cache
+
+        self._enforcer.cache = Cache(self._enforcer.cache.budget)
+        api._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
 
     def begin(self, tools: Tools) -> tuple[Turn, dict[str, float]]:
         """Go from a request to its first mask."""

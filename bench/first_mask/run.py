@@ -86,7 +86,7 @@ def measure(rival: Rival, pool: list[dict[str, Any]], vocabulary: Vocabulary) ->
         unseen = _first_mask(rival, tools, rival.forget)
         _print(rival, "first mask", tools=count, seen="none", **unseen)
         rival.begin(tools)
-        _print(rival, "first mask", tools=count, seen="all", **_first_mask(rival, tools, int))
+        _print(rival, "first mask", tools=count, seen="all", **_first_mask(rival, tools, _nothing))
         marks = iter(range(_ROUNDS))
 
         def change(tools: list[dict[str, Any]] = tools, marks: Any = marks) -> None:
@@ -100,6 +100,10 @@ def measure(rival: Rival, pool: list[dict[str, Any]], vocabulary: Vocabulary) ->
             **_first_mask(rival, tools, change),
         )
     _masks(rival, usable[:128], vocabulary)
+
+
+def _nothing() -> None:
+    """Leave everything as it is."""
 
 
 def _is_taken(rival: Rival, tool: dict[str, Any]) -> bool:

@@ -73,7 +73,7 @@ if os.environ.get("TRITON_INTERPRET") == "1":
                 run(module)
                 _keep_asynchronous(module.CpuPlatform)
 
-            spec.loader.exec_module = exec_module
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
             return spec
 
     def _keep_asynchronous(platform: Any) -> None:

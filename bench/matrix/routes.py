@@ -13,7 +13,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import anthropic
-import httpx
 import openai
 
 import enforcer
@@ -58,13 +57,9 @@ class Client:
         self._via = via
         options: Any = {"api_key": "-", "max_retries": 0, "timeout": 600}
         # A kept connection may be closed by the server just as the next request is written.
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-
-        def http() -> httpx.AsyncClient:
-            return httpx.AsyncClient(limits=limits, timeout=600)
-
-        self._openai = openai.AsyncOpenAI(base_url=f"{url}/v1", http_client=http(), **options)
-        self._anthropic = anthropic.AsyncAnthropic(base_url=url, http_client=http(), **options)
+        options["default_headers"] = {"Connection": "close"}
+        self._openai = openai.AsyncOpenAI(base_url=f"{url}/v1", **options)
+        self._anthropic = anthropic.AsyncAnthropic(base_url=url, **options)
         self._send: dict[Route, Callable[[dict[str, Any]], Awaitable[Reply]]] = {
             Route.CHAT: self._chat,
             Route.RESPONSES: self._responses,
@@ -209,7 +204,7 @@ class Client:
             if block.type == "tool_use"
         )
         content = "".join(block.text for block in final.content if block.type == "text")
-        return Reply(OK, "", _STOPS.get(final.stop_reason, "stop"), content, calls)
+        return Reply(OK, "", _STOPS.get(final.stop_reason or "", "stop"), content, calls)
 
     async def _message_events(self, sent: dict[str, Any]) -> Reply:
         """Put the events together; the client's own helper fails on a call that is cut off."""
@@ -226,7 +221,7 @@ class Client:
                 content += event.delta.text
             elif event.type == "message_delta":
                 stop = event.delta.stop_reason
-        finish = _STOPS.get(stop, "stop")
+        finish = _STOPS.get(stop or "", "stop")
         if finish == "length":
             blocks = []  # a prefix, which the judge of whole replies must not see
         return Reply(OK, "", finish, content, tuple(Call(*block) for block in blocks))
@@ -242,7 +237,7 @@ class Client:
         )
         prompt = self._prompt(thinking=body.get("chat_template_kwargs", {}).get("thinking"))
         extra = {**spec, "skip_special_tokens": False, "return_token_ids": True}
-        answer = await self._openai.completions.create(
+        answer: Any = await self._openai.completions.create(
             model=self._model,
             prompt=prompt,
             max_tokens=body["max_tokens"],

@@ -122,10 +122,18 @@ def bodies(count: int, seed: int) -> Iterator[dict[str, Any]]:
         if rng.random() < 0.93:
             body["tools"] = tools(rng)
             named = {"name": rng.choice(body["tools"])["function"]["name"]}
-            choices = ("required", "required", "auto", "none", {"function": named}, None, "absent")
+            choices: Any = (
+                "required",
+                "required",
+                "auto",
+                "none",
+                {"function": named},
+                None,
+                "absent",
+            )
             choice = rng.choice(choices)
             if isinstance(choice, dict):
-                choice = {"type": "function", **choice}
+                choice = {"type": "function", "function": named}
             if choice != "absent":
                 body["tool_choice"] = choice
             if rng.random() < 0.4:

@@ -68,7 +68,7 @@ def main() -> int:
                     server.check_alive()
                     record.append({"server": setting.name, **show(load.name, stretches)})
                     if constraint is Constraint.ENFORCER:
-                        right &= record[-1]["right"]
+                        right = right and bool(record[-1]["right"])
     if arguments.json:
         arguments.json.write_text(json.dumps(record, indent=1))
     return 0 if right else 1
@@ -77,7 +77,9 @@ def main() -> int:
 def letters(model: Path) -> dict[str, int]:
     """Give the ids of the letters a and b, and of the section's begin."""
     tokens = Tokenizer.from_file(str(model / "tokenizer.json"))
-    return {text: tokens.token_to_id(text) for text in ("a", "b", "<|tool_calls_section_begin|>")}
+    names = ("a", "b", "<|tool_calls_section_begin|>")
+    found = {text: tokens.token_to_id(text) for text in names}
+    return {text: token_id for text, token_id in found.items() if token_id is not None}
 
 
 def show(name: str, stretches: list[tuple[Window, Window]]) -> dict[str, object]:

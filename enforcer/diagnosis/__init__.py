@@ -1,7 +1,8 @@
 """What a check of a set-up finds, and checks that hosts make too.
 
 Owns: what a check's result is. `template` has the checks of a chat template, which a starting
-server makes as well as `enforcer.doctor`. Must not know: how results are shown, hosts.
+server makes as well as `enforcer.doctor`; `stages` shows what the compiler does to a schema. Must
+not know: how results are shown, hosts.
 """
 
 from __future__ import annotations

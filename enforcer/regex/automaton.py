@@ -3,7 +3,8 @@ r"""Patterns whose assertions stand inside loops, by way of a finite automaton.
 Owns: `((?!ab).)*`, `(\w+($|,))+`, `(?<!foo)bar`: a position in the pattern is a
 stack of nodes still to be matched; what a lookaround asks and what the rest of
 the pattern asks hold at the same position, so a state is a boolean function of
-stacks, kept in canonical form so that equal states are found equal. The
+stacks (an alternating automaton: Brzozowski, Leiss 1980), kept in canonical form
+(`diagram`) so that equal states are found equal. The
 deterministic automaton of these states is written back as an expression by
 `elimination`. Must not know: pattern syntax, JSON.
 """

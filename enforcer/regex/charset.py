@@ -146,7 +146,10 @@ ALL = CharSet.of([(0, LAST)])
 
 
 def partition(sets: Iterable[CharSet]) -> tuple[CharSet, ...]:
-    """Split all characters so that each of the sets is a union of parts."""
+    """Split all characters so that each of the sets is a union of parts.
+
+    The parts are the atoms of the Boolean algebra that the sets generate.
+    """
     flips: defaultdict[int, list[int]] = defaultdict(list)
     for number, members in enumerate(dict.fromkeys(sets)):
         for low, high in members.ranges:

@@ -1,4 +1,4 @@
-"""Questions about regular languages, answered by Brzozowski's derivatives.
+"""Questions about regular languages, answered by Brzozowski's derivatives (1964).
 
 Owns: matching, emptiness, shortest members, enumeration of finite languages;
 each question about a language with intersections or complements explores

@@ -1,7 +1,7 @@
 """Automata written as regular expressions.
 
-Owns: merging states of deterministic ones that no text tells apart, and eliminating states
-one by one (Arden's rule).
+Owns: merging states of deterministic ones that no text tells apart (Moore 1956), and eliminating
+states one by one (Brzozowski, McCluskey 1963; Arden's rule).
 Must not know: where the automata come from.
 """
 

@@ -1,4 +1,4 @@
-"""The string formats of JSON Schema that are regular languages.
+"""The string formats of JSON Schema, and `ulid`, which Zod writes, that are regular languages.
 
 Owns: one pattern a format, transcribed from the grammar of its RFC and limited
 to what the strict checkers in use accept too. Must not know: how patterns are
@@ -135,6 +135,10 @@ def _mailbox(beyond: str) -> str:
     return rf"(?:{atom}(?:\.{atom})*|{quoted})@(?:{label}(?:\.{label})*|{address})"
 
 
+# github.com/ulid/spec: 128 bits in Crockford's base 32, in either case
+
+_ULID = "[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}"
+
 _HEX = "[0-9A-Fa-f]"
 _PATTERNS = {
     "date": _DATE,
@@ -151,6 +155,7 @@ _PATTERNS = {
     "iri": _reference(international=True, relative=False),
     "iri-reference": _reference(international=True, relative=True),
     "uri-template": _TEMPLATE,
+    "ulid": _ULID,
     "uuid": f"{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}",
     "json-pointer": _POINTER,
     "relative-json-pointer": f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})",

@@ -21,6 +21,8 @@ from enforcer.checking.process import Ended, Forker
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
 from enforcer.vocabulary import Vocabulary
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).resolve().parents[1]
 BYTES = Vocabulary.of_bytes(["<|end|>"])
 

@@ -26,6 +26,7 @@ def test_as_a_module():
     assert done.stdout.startswith("usage: enforcer")
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path):
     tools = [{"name": f"f{n}", "input_schema": {"type": "object"}} for n in range(3000)]
     (tmp_path / "tools.json").write_text(json.dumps(tools))

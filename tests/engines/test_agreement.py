@@ -161,6 +161,7 @@ def follow(grammar, vocabulary, seed, barrier):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("states", [60_000, 4_000])
 def test_texts_in_many_threads_lose_lexers_but_no_id(engine, vocabulary, states, monkeypatch):
     limited(monkeypatch, max_lexer_states=states)

@@ -15,6 +15,8 @@ from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaL
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
 
+pytestmark = pytest.mark.slow
+
 RANDOM = Random(11)
 WORDS = sorted({"".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz_", k=12)) for _ in range(2_000)})
 LARGE = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schema_judge import engine
 
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
+
+pytestmark = pytest.mark.slow
 
 KEYWORDS = (
     *("type", "properties", "items", "$ref", "enum"),

@@ -27,6 +27,8 @@ from spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, Root, compile_schema
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32)
 USUAL = 2100
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", USUAL))
@@ -42,7 +44,7 @@ def share(part):
 
 
 if EXAMPLES > USUAL:
-    pytestmark = pytest.mark.timeout(0)
+    pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 
 
 def judged(schema, value):

@@ -1,3 +1,4 @@
+import re
 from itertools import product
 
 import pytest
@@ -9,6 +10,7 @@ from enforcer.regex import (
     NOTHING,
     RegexBudget,
     both,
+    demanding,
     either,
     example,
     finite_members,
@@ -107,3 +109,31 @@ def test_growth_tells_ambiguous_counts_from_clear_ones():
     assert growth(parse("^([a-z]{1,100},){1,100}$"), budget=10_000) < 5_000
     assert growth(parse("^([a-z]{1,100},?){1,100}$"), budget=10_000) > 10_000
     assert growth(parse("^[a-z]*(a|ab)*$"), budget=10_000) == 0  # nothing is counted
+
+
+def is_beginning(language, text):
+    return not is_empty(both(language, parse(f"^{re.escape(text)}")))
+
+
+def test_demanding_texts_begin_members_and_are_as_long_as_wanted():
+    language = parse("^(?:[a-c]x{0,9}|[d-f]y){1,9}$")
+    found = demanding(language, 20, 2, budget=10**6)
+    assert len({text[0] for text in found}) == len(found) == 2
+    assert [len(text) for text in found] == [20, 20]
+    assert all(is_beginning(language, text) for text in found)
+    # What may follow is more after the first of a count than after the others.
+    assert found[0][0] in "abc"
+
+
+def test_demanding_texts_end_with_the_members_and_with_the_budget():
+    assert demanding(literal("abc"), 20, 5, budget=10**6) == ["abc"]
+    assert demanding(parse("^a{99}$"), 20, 5, budget=1) == ["aa"]
+    assert demanding(literal(""), 20, 5, budget=10**6) == []
+
+
+def test_growth_is_of_counts_inside_counts_alone():
+    flat, nested = parse("^(?:ab){1,30}$"), parse("^(?:a{1,9}b?){1,9}$")
+    assert growth(flat, budget=10**6) == 0
+    assert growth(nested, budget=10**6) > 64
+    # Going on stops soon after the budget is spent.
+    assert 100 < growth(nested, budget=100) < growth(nested, budget=10**6)

@@ -144,6 +144,19 @@ def test_every_uuid_is_one(uuid):
     assert fullmatch(format_regex("uuid"), str(uuid).upper())
 
 
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+@given(st.integers(0, 2**130 - 1), st.booleans())
+def test_what_128_bits_hold_is_a_ulid(number, lower):
+    text = "".join(_CROCKFORD[number >> 5 * place & 31] for place in reversed(range(26)))
+    text = text.lower() if lower else text
+    language = format_regex("ulid")
+    assert fullmatch(language, text) == (number < 2**128)
+    assert not fullmatch(language, text[1:])
+    assert not fullmatch(language, f"{text[:-1]}u")
+
+
 @given(st.emails())
 def test_every_email_is_one(email):
     assert fullmatch(format_regex("email"), email)

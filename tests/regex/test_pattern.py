@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import Regex, RegexError, fullmatch, parse
-from enforcer.regex.pattern import MAX_NESTING
+from enforcer.regex.pattern import MAX_COUNT, MAX_NESTING
 
 
 def _matches(pattern, text):
@@ -137,3 +137,11 @@ def test_what_is_accepted_matches_for_python_too(pattern, text):
         return
     if accepted and "[]" not in pattern and "[^]" not in pattern:
         assert found
+
+
+@pytest.mark.parametrize("counts", ["{N}", "{N,}", "{3,N}", "{,N}"])
+def test_counts_are_bounded_whichever_of_the_two_is_large(counts):
+    for body in ("a", "(?:ab)", "[ab]"):
+        parse(body + counts.replace("N", str(MAX_COUNT)))
+        with pytest.raises(RegexError, match="count is over"):
+            parse(body + counts.replace("N", str(MAX_COUNT + 1)))

@@ -23,6 +23,8 @@ from enforcer.regex import (
 )
 from enforcer.spelling import JSON
 
+pytestmark = pytest.mark.slow
+
 _ALPHABET = 'abZ019-_. /\\"\n\té٣😀\x7f\ufeff\u2028'
 
 

@@ -186,3 +186,14 @@ def test_a_tag_of_another_kind_carries_no_spec(tag, found):
 def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read():
     with pytest.raises(InvalidTools):
         specs.read(specs.from_structural_tag(f'{{"{KEY}": {{"tools": []}}}}'))
+
+
+@pytest.mark.parametrize(("first", "good"), [(0, True), (10**8 - 1, True), (10**8, False)])
+def test_an_index_has_at_most_as_many_digits_as_are_read_back(first, good):
+    text = json.dumps({**GOOD, "first_index": first})
+    if good:
+        assert specs.read(text).first_index == first
+        return
+    with pytest.raises(InvalidTools) as caught:
+        specs.read(text)
+    assert caught.value.path == f"$.{KEY}.first_index"

@@ -196,6 +196,7 @@ def cyclic():
     return schema
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schema",
     [
@@ -248,6 +249,7 @@ def test_alternatives_that_one_look_tells_apart_may_be_many(branches):
     compile_schema({"oneOf": branches}, limits=Limits(steps=100_000))
 
 
+@pytest.mark.slow
 def test_many_branches_that_require_a_name_each(accepts):
     branches = [
         {"type": "object", "properties": {name: {"$ref": "#"}}, "required": [name]}

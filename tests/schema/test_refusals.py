@@ -78,6 +78,7 @@ def test_more_required_names_than_can_be_tracked():
     assert not accepts(grammar, f'{{"wide": {{{tracked}, "p65": "x"}}}}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "paths"),
     [

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,3 +168,9 @@ def test_a_header_is_read_back(name, index):
 )
 def test_what_is_no_header_is_none(text):
     assert KIMI.header_parts(text) is None
+
+
+def test_the_page_has_the_diagram():
+    page = Path(__file__).parents[2].joinpath("docs", "concepts.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```mermaid\n(.*?)\n```", page, re.DOTALL | re.MULTILINE)
+    assert shown == KIMI.diagram().rstrip()

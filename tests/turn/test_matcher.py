@@ -436,6 +436,7 @@ def test_drafts_may_be_longer_than_what_is_kept():
     feed(found, ids[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [4, None])
 def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept):
     prompt = write(V, HEADER + "<think>")

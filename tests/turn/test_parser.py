@@ -236,3 +236,11 @@ def test_what_is_written_is_read_back(content, calls, first):
     assert [(found.name, found.index, found.arguments) for found in turn.calls] == [
         (name, index, text) for index, (name, text) in enumerate(calls, first)
     ]
+
+
+@pytest.mark.parametrize("text", ["x", "x ", " x"])
+def test_text_of_the_reply_closes_the_way_into_a_think(text):
+    """After a word the turn is in its content, where a think can no longer begin."""
+    turn = read(f"{text}<think>hm")
+    assert (turn.content, turn.reasoning) == (text, "")
+    assert turn.stray == len(text)

@@ -11,6 +11,8 @@ from bench import compat
 from enforcer.vllm import fit
 from enforcer.vllm.names import TESTED_VERSIONS
 
+pytestmark = pytest.mark.slow
+
 INSTALLED = Path(vllm.__file__).parents[1]
 
 

@@ -33,6 +33,8 @@ from enforcer.vllm import logits_processor, names, rows, runtime
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
 
+pytestmark = pytest.mark.slow
+
 VOCABULARY = vocabularies.small()
 ENFORCER = enforcer.Enforcer(VOCABULARY)
 MODEL_SIZE = VOCABULARY.size + 40  # as models pad their embeddings

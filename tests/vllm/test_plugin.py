@@ -23,6 +23,8 @@ from enforcer.request import spec as specs
 from enforcer.vllm import fit, metrics, plugin
 from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
 
+pytestmark = pytest.mark.slow
+
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 
 

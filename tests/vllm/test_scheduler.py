@@ -19,6 +19,8 @@ from enforcer.engines.llguidance import lexer as _lexer
 from enforcer.request import spec as specs
 from enforcer.vllm import metrics, plugin
 
+pytestmark = pytest.mark.slow
+
 MODES = {
     "plain": Mode(drafts=0, queued=False),
     "queued": Mode(drafts=0, queued=True),

@@ -120,3 +120,13 @@ def test_a_server_does_not_start_with_wrong_settings(monkeypatch, name, value, w
             plugin.install()
     finally:
         settings.current.cache_clear()
+
+
+@pytest.mark.parametrize(("text", "good"), [("1", True), ("9" * 18, True), ("1" * 19, False)])
+def test_a_number_has_at_most_eighteen_digits(text, good):
+    environment = {"ENFORCER_MAX_CALLS": text}
+    if good:
+        assert settings.read(environment).options().max_calls == int(text)
+        return
+    with pytest.raises(ConfigurationError, match="ENFORCER_MAX_CALLS"):
+        settings.read(environment)

@@ -24,6 +24,8 @@ from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, runtime, stock
 from enforcer.vllm.readable import ReadableMatcher
 
+pytestmark = pytest.mark.slow
+
 KIMI = dialects.load("kimi_k2")
 CASES = [
     case

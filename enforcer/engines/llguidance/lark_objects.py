@@ -309,8 +309,6 @@ class Objects:
             return [(f"set_bit({layout.bits[each.declared]})", [*absent, *conditions])]
         if layout.by_number:
             return [(f"incr([{low}:{high}])", conditions)]
-        if each.declared is not None:
-            return [("_", conditions)]
         if layout.most is None:
             return [(_setting((*each.marks, *layout.others)), conditions)]
         moves = []

@@ -1,5 +1,7 @@
 """The normal form of formulas: one `Value` each, worked out on demand.
 
+So an alternating automaton is made a non-deterministic one, state by state.
+
 Owns: what a formula stands for, and telling when surely nothing fits it. Children of a normal
 form stay formulas, so a recursive schema unfolds no further than it is asked to. Must not know:
 keywords, engines.

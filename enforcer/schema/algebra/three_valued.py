@@ -1,4 +1,4 @@
-"""Three-valued logic (Kleene's), for where patterns have two readings.
+"""Three-valued logic (Kleene 1938), for where patterns have two readings.
 
 A string on which the two readings of a pattern differ neither surely matches nor surely fails. A
 pattern's formula and its negation both leave such strings out, so that being disjoint with a

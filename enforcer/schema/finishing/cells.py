@@ -3,7 +3,8 @@
 A `oneOf` of open objects multiplies out: each object that fits one branch fails every other,
 by any of its properties. Hundreds of alternatives, all alive at once, take the engine
 milliseconds a token. But they differ in few names, and the values of each fall into few cells,
-so that one shape with a bit for each cell says the same (`presence`).
+so that one shape with a bit for each cell says the same (`presence`). Cells are the atoms of the
+Boolean algebra that the values generate, found by refining a partition value by value.
 
 Owns: when cells are worth it, and finding them. Must not know: how shapes are merged, engines.
 """

@@ -1,7 +1,8 @@
 """Useless values, dropped from a finished grammar.
 
 Owns: which values can be completed at all, and leaving out the rest, so that no beginning of a
-text is a dead end. Must not know: keywords, formulas, engines.
+text is a dead end: useless symbols, as in grammars (Bar-Hillel, Perles, Shamir 1961). Must not
+know: keywords, formulas, engines.
 """
 
 from __future__ import annotations

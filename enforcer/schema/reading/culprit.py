@@ -1,7 +1,8 @@
 """Which part of a schema it is that nothing fits.
 
 Owns: descending from a schema that nothing fits to the innermost part that is to blame, and
-what to tell its author. Must not know: formulas, engines.
+what to tell its author: by one pass of a deletion filter, the keywords without any one of which
+there would be a value (Chinneck, Dravnieks 1991). Must not know: formulas, engines.
 """
 
 from __future__ import annotations

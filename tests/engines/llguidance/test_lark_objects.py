@@ -86,3 +86,17 @@ def test_no_property_at_most(declared):
     grammar = compiled({"type": "object", "properties": declared, "maxProperties": 0})
     assert accepts(grammar, "{}")
     assert not accepts(grammar, '{"a": 1}')
+
+
+def test_counting_needs_no_bit_for_each_of_many_names():
+    """Where undeclared names count too, one bit for all says that the least is reached."""
+    schema = {
+        "type": "object",
+        "properties": {name: {"type": "integer"} for name in names(100)},
+        "minProperties": 1,
+    }
+    grammar = compiled(schema)
+    for value in ({"p99": 1}, {"p0": 1}, {"other": "x"}, dict.fromkeys(names(100), 1)):
+        assert accepts(grammar, json.dumps(value)), value
+    for value in ({}, {"p99": "x"}, {"p0": "x"}):
+        assert not accepts(grammar, json.dumps(value)), value

@@ -157,3 +157,19 @@ def test_alternatives_that_share_too_little_stay_alternatives(monkeypatch):
     assert len(merge(value.objects, dict(value.cells))) == 1
     monkeypatch.setattr(presence, "_MOST_CONDITIONS", 10)
     assert len(merge(value.objects, dict(value.cells))) > 8
+
+
+def test_no_cell_is_cut_by_what_is_read_in_two_ways():
+    """`\\w` leaves "é" open: it is neither in the cell of what matches nor in that of the rest."""
+    schema = {
+        "type": "object",
+        "anyOf": [
+            {"properties": {"a": {"type": "string"}}, "required": ["b"]},
+            {"properties": {"a": {"type": "string", "pattern": r"^\w$"}}, "required": ["c"]},
+        ],
+    }
+    with looked_for_above(1):
+        grammar = compiled(schema)
+    assert accepts(grammar, '{"a": "é", "b": 1}')
+    assert accepts(grammar, '{"a": "x", "c": 1}')
+    assert not accepts(grammar, '{"a": "é", "c": 1}')

@@ -115,6 +115,7 @@ def test_each_limit_has_its_error(limits, schema, message):
         compile_schema(schema, limits=limits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pattern", ["^(([a-z]{1000}){1000}){1000}$", "(" * 5_000, "a" * 100_000, "(?=.*a)" * 200]
 )

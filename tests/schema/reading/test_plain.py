@@ -103,6 +103,7 @@ def _documents(schemas):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=2000)
 @given(_documents(st.recursive(LEAVES, _schemas, max_leaves=8)))
 def test_what_is_plain_compiles(engine, schema):
@@ -224,3 +225,16 @@ def test_only_engines_that_hold_every_plain_schema_skip_the_check(name):
     else:
         with pytest.raises(UnsupportedSchema):
             e.matcher(tools)
+
+
+@pytest.mark.parametrize(
+    ("value", "flat"),
+    [
+        *(([], True), ([1, None, "x", True, 2.5], True), ({}, True), ("x", True), (None, True)),
+        *(([1, {"a": {}}], False), ([{}, 1], False), ([[]], False), ({"a": 1}, False)),
+    ],
+)
+def test_an_annotation_is_plain_if_all_of_it_is_flat(value, flat):
+    for keyword in ("default", "examples"):
+        leaf = {"type": "string", keyword: value}
+        assert _is_plain({"type": "object", "properties": {"a": leaf}}) is flat

@@ -1,0 +1,134 @@
+"""Schemas whose shortest instances differ in kind, and turns that have to end in time.
+
+Owns: those schemas, an enforcer that finishes within a budget, and drawing a turn from its masks.
+Must not know: how the shortest end is found.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+import vocabularies
+from vocabularies import row_of, small, write
+
+import enforcer
+from enforcer.budget.pieces import Pieces
+from enforcer.errors import BudgetTooSmall
+
+V = small()
+PIECES = Pieces(V)
+HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+NODE = {
+    "type": "object",
+    "properties": {
+        "v": {"enum": ["é", 'b"c']},
+        "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+    },
+    "required": ["v", "kids"],
+    "additionalProperties": False,
+}
+
+
+def of(**properties):
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+ALTERNATIVES = [
+    of(kind={"const": "x"}, v={"type": "integer"}),
+    of(kind={"const": "yy"}, w={"type": "string", "minLength": 9}),
+]
+SCHEMAS = {
+    "plain": of(a={"type": "string"}, b={"type": "integer"}),
+    "long": of(a={"type": "string", "minLength": 40}),
+    "closed": {
+        "type": "object",
+        "properties": {"a": {"type": "null"}, "b": {"type": "string", "minLength": 30}},
+        "additionalProperties": False,
+        "minProperties": 2,
+    },
+    "alternatives": of(x={"oneOf": ALTERNATIVES}),
+    "recursive": {**of(t={"$ref": "#/$defs/node"}), "$defs": {"node": NODE}},
+    "patterns": of(
+        p={"type": "string", "pattern": "^[A-Z]{3}-\\d{4}$"},
+        q={"type": "string", "pattern": "^(ab|cdefghij)+$"},
+        f={"type": "string", "format": "date-time"},
+    ),
+    "some property": {"type": "object", "minProperties": 1},
+    "unique": of(x={"type": "array", "items": {"enum": [1, 2, "ab"]}, "uniqueItems": True}),
+    "all of the unique": of(
+        x={"type": "array", "items": {"enum": [1, 22, "ab"]}, "uniqueItems": True, "minItems": 3}
+    ),
+    "contains": of(
+        x={
+            "type": "array",
+            "contains": {"type": "string"},
+            "minContains": 2,
+            "items": {"type": ["string", "null"]},
+        }
+    ),
+    "prefix": of(
+        x={"type": "array", "prefixItems": [{"const": 1}, {"type": "string"}], "minItems": 4}
+    ),
+    "pattern properties": {
+        "type": "object",
+        "patternProperties": {"^x": {"type": "integer"}},
+        "additionalProperties": False,
+        "minProperties": 1,
+    },
+    "some of a clause": {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "boolean"}, "é": {}},
+        "anyOf": [{"required": ["a"]}, {"required": ["é"]}],
+    },
+    "an undeclared witness": {
+        "type": "object",
+        "not": {"propertyNames": {"pattern": "^a"}},
+    },
+    "numbers": of(
+        a={"type": "number", "exclusiveMinimum": 99.5, "maximum": 100.25},
+        b={"type": "integer", "multipleOf": 25, "minimum": 1000},
+    ),
+}
+
+
+def tool(schema, name="get"):
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+@cache
+def served():
+    options = enforcer.Options(max_calls=3, preamble_ids=5, finish_within_budget=True)
+    return enforcer.Enforcer(V, options=options)
+
+
+def start(budget, schema="plain", choice="required", tail="", **more):
+    prompt = write(V, HEADER + tail)
+    tools = [tool(SCHEMAS[schema])]
+    return served().matcher(tools, choice, prompt_ids=prompt, budget=budget, **more)
+
+
+def least_budget(**how):
+    with pytest.raises(BudgetTooSmall) as caught:
+        start(0, **how)
+    return int(caught.value.reason.split(" takes ")[1].split()[0])
+
+
+def drawn(matcher, random, budget):
+    """Draw a turn; masks and `accept` have to agree, and so do masks after going back."""
+    ids, rows = [], []
+    while len(ids) < budget and matcher.state != "END":
+        rows[len(ids) :] = [row_of(matcher)]
+        assert matcher.failure is None, repr(matcher.failure)
+        allowed = sorted(vocabularies.bits(rows[-1]))
+        other = random.randrange(V.size)
+        if other not in allowed:
+            assert not matcher.accept(other)
+        ids.append(random.choice(allowed))
+        assert matcher.accept(ids[-1])
+        if random.random() < 0.1:
+            count = random.randint(0, len(ids))
+            matcher.rollback(count)
+            del ids[len(ids) - count :]
+            assert count == 0 or (row_of(matcher) == rows[len(ids)]).all()
+    return ids

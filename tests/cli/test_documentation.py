@@ -1,0 +1,44 @@
+"""`docs/cli.md` has every command and every option that there is, and no other."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from enforcer.cli import check, doctor, explain, main, verify
+
+PAGE = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="utf-8")
+SECTIONS = dict(
+    re.findall(r"^## `enforcer (\w+)`.*?\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+)
+
+
+def parsers():
+    commands = argparse.ArgumentParser().add_subparsers()
+    for module in (check, explain, verify, doctor):
+        module.add_parser(commands)
+    return commands.choices
+
+
+def options(parser):
+    """List the long options of a command, as a call would spell them."""
+    return {name for name in parser._option_string_actions if name.startswith("--")} - {"--help"}
+
+
+def test_the_commands_are_those_of_the_help(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = set(re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE))
+    assert shown == set(SECTIONS) == set(parsers())
+
+
+@pytest.mark.parametrize("command", SECTIONS)
+def test_every_option_is_on_the_page_and_no_other_in_its_tables(command):
+    section, known = SECTIONS[command], options(parsers()[command])
+    assert known <= set(re.findall(r"--[a-z][a-z-]*", section))
+    rows = re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE)
+    calls = re.findall(rf"^(?:\$ )?enforcer {command} ((?:.*\\\n)*.*)$", section, re.MULTILINE)
+    assert set(re.findall(r"--[a-z][a-z-]*", "\n".join([*rows, *calls]))) <= known

@@ -1,0 +1,52 @@
+"""Scientific notation within bounds, and of integers or of none, against reading it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from enforcer.numbers.scientific import scientific, scientific_fractions, scientific_integers
+from enforcer.regex import fullmatch
+
+_exponents = st.integers(-4, 4)
+_digits = st.text("0123456789", max_size=4)
+_texts = st.builds(
+    lambda first, behind, exponent, sign: (
+        f"{first}{'.' + behind if behind else ''}e{sign}{exponent}"
+    ),
+    st.integers(1, 9),
+    _digits,
+    st.integers(0, 4),
+    st.sampled_from(["", "+", "-"]),
+)
+_bounds = st.decimals("0.001", 5000, places=3).map(Fraction)
+
+
+@given(_bounds, st.booleans(), st.none() | _bounds, st.booleans(), st.lists(_texts, min_size=8))
+def test_bounds(low, low_open, high, high_open, texts):
+    assume(high is None or low <= high)
+    language = scientific(low, low_open, high, high_open)
+    for text in texts:
+        value = Fraction(text)
+        above = value > low or (value == low and not low_open)
+        below = high is None or value < high or (value == high and not high_open)
+        assert fullmatch(language, text) == (above and below), text
+
+
+@given(_texts)
+def test_integers_and_fractions_exclude_each_other(text):
+    whole = Fraction(text).denominator == 1
+    if fullmatch(scientific_integers(), text):
+        assert whole
+    if fullmatch(scientific_fractions(), text):
+        assert not whole
+
+
+def test_what_is_no_scientific_notation():
+    language = scientific(Fraction(0), False, None, False)
+    for text in ("1", "0e1", "10e1", "1.e1", "1e", "e1", "-1e1", "1e1.0", "1e999"):
+        assert not fullmatch(language, text)
+        assert not fullmatch(scientific_integers(), text)
+        assert not fullmatch(scientific_fractions(), text)

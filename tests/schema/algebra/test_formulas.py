@@ -1,0 +1,94 @@
+"""Formulas mean what they were built from, whatever is simplified on the way."""
+
+from __future__ import annotations
+
+import pytest
+from formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.schema.algebra.formulas import FormulaKind, Formulas
+from enforcer.schema.nodes import ALWAYS, NEVER
+
+
+def meaning(arena, formula, world):
+    """Evaluate a formula as it stands in its arena."""
+    kind, content = arena.look(formula)
+    if kind is FormulaKind.VALUE:
+        return fits(content, world)
+    if kind is FormulaKind.NOT:
+        return not meaning(arena, content, world)
+    found = sum(meaning(arena, part, world) for part in content)
+    return {
+        FormulaKind.AND: found == len(content),
+        FormulaKind.OR: found > 0,
+        FormulaKind.ONE_OF: found == 1,
+    }[kind]
+
+
+@given(expressions)
+def test_a_formula_means_what_it_was_built_from(expression):
+    arena = Formulas()
+    formula = build(arena, expression)
+    for world in WORLDS:
+        assert meaning(arena, formula, world) == holds(expression, world), world
+
+
+@given(expressions, expressions)
+def test_what_is_plainly_implied_is_implied(one, other):
+    arena = Formulas()
+    a, b = build(arena, one), build(arena, other)
+    assert arena.implies(arena.conj((a, b)), a)
+    if arena.implies(a, b):
+        assert all(holds(other, world) for world in WORLDS if holds(one, world))
+
+
+@given(expressions, st.sampled_from(ATOMS))
+def test_double_negation_is_nothing_and_what_plainly_contradicts_itself_is_never(expression, atom):
+    arena = Formulas()
+    formula = build(arena, expression)
+    assert arena.neg(arena.neg(formula)) == formula
+    plain = arena.value(atom)
+    assert arena.conj((plain, formula, arena.neg(plain))) == NEVER
+    assert arena.disj((arena.neg(plain), formula, plain)) == ALWAYS
+
+
+@given(st.lists(st.integers(0, len(ATOMS) - 1), max_size=5), st.randoms())
+def test_equal_formulas_are_the_same_integer(atoms, random):
+    arena = Formulas()
+    parts = [arena.value(ATOMS[i]) for i in atoms]
+    shuffled = random.sample(parts, len(parts))
+    for combine in (arena.conj, arena.disj):
+        assert combine(parts) == combine([*shuffled, *shuffled])
+        assert combine(parts) == combine([combine(parts[:2]), *parts[2:]])
+
+
+def test_none_and_one_of_no_parts():
+    arena = Formulas()
+    assert (arena.conj(()), arena.disj(()), arena.one_of(())) == (ALWAYS, NEVER, NEVER)
+    null = arena.value(ATOMS[2])
+    assert arena.one_of((NEVER, null)) == null
+    # Twice the same is not the same once: then two parts hold.
+    assert arena.one_of((null, null)) != null
+
+
+@pytest.mark.parametrize("kind", ["reference", "unknown"])
+def test_what_has_no_value_yet_is_the_same_by_its_key(kind):
+    arena = Formulas()
+    make = getattr(arena, kind)
+    assert make("a") == make("a") != make("b")
+    assert arena.look(make("a")) == (FormulaKind(kind), "a")
+
+
+def test_what_may_be_either_is_neither_denied_nor_affirmed():
+    arena = Formulas()
+    unknown = arena.unknown("a")
+    assert arena.neg(unknown) == unknown
+
+
+def test_an_opposite_is_declared_for_both():
+    arena = Formulas()
+    one, other = arena.value(ATOMS[6]), arena.value(ATOMS[9])
+    arena.oppose(one, other)
+    assert arena.neg(one) == other
+    assert arena.neg(other) == one

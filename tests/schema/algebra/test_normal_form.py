@@ -1,0 +1,115 @@
+"""The normal form holds for what its formula holds for; and references in circles."""
+
+from __future__ import annotations
+
+import pytest
+from formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.errors import SchemaLimit, UnsupportedSchema
+from enforcer.schema.algebra.normal_form import Algebra
+from enforcer.schema.limits import Limits
+from enforcer.schema.nodes import ANYTHING, NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
+
+
+def arena(targets=None, limits=None):
+    """Give an algebra whose references lead to the formulas of a dictionary."""
+    targets = {} if targets is None else targets
+    return Algebra(limits or Limits(), targets.__getitem__, lambda key: f"$.{key}")
+
+
+@given(expressions)
+def test_a_normal_form_holds_for_what_its_formula_holds_for(expression):
+    algebra = arena()
+    value = algebra.normal(build(algebra, expression))
+    for world in WORLDS:
+        assert fits(value, world) == holds(expression, world), world
+
+
+@given(expressions)
+def test_a_reference_stands_for_its_target(expression):
+    targets = {}
+    algebra = arena(targets)
+    targets["a"] = build(algebra, expression)
+    there = algebra.normal(algebra.reference("a"))
+    other = algebra.normal(algebra.neg(algebra.reference("a")))
+    for world in WORLDS:
+        assert fits(there, world) == holds(expression, world)
+        assert fits(other, world) != holds(expression, world)
+
+
+@given(expressions, expressions)
+def test_what_is_empty_has_no_member_and_what_overlaps_not_has_none_in_common(one, other):
+    algebra = arena()
+    a, b = build(algebra, one), build(algebra, other)
+    if algebra.is_empty(a):
+        assert not any(holds(one, world) for world in WORLDS)
+    if not algebra.overlap(a, b):
+        assert not any(holds(one, world) and holds(other, world) for world in WORLDS)
+
+
+@given(expressions, st.sampled_from(range(len(ATOMS))))
+def test_narrowing_is_intersection(expression, atom):
+    algebra = arena()
+    part, by = algebra.value(ATOMS[atom]), build(algebra, expression)
+    value = algebra.normal(algebra.narrowed(part, by))
+    for world in WORLDS:
+        assert fits(value, world) == (fits(ATOMS[atom], world) and holds(expression, world))
+
+
+def test_exactly_one_of_a_constant_and_its_type():
+    algebra = arena()
+    parts = [algebra.value(ATOMS[5]), algebra.value(ATOMS[7])]
+    value = algebra.normal(algebra.one_of(parts))
+    assert not fits(value, 1)
+    assert fits(value, 0)
+
+
+def test_what_is_unknown_restricts_nothing_negated_or_not():
+    algebra = arena()
+    unknown = algebra.unknown("why")
+    string = algebra.value(ATOMS[8])
+    assert algebra.normal(unknown) == ANYTHING
+    for part in (unknown, algebra.neg(unknown)):
+        assert algebra.normal(algebra.conj((string, part))) == ATOMS[8]
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_reference_to_itself_has_no_meaning_and_says_where(negated):
+    targets = {}
+    algebra = arena(targets)
+    reference = algebra.reference("loop")
+    targets["loop"] = algebra.neg(reference) if negated else reference
+    with pytest.raises(UnsupportedSchema, match="break the loop") as caught:
+        algebra.normal(reference)
+    assert caught.value.path == "$.loop"
+
+
+def test_recursion_through_a_property_has_a_meaning():
+    targets = {}
+    algebra = arena(targets)
+    reference = algebra.reference("tree")
+    shape = ObjectShape(names=(("kid", reference),))
+    targets["tree"] = algebra.value(Value(null=True, objects=(shape,)))
+    assert algebra.normal(reference) == Value(null=True, objects=(shape,))
+    assert not algebra.is_empty(reference)
+    assert algebra.normal(algebra.conj((reference, algebra.neg(reference)))) == NOTHING_AT_ALL
+
+
+def test_what_is_plain_is_told_at_once():
+    algebra = arena()
+    assert algebra.plainly(NEVER) is None
+    assert algebra.plainly(algebra.value(ATOMS[2])) == ATOMS[2]
+    listed = [algebra.is_listed(algebra.value(each)) for each in ATOMS]
+    assert listed == [False, False, True, True, True, *[False] * 6]
+
+
+def test_alternatives_are_bounded_and_say_where_they_come_from():
+    algebra = arena(limits=Limits(branches=2))
+    shapes = tuple(ArrayShape(minimum=n, maximum=n, path="$.a") for n in range(3))
+    parts = [algebra.value(Value(arrays=(shape,))) for shape in shapes]
+    assert len(algebra.normal(algebra.disj(parts[:2])).arrays) == 2
+    with pytest.raises(SchemaLimit, match="more than 2 alternatives") as caught:
+        algebra.normal(algebra.disj(parts))
+    assert caught.value.path == "$.a"

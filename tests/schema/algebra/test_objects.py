@@ -1,0 +1,79 @@
+"""Set operations on object shapes, asked of compiled schemas and checked by `jsonschema`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, agrees, compiled
+
+from enforcer.regex import inverse, literal
+from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.nodes import Formula, ObjectShape
+
+_names = st.sampled_from(["a", "b", "ab"])
+_values = st.sampled_from(
+    [True, False, {"type": "integer"}, {"type": ["integer", "string"]}, {"const": 1}]
+)
+_objects = st.fixed_dictionaries(
+    {},
+    optional={
+        "properties": st.dictionaries(_names, _values, max_size=3),
+        "required": st.lists(_names, max_size=2, unique=True),
+        "patternProperties": st.dictionaries(st.sampled_from(["^a", "b$"]), _values, max_size=2),
+        "additionalProperties": _values,
+        "minProperties": st.integers(0, 2),
+        "maxProperties": st.integers(0, 2),
+    },
+)
+_instances = st.lists(
+    st.dictionaries(
+        st.sampled_from(["a", "b", "ab", "c"]), st.sampled_from([1, 2, "x"]), max_size=3
+    ),
+    min_size=6,
+    max_size=12,
+)
+
+
+@given(_objects, _objects, _instances)
+def test_meet_is_intersection(one, other, instances):
+    agrees({"type": "object", "allOf": [one, other]}, instances)
+
+
+@given(_objects, _instances)
+def test_complement_is_the_rest(schema, instances):
+    agrees({"type": "object", "not": schema}, instances)
+
+
+@given(_objects, _objects, _instances)
+def test_difference(one, other, instances):
+    agrees({"type": "object", **one, "not": other}, instances)
+
+
+@pytest.mark.parametrize(
+    ("schema", "members", "others"),
+    [
+        ({"required": ["a"]}, [{}, {"b": 1}], [{"a": 1}]),
+        ({"properties": {"a": {"type": "integer"}}}, [{"a": "x"}], [{}, {"a": 1}, {"b": "x"}]),
+        ({"properties": {"a": {"const": 1}}, "required": ["a"]}, [{}, {"a": 2}], [{"a": 1}]),
+        ({"minProperties": 1}, [{}], [{"a": 1}]),
+        ({"maxProperties": 0}, [{"a": 1}, {"a": 1, "b": 2}], [{}]),
+        ({"required": ["a", "b"]}, [{}, {"a": 1}, {"b": 1}], [{"a": 1, "b": 1}]),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, [{}, {"c": 1}], [{"a": 1}]),
+    ],
+)
+def test_complements_by_hand(schema, members, others):
+    grammar = compiled({"type": "object", "not": schema})
+    for value in members:
+        assert accepts(grammar, json.dumps(value)), value
+    for value in others:
+        assert not accepts(grammar, json.dumps(value)), value
+
+
+def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class():
+    one, two, three = (Formula(n) for n in (7, 8, 9))
+    classes = ((literal("b"), two), (inverse(literal("b")), three))
+    shape = ObjectShape(names=(("a", one),), classes=classes)
+    assert [child_of(shape, name) for name in ("a", "b", "c")] == [one, two, three]

@@ -1,0 +1,69 @@
+"""No two alternatives that can hold together are taken for exclusive."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from formula_cases import WORLDS, build, expressions, holds
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import agrees
+
+from enforcer.regex import ANY, literal
+from enforcer.schema.algebra.normal_form import Algebra
+from enforcer.schema.algebra.rivals import Rivals
+from enforcer.schema.limits import Limits
+from enforcer.schema.nodes import ObjectShape, Value
+
+
+def arena():
+    return Algebra(Limits(), lambda _: None, lambda _: "$")
+
+
+@given(st.lists(expressions, min_size=2, max_size=5))
+def test_what_holds_together_is_a_rival(parts):
+    algebra = arena()
+    formulas = tuple(build(algebra, each) for each in parts)
+    found = Rivals(algebra).of(formulas)
+    for i, j in combinations(range(len(parts)), 2):
+        if any(holds(parts[i], world) and holds(parts[j], world) for world in WORLDS):
+            assert formulas[j] in found[i]
+            assert formulas[i] in found[j]
+
+
+def kind(algebra, *words, required=True):
+    words = [algebra.value(Value(strings=literal(word))) for word in words]
+    names = (("kind", algebra.disj(words)), ("more", algebra.value(Value(strings=ANY))))
+    shape = ObjectShape(names=names, required=frozenset({"kind"} if required else ()))
+    return algebra.value(Value(objects=(shape,)))
+
+
+def test_a_kind_tells_apart_without_asking_for_each_pair():
+    algebra = arena()
+    parts = tuple(kind(algebra, f"k{i}") for i in range(60))
+    asked = []
+    algebra.overlap = lambda *pair: asked.append(pair)
+    assert Rivals(algebra).of(parts) == [[] for _ in parts]
+    assert not asked
+
+
+def test_kinds_that_share_a_word_are_rivals_and_optional_ones_too():
+    algebra = arena()
+    one, two = kind(algebra, "a", "b"), kind(algebra, "b", "c")
+    three, perhaps = kind(algebra, "d"), kind(algebra, "b", required=False)
+    found = Rivals(algebra).of((one, two, three, perhaps))
+    assert found == [[two, perhaps], [one, perhaps], [], [one, two]]
+
+
+_branches = st.fixed_dictionaries(
+    {"properties": st.fixed_dictionaries({"kind": st.sampled_from(
+        [{"const": "a"}, {"const": "b"}, {"enum": ["a", "c"]}, {"type": "string"}, {"const": 1}]
+    )})},
+    optional={"required": st.just(["kind"])},
+)  # fmt: skip
+
+
+@given(st.lists(_branches, min_size=2, max_size=4))
+def test_one_of_by_a_kind(branches):
+    instances = [{}, *({"kind": word} for word in ("a", "b", "c", "d", 1, 2))]
+    agrees({"type": "object", "oneOf": branches}, instances)

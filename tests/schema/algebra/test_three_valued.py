@@ -1,0 +1,75 @@
+r"""What is known of patterns that are read in two ways: "é" matches `\w` by one of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from schema_judge import accepts, compiled
+from schema_reading import parser_of
+
+from enforcer.regex import fullmatch
+from enforcer.schema.nodes import ALWAYS, NEVER
+
+UNCLEAR = {"type": "string", "pattern": r"^\w$"}
+CLEAR = {"type": "string", "pattern": "^[a-z]"}
+
+
+def parsed(schema):
+    parser = parser_of(schema)
+    return parser.algebra, parser.parse(parser.document.root)
+
+
+@pytest.mark.parametrize(
+    ("schema", "exact"),
+    [
+        (CLEAR, True),
+        (UNCLEAR, False),
+        ({"not": UNCLEAR}, False),
+        ({"oneOf": [CLEAR, {"properties": {"a": UNCLEAR}}]}, False),
+        ({"items": {"anyOf": [CLEAR, {"contains": UNCLEAR}]}}, False),
+        ({"$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"}, True),
+        (
+            {"$defs": {"a": {"items": {"$ref": "#/$defs/a"}, **UNCLEAR}}, "$ref": "#/$defs/a"},
+            False,
+        ),
+    ],
+)
+def test_what_has_unknowns_is_told(schema, exact):
+    algebra, formula = parsed(schema)
+    # Asked of a schema that has another unclear pattern somewhere, too.
+    algebra.three_valued.add(algebra.unknown("elsewhere"), ALWAYS)
+    assert algebra.three_valued.is_exact(formula) is exact
+    assert (algebra.three_valued.widened(formula) == formula) is exact
+
+
+def test_widened_is_what_is_true_or_unknown():
+    algebra, formula = parsed(UNCLEAR)
+    wide = algebra.three_valued.widened(formula)
+    for part, members in ((formula, "a"), (wide, "aé"), (algebra.neg(formula), "-")):
+        strings = algebra.normal(part).strings
+        assert [x for x in "aé-" if fullmatch(strings, x)] == list(members)
+    assert algebra.three_valued.widened(wide) == wide
+
+
+def test_constants_are_never_unknown():
+    algebra, _ = parsed(UNCLEAR)
+    assert algebra.three_valued.widened(NEVER) == NEVER
+    assert algebra.three_valued.widened(ALWAYS) == ALWAYS
+
+
+@pytest.mark.parametrize(
+    ("schema", "accepted"),
+    [
+        (UNCLEAR, ["a"]),
+        ({"type": "string", "not": UNCLEAR}, ["-"]),
+        # Exactly one holds only if the other surely fails.
+        ({"oneOf": [{"type": "string"}, UNCLEAR]}, ["-"]),
+        ({"oneOf": [UNCLEAR, {"type": "integer"}]}, ["a"]),
+        ({"anyOf": [UNCLEAR, {"type": "string"}]}, ["a", "é", "-"]),
+        ({"not": {"not": UNCLEAR}, "type": "string"}, ["a"]),
+    ],
+)
+def test_nothing_is_accepted_that_one_reading_refuses(schema, accepted):
+    grammar = compiled(schema)
+    assert [x for x in "aé-" if accepts(grammar, json.dumps(x, ensure_ascii=False))] == accepted

@@ -1,0 +1,127 @@
+"""Merged shapes hold the objects that the shapes hold, asked of every object of three names."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.regex import ANY
+from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.finishing import presence
+from enforcer.schema.finishing.presence import Term, merge, stays_above
+from enforcer.schema.nodes import ALWAYS, NEVER, Formula, ObjectShape
+
+SMALL, BIG = Formula(5), Formula(6)  # two value grammars, and the disjoint cells of both
+CELLS = {("a", SMALL): (Formula(7),), ("a", BIG): (Formula(7), Formula(8))}
+VALUES = (Formula(7), Formula(8), Formula(9))  # what properties are, by the cell that they are in
+_OF = {SMALL: {Formula(7)}, BIG: {Formula(7), Formula(8)}, ALWAYS: set(VALUES), NEVER: set()}
+_OF |= {Formula(n): {Formula(n)} for n in (7, 8)}
+
+
+def shapes_over(values_of_a):
+    names = st.fixed_dictionaries(
+        {"a": st.sampled_from(values_of_a), "b": st.sampled_from([ALWAYS, ALWAYS, NEVER])}
+    )
+    return st.builds(
+        lambda names, required, some: ObjectShape(
+            names=tuple(names.items()),
+            classes=((ANY, NEVER),),
+            required=frozenset(n for n in required if names[n] != NEVER),
+            some=frozenset({frozenset(some)}) if some else frozenset(),
+        ),
+        names,
+        st.sets(st.sampled_from("ab")),
+        st.sets(st.sampled_from("ab"), max_size=2),
+    )
+
+
+def objects():
+    for a, b in product((None, *VALUES), (None, VALUES[0])):
+        yield {name: value for name, value in (("a", a), ("b", b)) if value is not None}
+
+
+def fits(shape, value):
+    return (
+        shape.required <= set(value)
+        and all(not clause.isdisjoint(value) for clause in shape.some)
+        and all(each in _OF[child_of(shape, name)] for name, each in value.items())
+    )
+
+
+def fits_merged(merged, value):
+    """Tell whether an object fits: each property is the one whose value it has."""
+    found = set()
+    for name, each in value.items():
+        known = [x for x in merged.shape.names if x[0] == name and each in _OF[x[1]]]
+        if len(known) != 1:
+            return False
+        found.add(known[0])
+    return any(
+        term.required <= found
+        and term.forbidden.isdisjoint(found)
+        and all(not clause.isdisjoint(found) for clause in term.some)
+        for term in merged.terms
+    )
+
+
+@given(st.lists(shapes_over([ALWAYS, NEVER]), min_size=1, max_size=5))
+def test_shapes_that_differ_in_what_is_there(shapes):
+    merged = merge(shapes, {})
+    for value in objects():
+        expected = any(fits(shape, value) for shape in shapes)
+        assert any(fits_merged(each, value) for each in merged) == expected, value
+
+
+@given(st.lists(shapes_over([SMALL, BIG, NEVER]), min_size=1, max_size=5))
+def test_shapes_that_differ_in_the_values_of_a_name(shapes):
+    merged = merge(shapes, CELLS)
+    for value in objects():
+        expected = any(fits(shape, value) for shape in shapes)
+        assert any(fits_merged(each, value) for each in merged) == expected, value
+    assert len(merged) <= len(merge(shapes, {}))
+
+
+def requiring(*names):
+    return ObjectShape(names=(("a", ALWAYS), ("b", ALWAYS)), required=frozenset(names))
+
+
+def test_what_differs_in_presence_alone_is_one():
+    shapes = [requiring("a"), requiring("b"), requiring("a", "b")]
+    (merged,) = merge(shapes, {})
+    # That both are there follows from either.
+    assert len(merged.terms) == 2
+    assert not stays_above(shapes, 1)
+
+
+def test_what_counts_properties_stays_alone():
+    shapes = [requiring("a"), ObjectShape(minimum=1), ObjectShape(maximum=3), requiring("b")]
+    assert len(merge(shapes, {})) == 3
+    closed = ObjectShape(names=(("a", SMALL),), classes=((ANY, NEVER),))
+    assert stays_above([requiring("a"), closed], 1)
+
+
+def test_more_terms_than_are_followed_stay_apart(monkeypatch):
+    monkeypatch.setattr(presence, "_MOST_TERMS", 2)
+    shapes = [requiring("a"), requiring("b"), requiring()]
+    assert [len(each.terms) for each in merge(shapes, {})] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "implied"),
+    [
+        (({"a", "b"}, set()), ({"a"}, set()), True),
+        (({"a"}, set()), ({"a", "b"}, set()), False),
+        (({"a"}, {"b"}), ({"a"}, set()), True),
+        (({"a"}, set()), ({"a"}, {"b"}), False),
+    ],
+)
+def test_implied_terms(one, other, implied):
+    def term(required, forbidden):
+        return Term(
+            frozenset((n, ALWAYS) for n in required), frozenset((n, ALWAYS) for n in forbidden)
+        )
+
+    assert term(*one).implies(term(*other)) is implied

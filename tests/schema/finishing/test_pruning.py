@@ -1,0 +1,134 @@
+"""Useless values: what can be completed is kept whole, and nothing else is reached."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from schema_judge import accepts, compiled, walk
+
+from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.regex import ANY
+from enforcer.schema.finishing.pruning import prune
+from enforcer.schema.finishing.unfolding import children
+from enforcer.schema.nodes import NEVER, ArrayShape, Formula, ObjectShape, Value
+
+_NUMBER = 5
+_ids = st.integers(2, 1 + _NUMBER).map(Formula)
+_shapes = st.builds(
+    lambda names, required, rest: ObjectShape(
+        names=tuple(names.items()),
+        classes=((ANY, rest),),
+        required=frozenset(required) & frozenset(names),
+    ),
+    st.dictionaries(st.sampled_from("abc"), _ids, max_size=3),
+    st.sets(st.sampled_from("abc")),
+    _ids | st.just(NEVER),
+)
+_arrays = st.builds(
+    lambda prefix, rest, minimum: ArrayShape(prefix=tuple(prefix), rest=rest, minimum=minimum),
+    st.lists(_ids, max_size=2),
+    _ids,
+    st.integers(0, 3),
+)
+_values = st.builds(
+    Value,
+    null=st.sampled_from([False, False, False, True]),
+    arrays=st.lists(_arrays, max_size=1).map(tuple),
+    objects=st.lists(_shapes, max_size=2).map(tuple),
+)
+_grammars = st.lists(_values, min_size=_NUMBER, max_size=_NUMBER).map(
+    lambda values: {Formula(2 + i): value for i, value in enumerate(values)} | {NEVER: Value()}
+)
+
+
+def completed(definitions):
+    """Find what has a finite member, by trying all until nothing is added."""
+    found = set()
+    for _ in definitions:
+        found |= {formula for formula, value in definitions.items() if _has_member(value, found)}
+    return found
+
+
+def _has_member(value, found):
+    def full(array):
+        slots = [*array.prefix, array.rest, array.rest, array.rest][: array.minimum]
+        return all(slot in found for slot in slots)
+
+    def whole(shape):
+        return all(dict(shape.names)[name] in found for name in shape.required)
+
+    return value.null or any(map(full, value.arrays)) or any(map(whole, value.objects))
+
+
+@given(_grammars)
+def test_what_is_kept_can_be_completed_and_what_can_be_is_kept(definitions):
+    root, live = Formula(2), completed(definitions)
+    pruned = prune(definitions, root)
+    assert (pruned is not None) == (root in live)
+    if pruned is None:
+        return
+    for formula, value in pruned.items():
+        assert set(children(value)) <= {*live, NEVER}
+        assert formula in {*live, NEVER}
+        if set(children(definitions[formula])) <= {*live, NEVER}:
+            assert value == definitions[formula]
+    assert set(pruned) <= set(definitions)
+
+
+def loop(**more):
+    return {
+        "$defs": {"a": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, **more}},
+        "$ref": "#/$defs/a",
+    }
+
+
+def test_endless_values_by_hand():
+    with pytest.raises(UnsatisfiableSchema):
+        compiled(loop(required=["a"]))
+    endless = loop(required=["a"])
+    names = {"x": {"$ref": endless.pop("$ref")}, "y": {}}
+    grammar = compiled({**endless, "type": "object", "properties": names})
+    assert accepts(grammar, '{"y": 1}')
+    matcher = grammar.matcher()
+    # Not one letter of a name whose value would never end.
+    assert not all(map(matcher.accept, b'{"x":'))
+    assert accepts(compiled(loop()), '{"a": {"a": {}}}')
+    endless = {"$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}, "minItems": 1}}}
+    grammar = compiled({**endless, "type": "array", "items": {"$ref": "#/$defs/a"}})
+    assert accepts(grammar, "[]")
+    assert not accepts(grammar, "[[]]")
+
+
+_recursive = st.recursive(
+    st.sampled_from([{"$ref": "#"}, {"type": "null"}, {"type": "boolean"}]),
+    lambda inner: (
+        st.builds(
+            lambda names: {
+                "type": "object",
+                "properties": names,
+                "required": list(names)[:1],
+                "additionalProperties": False,
+            },
+            st.dictionaries(st.sampled_from("ab"), inner, min_size=1, max_size=2),
+        )
+        | st.builds(
+            lambda items, least: {"type": "array", "items": items, "minItems": least},
+            inner,
+            st.integers(0, 1),
+        )
+        | st.builds(lambda parts: {"anyOf": parts}, st.lists(inner, min_size=1, max_size=2))
+    ),
+    max_leaves=5,
+)
+
+
+@given(_recursive, st.integers(0, 2**32))
+def test_no_beginning_is_a_dead_end(schema, seed):
+    try:
+        grammar = compiled({"type": ["object", "array"], "allOf": [schema]})
+    except (UnsatisfiableSchema, UnsupportedSchema, SchemaLimit):
+        assume(False)
+    walk(grammar, Random(seed))  # fails where a mask is empty

@@ -1,0 +1,52 @@
+"""What cannot be spelled or followed is refused by its place, or left out where that is wanted."""
+
+from __future__ import annotations
+
+import pytest
+from schema_judge import accepts, compiled
+
+from enforcer.errors import UnsupportedSchema
+from enforcer.schema import OnUnsupported, compile_schema
+
+FAR = 10**20 + 39  # no automaton has so many remainders
+
+
+@pytest.mark.parametrize("option", OnUnsupported)
+def test_a_divisor_that_cannot_be_written(option):
+    schema = {"properties": {"n": {"type": "integer", "multipleOf": FAR}}, "type": "object"}
+    if option is OnUnsupported.REFUSE:
+        with pytest.raises(UnsupportedSchema) as caught:
+            compiled(schema)
+        (problem,) = caught.value.problems
+        assert (problem.path, problem.keyword) == ("$.properties.n.multipleOf", "multipleOf")
+        return
+    (left_out,) = compile_schema(schema, on_unsupported=option).relaxed
+    assert left_out.path == "$.properties.n.multipleOf"
+    grammar = compiled(schema, on_unsupported=option)
+    # That it is an integer still holds.
+    assert accepts(grammar, '{"n": 7}')
+    assert not accepts(grammar, '{"n": 7.5}')
+
+
+def test_shapes_that_settle_to_the_same_are_one():
+    same = [{"required": ["a", "b"]}, {"required": ["b", "a"], "minProperties": 1}]
+    grammar = compile_schema({"type": "object", "anyOf": same})
+    assert len(grammar.definitions[grammar.root].objects) == 1
+
+
+def test_complements_of_patterns_are_followed_as_automata():
+    grammar = compiled({"type": "string", "not": {"pattern": "^(ab)*$"}, "maxLength": 5})
+    assert accepts(grammar, '"aba"')
+    assert not accepts(grammar, '"abab"')
+    names = {"patternProperties": {"^(ab)*$": False}, "type": "object"}
+    assert accepts(compiled(names), '{"aba": 1}')
+    assert not accepts(compiled(names), '{"abab": 1}')
+
+
+def test_a_complement_that_grows_with_a_count_is_refused_by_its_place():
+    hard = {"pattern": "a.{60}b.{60}c.{60}d"}
+    with pytest.raises(UnsupportedSchema, match="shorter pattern") as caught:
+        compiled({"type": "object", "properties": {"s": {"type": "string", "not": hard}}})
+    assert caught.value.path == "$.properties.s.not.pattern"
+    relaxed = compiled({"type": "string", "not": hard}, on_unsupported=OnUnsupported.RELAX)
+    assert accepts(relaxed, '"a"')

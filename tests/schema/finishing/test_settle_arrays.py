@@ -1,0 +1,108 @@
+"""Elements that are counted or kept apart, against `jsonschema`; and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, agrees, compiled
+
+from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+
+_elements = st.sampled_from(
+    [{"enum": [1, 2, "x"]}, {"type": "boolean"}, {"enum": [None, 1]}, {"const": 2}, False]
+)
+_lists = st.lists(
+    st.lists(st.sampled_from([1, 2, "x", None, True]), max_size=4), min_size=8, max_size=14
+)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"items": _elements, "uniqueItems": st.just(True)},
+        optional={
+            "prefixItems": st.lists(_elements, min_size=1, max_size=3),
+            "minItems": st.integers(0, 3),
+            "maxItems": st.integers(0, 4),
+        },
+    ),
+    _lists,
+)
+def test_unique_elements_of_finite_domains(schema, instances):
+    agrees({"type": "array", **schema}, instances)
+
+
+@given(
+    st.fixed_dictionaries(
+        {"contains": _elements},
+        optional={
+            "minContains": st.integers(0, 3),
+            "maxContains": st.integers(0, 3),
+            "prefixItems": st.lists(_elements, min_size=1, max_size=2),
+            "minItems": st.integers(0, 3),
+            "maxItems": st.integers(0, 4),
+            "allOf": st.just([{"contains": {"const": 1}, "maxContains": 1}]),
+            "not": st.just({"contains": {"const": "x"}}),
+        },
+    ),
+    _lists,
+)
+def test_elements_that_are_counted(schema, instances):
+    agrees({"type": "array", **schema}, instances)
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        ({"items": {"enum": [1, 2]}}, [[], [1], [2, 1]], [[1, 1], [1, 2, 1]]),
+        ({"prefixItems": [{}, {}], "items": False, "maxItems": 1}, [[], [1]], [[1, 1]]),
+        (
+            {"prefixItems": [{"enum": [1, 2]}, {"type": "integer"}], "items": False},
+            [[1], [1, 3], [2, 1]],
+            [[1, 1], [2, 2]],
+        ),
+        (
+            {"prefixItems": [{"type": "null"}, {"type": "string"}], "items": False},
+            [[None, "x"]],
+            [],
+        ),
+    ],
+)
+def test_unique_by_hand(schema, valid, invalid):
+    grammar = compiled({"type": "array", "uniqueItems": True, **schema})
+    for value in valid:
+        assert accepts(grammar, json.dumps(value)), value
+    for value in invalid:
+        assert not accepts(grammar, json.dumps(value)), value
+
+
+def test_more_unique_elements_than_there_are_values():
+    with pytest.raises(UnsatisfiableSchema):
+        compiled({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3})
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        ({"not": {"uniqueItems": True}}, "uniqueItems"),
+        (
+            {"items": {"enum": [1, 2]}, "uniqueItems": True, "contains": {"const": 1}},
+            "uniqueItems",
+        ),
+        ({"allOf": [{"contains": {"const": n}} for n in range(7)]}, "contains"),
+        ({"contains": {"const": 1}, "minContains": 3_000}, "contains"),
+    ],
+)
+def test_what_is_refused_is_named(schema, keyword):
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled({"type": "array", **schema})
+    assert {problem.keyword for problem in caught.value.problems} == {keyword}
+
+
+def test_six_kinds_are_counted_together():
+    schema = {"type": "array", "allOf": [{"contains": {"const": n}} for n in range(6)]}
+    grammar = compiled(schema)
+    assert accepts(grammar, "[5, 4, 3, 2, 1, 0]")
+    assert not accepts(grammar, "[5, 4, 3, 2, 1, 1]")

@@ -1,0 +1,115 @@
+"""Properties that are counted, against `jsonschema`; and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, agrees, compiled
+
+from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+
+_values = st.sampled_from([True, {"type": "integer"}, {"type": "string"}, False])
+_names = st.sampled_from(["a", "b", "c"])
+_objects = st.fixed_dictionaries(
+    {"properties": st.dictionaries(_names, _values, min_size=1, max_size=3)},
+    optional={
+        "additionalProperties": _values,
+        "patternProperties": st.just({"^(x|y)$": {"type": "integer"}}),
+        "required": st.lists(_names, max_size=2, unique=True),
+        "minProperties": st.integers(0, 3),
+        "maxProperties": st.integers(0, 3),
+        "anyOf": st.just([{"required": ["a"]}, {"required": ["b"]}]),
+        "dependentRequired": st.just({"a": ["b"]}),
+        "not": st.sampled_from(
+            [
+                {"required": ["a", "b"]},
+                {"properties": {"a": {"type": "integer"}}},
+                {"maxProperties": 1},
+            ]
+        ),
+    },
+)
+
+
+@given(
+    _objects,
+    st.lists(
+        st.dictionaries(st.sampled_from(["a", "b", "c", "x", "z"]), st.sampled_from([1, "s"])),
+        min_size=8,
+        max_size=14,
+    ),
+)
+def test_properties_that_are_counted(schema, instances):
+    agrees({"type": "object", **schema}, instances)
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        ({"minProperties": 1}, [{"x": 1}, {"x": 1, "y": 1}], [{}]),
+        ({"maxProperties": 1}, [{}, {"x": 1}], [{"x": 1, "y": 1}]),
+        (
+            {"properties": {"a": {}, "b": {}}, "minProperties": 2, "additionalProperties": False},
+            [{"b": 1, "a": 1}],
+            [{}, {"a": 1}],
+        ),
+        (
+            {"properties": {"a": {}, "b": {}}, "required": ["a"], "minProperties": 2},
+            [{"a": 1, "b": 1}, {"a": 1, "x": 1}],
+            [{"a": 1}, {"x": 1, "y": 1}],
+        ),
+        (
+            {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "maxProperties": 1},
+            [{"a": 1}, {"b": 1}],
+            [{}, {"x": 1}, {"a": 1, "b": 1}],
+        ),
+        # A declared name that is the witness of a negation is required, and of the value asked for.
+        (
+            {
+                "properties": {"b": {}, "a": {"type": "integer"}},
+                "additionalProperties": False,
+                "not": {"properties": {"b": {}}, "additionalProperties": {"const": 1}},
+            },
+            [{"a": 2}, {"b": 1, "a": 3}],
+            [{}, {"a": 1}, {"b": 2}, {"a": "x"}],
+        ),
+        # The names of a pattern that has few are declared.
+        (
+            {
+                "patternProperties": {"^(a|b)$": {}},
+                "additionalProperties": False,
+                "minProperties": 2,
+            },
+            [{"a": 1, "b": 1}],
+            [{"a": 1}, {"c": 1}],
+        ),
+    ],
+)
+def test_counts_by_hand(schema, valid, invalid):
+    grammar = compiled({"type": "object", **schema})
+    for value in valid:
+        assert accepts(grammar, json.dumps(value)), value
+    for value in invalid:
+        assert not accepts(grammar, json.dumps(value)), value
+
+
+def test_more_properties_than_there_are():
+    with pytest.raises(UnsatisfiableSchema):
+        compiled(
+            {
+                "type": "object",
+                "properties": {"a": {}},
+                "additionalProperties": False,
+                "minProperties": 2,
+            }
+        )
+
+
+def test_what_is_refused_is_named_with_its_place():
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled({"properties": {"o": {"type": "object", "minProperties": 2}}, "type": "object"})
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.keyword) == ("$.properties.o.minProperties", "minProperties")

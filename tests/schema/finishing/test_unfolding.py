@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from schema_judge import accepts, compiled
+from schema_reading import parser_of
+
+from enforcer.errors import SchemaLimit
+from enforcer.schema import Limits, compile_schema
+from enforcer.schema.finishing.unfolding import children, unfold
+
+TREE = {
+    "$defs": {
+        "tree": {
+            "type": "object",
+            "properties": {
+                "kids": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+                "left": {"$ref": "#/$defs/tree"},
+                "name": {"type": "string"},
+            },
+            "required": ["name"],
+            "additionalProperties": False,
+        }
+    },
+    "$ref": "#/$defs/tree",
+}
+
+
+def unfolded(schema, limits=None, seen=None):
+    limits = limits or Limits()
+    parser = parser_of(schema, limits)
+
+    def settle(formula):
+        if seen is not None:
+            seen.append(formula)
+        return parser.algebra.normal(formula)
+
+    return unfold(parser.parse(parser.document.root), limits, settle)
+
+
+def test_recursion_unfolds_no_further_than_its_values():
+    found = unfolded(TREE)
+    assert len(found.definitions) == 4  # the tree, its list, a string, and nothing at all
+    assert found.root in found.definitions
+    for value in found.definitions.values():
+        assert all(child in found.definitions for child in children(value))
+
+
+def test_equal_values_have_one_name_and_their_own_formulas():
+    same = {"type": "object", "properties": {"x": {"type": "null"}}}
+    other = {"properties": {"x": {"type": "null"}}, "type": ["object"]}
+    found = unfolded({"properties": {"a": same, "b": {"allOf": [other]}}})
+    named = dict(found.definitions[found.root].objects[0].names)
+    assert named["a"] == named["b"]
+    assert len(set(found.definitions.values())) == len(found.definitions)
+    apart = dict(found.mentioned[found.root].objects[0].names)
+    assert {found.alias[each] for each in apart.values()} == {named["a"]}
+
+
+def test_each_formula_is_settled_once():
+    seen = []
+    unfolded(TREE, seen=seen)
+    assert len(seen) == len(set(seen)) >= 4
+
+
+def test_definitions_are_bounded():
+    schema = {"properties": {f"p{i}": {"const": i} for i in range(10)}}
+    assert len(unfolded(schema, Limits(definitions=12)).definitions) == 12
+    with pytest.raises(SchemaLimit, match="more than 11 distinct values"):
+        unfolded(schema, Limits(definitions=11))
+
+
+def test_a_tree_is_followed_as_deep_as_it_goes():
+    grammar = compiled(TREE)
+    value = {"name": "a"}
+    for _ in range(8):
+        value = {"name": "b", "kids": [value, {"name": "c"}], "left": {"name": "d"}}
+    assert accepts(grammar, json.dumps(value))
+    value["kids"][0]["kids"][0]["kids"][0]["name"] = 3
+    assert not accepts(grammar, json.dumps(value))
+    assert compile_schema(TREE).key == compile_schema(dict(TREE)).key

@@ -1,0 +1,77 @@
+"""Values of keywords, read exactly or named as malformed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_reading import parser_of
+
+from enforcer.errors import SchemaLimit
+from enforcer.regex import fullmatch
+from enforcer.schema.limits import Limits
+from enforcer.schema.reading.keywords import Keywords
+from enforcer.schema.reading.reader import Malformed
+
+
+def keywords(schema, limits=None):
+    parser = parser_of(schema, limits)
+    return Keywords(parser, parser.document.root, schema)
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_a_count_is_a_whole_number_however_it_is_written(count, as_float):
+    value = float(count) if as_float else count
+    assert keywords({"minLength": value}).count("minLength") == count
+
+
+@pytest.mark.parametrize("value", [-1, 0.5, True, None, "3", [3], -2.0])
+def test_what_is_no_count(value):
+    with pytest.raises(Malformed, match="whole number"):
+        keywords({"minLength": value}).count("minLength")
+
+
+@given(st.integers() | st.floats(-1e15, 1e15, allow_nan=False))
+def test_a_number_is_what_is_written(value):
+    found = keywords({"minimum": value}).number("minimum")
+    assert found == Fraction(repr(value)) or abs(value) > 2**53
+
+
+@pytest.mark.parametrize("value", [True, None, "3", [3]])
+def test_what_is_no_number(value):
+    with pytest.raises(Malformed, match="a number"):
+        keywords({"minimum": value}).number("minimum")
+
+
+def test_what_is_not_there():
+    assert keywords({}).number("minimum") is None
+    assert keywords({}).count("minLength") is None
+    # A keyword that its draft does not know is not there either.
+    old = {"$schema": "http://json-schema.org/draft-07/schema#", "minContains": 2}
+    assert keywords(old).count("minContains") is None
+
+
+def test_languages_of_a_pattern_are_disjoint_and_their_place_is_kept():
+    found = keywords({})
+    matching, failing = found.languages("pattern", r"^\w")
+    assert [fullmatch(matching, x) for x in ("a", "é", "-")] == [True, False, False]
+    assert [fullmatch(failing, x) for x in ("a", "é", "-")] == [False, False, True]
+    assert found.reader.patterns[matching] == ("$.pattern", "pattern")
+    assert found.reader.patterns[failing] == ("$.pattern", "pattern")
+
+
+def test_a_pattern_that_cannot_be_read_is_noted():
+    found = keywords({})
+    assert found.languages("pattern", "(") is None
+    assert [problem.path for problem in found.reader.unsupported] == ["$.pattern"]
+    assert len(found.extra) == 1
+
+
+def test_counts_inside_counts_are_bounded():
+    pattern = "^([ab]{1,3}c?){1,3}$"
+    assert keywords({}).languages("pattern", pattern) is not None
+    with pytest.raises(SchemaLimit, match="too many ways") as caught:
+        keywords({}, Limits(regex_growth=10)).languages("pattern", pattern)
+    assert caught.value.path == "$.pattern"

@@ -1,0 +1,106 @@
+"""The keywords that restrict objects, against `jsonschema`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, agrees, compiled
+
+from enforcer.errors import InvalidSchema, SchemaLimit
+from enforcer.schema import Limits
+
+_values = st.sampled_from([True, False, {"type": "integer"}, {"type": "string"}])
+# Two that overlap, two that are alike, and one that holds a declared name.
+_patterns = st.sampled_from(["^a", "b", "^a.", "^x", "^(c|d)$"])
+_objects = st.fixed_dictionaries(
+    {"type": st.just("object")},
+    optional={
+        "properties": st.dictionaries(st.sampled_from("ab"), _values, max_size=2),
+        "patternProperties": st.dictionaries(_patterns, _values, max_size=3),
+        "additionalProperties": _values,
+        "propertyNames": st.sampled_from(
+            [{"pattern": "^a"}, {"maxLength": 1}, {"enum": ["a", "ab"]}, {"type": "integer"}]
+        ),
+        "required": st.lists(st.sampled_from("ab"), max_size=1),
+        "minProperties": st.integers(0, 1),
+        "maxProperties": st.integers(0, 2),
+    },
+)
+_names = st.sampled_from(["a", "b", "ab", "ba", "x", "c", "other"])
+
+
+@given(
+    _objects,
+    st.lists(st.dictionaries(_names, st.sampled_from([1, "x"]), max_size=3), min_size=8),
+)
+def test_objects(schema, instances):
+    agrees(schema, instances)
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        # Declared names escape `additionalProperties`, and so do those of a pattern.
+        (
+            {
+                "properties": {"b": {}},
+                "patternProperties": {"^a": {}},
+                "additionalProperties": False,
+            },
+            [{}, {"a": 1}, {"ax": 1, "b": 2}],
+            [{"c": 1}, {"a": 1, "c": 1}],
+        ),
+        # A declared name has to fit its pattern as well.
+        (
+            {"properties": {"a": {}}, "patternProperties": {"^a": {"type": "integer"}}},
+            [{"a": 1}, {"b": "x"}],
+            [{"a": "x"}, {"ab": "x"}],
+        ),
+        # Where patterns overlap both hold.
+        (
+            {"patternProperties": {"^a": {"type": "integer"}, "b$": {"minimum": 2}}},
+            [{"a": 1}, {"ab": 2}, {"b": 3}, {"b": "x"}],
+            [{"ab": 1}, {"b": 1}, {"ab": "x"}],
+        ),
+        ({"propertyNames": False}, [{}], [{"a": 1}]),
+        ({"propertyNames": {"type": "integer"}}, [{}], [{"a": 1}]),
+        (
+            {"propertyNames": {"pattern": "^a"}, "properties": {"b": {}}},
+            [{}, {"ab": 1}],
+            [{"b": 1}, {"c": 1}],
+        ),
+    ],
+)
+def test_names_by_hand(schema, valid, invalid):
+    grammar = compiled({"type": "object", **schema})
+    for value in valid:
+        assert accepts(grammar, json.dumps(value)), value
+    for value in invalid:
+        assert not accepts(grammar, json.dumps(value)), value
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [
+        *(("properties", []), ("required", "a"), ("required", [1]), ("patternProperties", [])),
+        *(("minProperties", -1), ("maxProperties", "1")),
+    ],
+)
+def test_what_is_malformed_is_named(keyword, value):
+    with pytest.raises(InvalidSchema) as caught:
+        compiled({"type": "object", keyword: value})
+    assert caught.value.path == f"$.{keyword}"
+
+
+@pytest.mark.parametrize("keyword", ["properties", "required"])
+def test_declared_names_are_bounded(keyword):
+    names = ["a", "b", "c"]
+    value = {name: {} for name in names} if keyword == "properties" else names
+    schema = {"type": "object", keyword: value}
+    compiled(schema, limits=Limits(properties=3))
+    with pytest.raises(SchemaLimit, match="more than 2") as caught:
+        compiled(schema, limits=Limits(properties=2))
+    assert caught.value.path == "$.properties"

@@ -1,0 +1,77 @@
+"""Which draft has which keyword, and the notes that are taken while reading."""
+
+from __future__ import annotations
+
+import pytest
+from schema_reading import parser_of
+
+from enforcer.errors import InvalidSchema, UnsupportedSchema
+from enforcer.schema.limits import OnUnsupported
+from enforcer.schema.nodes import ALWAYS
+from enforcer.schema.reading.document import Draft
+from enforcer.schema.reading.reader import Malformed
+
+
+def reader(schema, option=OnUnsupported.REFUSE):
+    return parser_of(schema, option=option)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "first", "last"),
+    [
+        ("properties", Draft.DRAFT4, Draft.DRAFT2020),
+        ("const", Draft.DRAFT6, Draft.DRAFT2020),
+        ("if", Draft.DRAFT7, Draft.DRAFT2020),
+        ("unevaluatedItems", Draft.DRAFT2019, Draft.DRAFT2020),
+        ("$recursiveRef", Draft.DRAFT2019, Draft.DRAFT2019),
+        ("$dynamicRef", Draft.DRAFT2020, Draft.DRAFT2020),
+        ("prefixItems", Draft.DRAFT2020, Draft.DRAFT2020),
+    ],
+)
+def test_keywords_have_a_first_draft_and_some_a_last(keyword, first, last):
+    found = [each for each in Draft if reader({}).has({keyword: 1}, keyword, each)]
+    assert found == [each for each in Draft if first <= each <= last]
+    assert not reader({}).has({}, keyword, first)
+
+
+@pytest.mark.parametrize("value", [{}, [], "a", 3, None])
+def test_branches_are_a_list_that_is_not_empty(value):
+    found = reader({"anyOf": value})
+    with pytest.raises(Malformed, match="non-empty list"):
+        found.branches(found.document.root, "anyOf")
+
+
+def test_branches_have_places_of_their_own():
+    found = reader({"anyOf": [{}, True]})
+    places = found.branches(found.document.root, "anyOf")
+    assert [place.path for place in places] == ["$.anyOf[0]", "$.anyOf[1]"]
+
+
+@pytest.mark.parametrize("option", OnUnsupported)
+def test_what_is_refused_is_raised_unless_relaxed_and_what_is_malformed_always(option):
+    found = reader({}, option)
+    unknown = found.refuse(found.document.root, "not", "because")
+    assert found.algebra.neg(unknown) == unknown
+    if option is OnUnsupported.REFUSE:
+        with pytest.raises(UnsupportedSchema, match="because") as caught:
+            found.raise_problems()
+        assert caught.value.path == "$.not"
+    else:
+        found.raise_problems()
+    found.raise_malformed()  # nothing is
+    assert found.malformed(found.document.root, "", "no schema") == ALWAYS
+    for check in (found.raise_malformed, found.raise_problems):
+        with pytest.raises(InvalidSchema, match="no schema") as caught:
+            check()
+        assert caught.value.path == "$"
+
+
+@pytest.mark.parametrize(
+    ("target", "kept"),
+    [(3, "invalid"), ("#/nowhere", "invalid"), ("https://example.com/a", "unsupported")],
+)
+def test_a_reference_that_leads_nowhere_is_noted(target, kept):
+    found = reader({"$ref": target})
+    assert found.target(found.document.root, "$ref") is None
+    noted = {"invalid": found.invalid, "unsupported": found.unsupported}
+    assert [name for name, problems in noted.items() if problems] == [kept]

@@ -1,0 +1,133 @@
+"""The keywords that restrict one type each, against `jsonschema`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, agrees, compiled
+
+from enforcer.errors import InvalidSchema, UnsatisfiableSchema
+
+DRAFT4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
+_scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, 1.0, "", "a"])
+_json = st.recursive(
+    _scalars,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner),
+    max_leaves=4,
+)
+
+
+@given(st.lists(_json, min_size=1, max_size=4), st.lists(_json, max_size=4))
+def test_constants_equal_themselves_and_nothing_else(listed, others):
+    agrees({"enum": listed}, [*listed, *others])
+
+
+@given(st.lists(_json, min_size=1, max_size=3), st.lists(_json, max_size=4))
+def test_what_equals_no_constant(listed, others):
+    agrees({"not": {"enum": listed}}, [*listed, *others])
+
+
+_bounds = st.integers(-3, 3) | st.sampled_from([0.5, -1.25])
+_numbers = st.fixed_dictionaries(
+    {"type": st.sampled_from(["integer", "number", ["integer", "string"]])},
+    optional={
+        "minimum": _bounds,
+        "maximum": _bounds,
+        "exclusiveMinimum": _bounds,
+        "exclusiveMaximum": _bounds,
+        "multipleOf": st.sampled_from([1, 2, 0.5, 3]),
+    },
+)
+
+
+@given(_numbers, st.lists(st.integers(-5, 5) | _bounds, min_size=5, max_size=10))
+def test_numbers(schema, instances):
+    agrees(schema, instances)
+
+
+_strings = st.fixed_dictionaries(
+    {"type": st.just("string")},
+    optional={
+        "minLength": st.integers(0, 3),
+        "maxLength": st.integers(0, 3),
+        "pattern": st.sampled_from(["^a", "b", "^(ab)*$", "^[^a]"]),
+        "format": st.sampled_from(["date", "ipv4"]),
+    },
+)
+
+
+@given(_strings, st.lists(st.text("ab0", max_size=4), min_size=5, max_size=10))
+def test_strings(schema, instances):
+    agrees(schema, [*instances, "2024-02-29", "2023-02-29", "1.2.3.4"])
+
+
+_elements = st.sampled_from([True, False, {"type": "integer"}, {"const": "a"}])
+_arrays = st.fixed_dictionaries(
+    {"type": st.just("array")},
+    optional={
+        "items": _elements,
+        "prefixItems": st.lists(_elements, min_size=1, max_size=2),
+        "minItems": st.integers(0, 2),
+        "maxItems": st.integers(0, 2),
+        "contains": _elements,
+        "minContains": st.integers(0, 2),
+        "maxContains": st.integers(0, 2),
+    },
+)
+_lists = st.lists(st.lists(st.sampled_from([1, "a"]), max_size=3), min_size=5, max_size=10)
+
+
+@given(_arrays, _lists)
+def test_arrays(schema, instances):
+    agrees(schema, instances)
+
+
+@given(st.lists(_elements, min_size=1, max_size=2), _elements, _lists)
+def test_a_list_of_items_before_2020(items, further, instances):
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "array"}
+    agrees({**schema, "items": items, "additionalItems": further}, instances)
+
+
+@pytest.mark.parametrize(("flag", "fits"), [(True, [False, True]), (False, [True, True])])
+def test_draft_4_writes_a_boolean_beside_the_bound(flag, fits):
+    for schema in ({**DRAFT4, "minimum": 3}, {"minimum": 3}):
+        grammar = compiled({"type": "number", **schema, "exclusiveMinimum": flag})
+        assert [accepts(grammar, text) for text in ("3", "4")] == fits
+        grammar = compiled({"type": "number", "maximum": 3, "exclusiveMaximum": flag, **DRAFT4})
+        assert [accepts(grammar, text) for text in ("3", "2")] == fits
+
+
+def test_one_type_after_the_other():
+    samples = {"null": None, "boolean": True, "integer": 1, "number": 1.5, "string": "a"}
+    samples |= {"array": [], "object": {}}
+    for name in samples:
+        grammar = compiled({"type": name})
+        found = {other for other, value in samples.items() if accepts(grammar, json.dumps(value))}
+        assert found == {name} | ({"integer"} if name == "number" else set())
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        ({"type": "objekt"}, "type"),
+        ({"type": []}, "type"),
+        ({"type": ["string", 3]}, "type"),
+        ({"multipleOf": 0}, "multipleOf"),
+        ({"pattern": 3}, "pattern"),
+        ({"uniqueItems": "yes"}, "uniqueItems"),
+        ({"minItems": -1}, "minItems"),
+    ],
+)
+def test_what_is_malformed_is_named(schema, keyword):
+    with pytest.raises(InvalidSchema) as caught:
+        compiled(schema)
+    assert [problem.keyword for problem in caught.value.problems] == [keyword]
+
+
+def test_a_length_that_nothing_has():
+    with pytest.raises(UnsatisfiableSchema):
+        compiled({"type": "string", "minLength": 3, "maxLength": 2})
+    assert accepts(compiled({"type": "string", "minLength": 2, "maxLength": 2}), '"ab"')

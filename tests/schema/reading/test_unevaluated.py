@@ -1,0 +1,96 @@
+"""What a schema leaves unevaluated, against `jsonschema`, whatever decides it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from schema_judge import accepts, agrees, compiled
+
+_values = st.sampled_from([{"type": "integer"}, {"type": "string"}, True])
+_names = st.sampled_from(["a", "b", "ab"])
+
+
+def _applicators(inner):
+    listed = st.lists(inner, min_size=1, max_size=2)
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "allOf": listed,
+            "anyOf": listed,
+            "oneOf": listed,
+            "if": inner,
+            "then": inner,
+            "else": inner,
+            "dependentSchemas": st.dictionaries(_names, inner, max_size=1),
+        },
+    )
+
+
+_object_leaves = st.fixed_dictionaries(
+    {},
+    optional={
+        "properties": st.dictionaries(_names, _values, min_size=1, max_size=2),
+        "patternProperties": st.dictionaries(st.sampled_from(["^a", "b$"]), _values, max_size=2),
+        "required": st.lists(_names, max_size=1),
+    },
+)
+_array_leaves = st.fixed_dictionaries(
+    {},
+    optional={
+        "prefixItems": st.lists(_values, min_size=1, max_size=2),
+        "contains": _values,
+        "minItems": st.integers(0, 2),
+    },
+)
+
+
+def _nested(leaves):
+    return st.recursive(
+        leaves, lambda inner: st.builds(dict.__or__, leaves, _applicators(inner)), max_leaves=4
+    )
+
+
+@given(
+    _nested(_object_leaves),
+    st.sampled_from([False, {"type": "string"}]),
+    st.lists(
+        st.dictionaries(st.sampled_from(["a", "b", "ab", "c"]), st.sampled_from([1, "x"])),
+        min_size=6,
+        max_size=12,
+    ),
+)
+def test_properties_left_over(schema, left_over, instances):
+    agrees({"type": "object", **schema, "unevaluatedProperties": left_over}, instances)
+
+
+@given(
+    _nested(_array_leaves),
+    st.sampled_from([False, {"type": "string"}]),
+    st.lists(st.lists(st.sampled_from([1, "x"]), max_size=3), min_size=6, max_size=12),
+)
+def test_elements_left_over(schema, left_over, instances):
+    agrees({"type": "array", **schema, "unevaluatedItems": left_over}, instances)
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        ({"properties": {"a": {}}}, [{}, {"a": 1}], [{"b": 1}, {"a": 1, "b": 1}]),
+        ({"patternProperties": {"^a": {}}}, [{}, {"ab": 1}], [{"b": 1}, {"a": 1, "b": 1}]),
+        ({"allOf": [{"properties": {"a": {}}}]}, [{"a": 1}], [{"b": 1}]),
+        (
+            {"if": {"required": ["a"]}, "then": {"properties": {"a": {}, "b": {}}}},
+            [{}, {"a": 1, "b": 1}],
+            [{"b": 1}, {"a": 1, "c": 1}],
+        ),
+    ],
+)
+def test_no_property_is_left_over(schema, valid, invalid):
+    grammar = compiled({"type": "object", **schema, "unevaluatedProperties": False})
+    for value in valid:
+        assert accepts(grammar, json.dumps(value)), value
+    for value in invalid:
+        assert not accepts(grammar, json.dumps(value)), value

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.regex import ANY, literal
+from enforcer.schema.nodes import (
+    ArrayShape,
+    Contains,
+    Formula,
+    ObjectShape,
+    Value,
+    Witness,
+    least,
+    mentioned,
+)
+
+MAXIMA = st.none() | st.integers(0, 5)
+
+
+@given(MAXIMA, MAXIMA, st.integers(0, 6))
+def test_the_least_of_two_maxima_bounds_what_both_bound(a, b, count):
+    def within(maximum):
+        return maximum is None or count <= maximum
+
+    assert within(least(a, b)) == (within(a) and within(b))
+
+
+def test_every_child_is_mentioned():
+    f = [Formula(i) for i in range(10)]
+    array = ArrayShape(prefix=(f[2], f[3]), rest=f[4], contains=(Contains(f[5], 0, 1, None),))
+    shape = ObjectShape(
+        names=(("a", f[6]),),
+        classes=((literal("b"), f[7]), (ANY, f[8])),
+        witnesses=(Witness(ANY, f[9]),),
+    )
+    assert sorted(mentioned(Value(arrays=(array,), objects=(shape,)))) == f[2:]
+
+
+def test_where_a_shape_comes_from_is_no_part_of_what_it_is():
+    assert ObjectShape(path="$.a") == ObjectShape(path="$.b")
+    assert len({ArrayShape(path="$.a"), ArrayShape(path="$.b")}) == 1

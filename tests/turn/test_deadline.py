@@ -1,0 +1,73 @@
+"""The least number of ids that a turn takes, and what is not begun that would take more."""
+
+from __future__ import annotations
+
+import pytest
+from budget_cases import HEADER, PIECES, SCHEMAS, V, least_budget, served, start, tool
+from vocabularies import call, feed, legal, section, write
+
+import enforcer
+from enforcer.errors import BudgetTooSmall
+
+BEGIN = V.control("<|tool_calls_section_begin|>")
+STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
+
+
+def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough():
+    need = least_budget()
+    with pytest.raises(BudgetTooSmall, match=f"takes {need} ids, and {need - 1}"):
+        start(need - 1)
+    found = start(need)
+    ids = []
+    while found.state != "END":
+        allowed = legal(found)
+        ids.append(min(allowed))
+        feed(found, ids[-1:])
+    assert len(ids) <= need
+    assert len(served().parse(ids, write(V, HEADER)).calls) == 1
+
+
+def test_without_the_option_or_a_budget_nothing_is_cut_short():
+    plain = enforcer.Enforcer(V, options=enforcer.Options(preamble_ids=5))
+    for found in (start(None), plain.matcher([tool(SCHEMAS["plain"])], "required", budget=1)):
+        feed(
+            found, write(V, "hello" + section(call("get", 0, '{"a": "' + "x" * 99 + '", "b": 1}')))
+        )
+
+
+def test_a_call_that_does_not_fit_is_not_begun_and_text_may_be_cut():
+    need = least_budget()
+    for budget in (0, 3, need - 1, need):
+        found = start(budget, choice="auto")
+        assert (BEGIN in legal(found)) == (budget >= need or budget == 0)
+        assert found.accept(BEGIN) == (budget >= need or budget == 0)
+    found = start(need + 3, choice="auto")
+    for left in (need + 3, need + 2, need + 1, need, need - 1, need - 2):
+        assert (BEGIN in legal(found)) == (left >= need)
+        feed(found, [ord("x")])
+    assert legal(found) >= STOP
+
+
+def test_a_demanded_call_is_begun_in_time():
+    need = least_budget()
+    for tail in ("", "<think>", "<think>hm"):
+        found = start(need + 2, tail=tail)
+        feed(found, [ord("x")] * 2)
+        assert legal(found) == {BEGIN}
+        found.rollback(1)
+        assert legal(found) > {BEGIN}
+
+
+def test_another_call_is_begun_only_if_it_fits():
+    opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+    ids = write(V, opened + "<|tool_call_argument_begin|>")
+    ids += list(b'{"a":"","b":0}')
+    ids += write(V, "<|tool_call_end|>")
+    headers = [PIECES.count(f"functions.get:{i}".encode()) for i in (0, 1)]
+    another = least_budget() - 1 - headers[0] + headers[1]
+    found = start(1000)
+    feed(found, ids)
+    for left in (2, another - 1, another, another + 9):
+        found._countdown.total = len(ids) + left
+        assert (V.control("<|tool_call_begin|>") in legal(found)) == (left >= another)
+        assert V.control("<|tool_calls_section_end|>") in legal(found)

@@ -1,0 +1,46 @@
+"""Where the text of a place may end, and which markers that makes legal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from enforcer.turn.position import Position
+
+
+@dataclass
+class Text:
+    """Arguments, or formatted text, that may or may not end here."""
+
+    accepting: bool
+
+    def is_accepting(self):
+        return self.accepting
+
+
+@dataclass
+class Node:
+    """A place in the trie of headers; at a whole one it has a name."""
+
+    name: str | None
+
+
+def at(**more):
+    return Position("ANY", row="row", before="before", calls=0, text=0, **more)
+
+
+def test_free_text_may_end_anywhere():
+    assert at().complete()
+    assert at().markers == "row"
+
+
+def test_a_header_is_complete_where_it_has_a_name():
+    assert at(header=Node("get")).markers == "row"
+    assert at(header=Node(None)).markers == "before"
+
+
+def test_followed_text_says_itself_whether_it_may_end():
+    for accepting, header in product((True, False), (None, Node(None), Node("get"))):
+        found = at(grammar=Text(accepting), header=header)
+        assert found.complete() is accepting
+        assert found.markers == ("row" if accepting else "before")

@@ -1,0 +1,44 @@
+"""Refusals as vLLM answers them."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.exceptions import VLLMValidationError
+
+from enforcer.errors import InvalidTools
+from enforcer.vllm import metrics, requests
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Give the list of what is counted, instead of counting it."""
+    found = []
+
+    class Recorder:
+        def add(self, name, labels):
+            found.append((name, labels))
+
+    monkeypatch.setattr(metrics, "recorder", Recorder)
+    return found
+
+
+def test_a_refused_option_is_counted_logged_and_named(counted, caplog):
+    with caplog.at_level(logging.INFO):
+        error = requests.option_refusal("min_tokens", "leave it out")
+    assert isinstance(error, VLLMValidationError)
+    assert error.parameter == "min_tokens"
+    assert "leave it out" in str(error)
+    assert counted == [(metrics.REFUSED, (metrics.OPTION, ""))]
+    assert '"$.min_tokens"' in caplog.text
+
+
+def test_a_refused_request_is_counted_and_says_which_error(counted):
+    error = requests.refusal(InvalidTools("$.tools", "no list"))
+    assert isinstance(error, VLLMValidationError)
+    assert str(error).startswith("InvalidTools: ")
+    assert counted == [(metrics.REFUSED, ("InvalidTools", ""))]
