@@ -43,7 +43,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(caplog):
         "enforcer: every request by /v1/chat/completions, /v1/responses and /v1/messages is "
         "enforced; /v1/completions, routes that take token ids, gRPC: only requests with a spec "
         "of `enforcer.extra_body`; beam search is refused. dialect=kimi_k2 engine=llguidance "
-        "on_unsupported=refuse; clients may switch: nothing"
+        "on_unsupported=refuse; clients may switch: finish"
     )
 
 
