@@ -12,6 +12,7 @@ import argparse
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from random import Random
 
@@ -64,6 +65,10 @@ def fuzz(name: str, corpus: Path, minutes: float) -> None:
 
     with atheris.instrument_imports(include=["enforcer"]):
         from targets import TARGETS
+
+        if name == "http":  # vLLM takes long to import, which is no example's to answer for
+            import_module("enforcer.vllm.frontend")
+            import_module("enforcer.vllm.tool_parser")
     folder = corpus / name
     folder.mkdir(parents=True, exist_ok=True)
     for seed in range(_SEEDS):
