@@ -7,12 +7,14 @@ has no such arrays passes through as it is. Must not know: which engine it is ar
 from __future__ import annotations
 
 import json
+from array import array
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from enforcer.engines.distinct import tracks
 from enforcer.engines.distinct.following import START, Follower
 from enforcer.engines.distinct.tokens import Tokens, clear
+from enforcer.errors import EngineFailure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _MARK = "\0distinct "
+_PLACES = 64  # more than drafts take back
 _EACH = 4_000  # bytes of a track, its language included
 
 
@@ -124,7 +127,8 @@ class _Matcher:
         self._follower = follower
         self._tokens = tokens
         self._vocabulary = vocabulary
-        self._places = [START]
+        self._ids = array("I")
+        self._places = [START]  # after the last ids; those before are read again if need be
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         self._inner.fill(row)
@@ -144,12 +148,24 @@ class _Matcher:
         place = self._after(token_id)
         if place is None or not self._inner.accept(token_id):
             return False
+        self._ids.append(token_id)
         self._places.append(place)
+        if len(self._places) > 2 * _PLACES:
+            del self._places[:_PLACES]
         return True
 
     def rollback(self, count: int) -> None:
         self._inner.rollback(count)
-        del self._places[len(self._places) - count :]
+        del self._ids[len(self._ids) - count :]
+        del self._places[max(len(self._places) - count, 0) :]
+        if self._places:
+            return
+        self._places = [START]
+        for token_id in self._ids:
+            place = self._after(token_id)
+            if place is None:
+                raise EngineFailure("a text that was taken cannot be read again")
+            self._places[0] = place
 
     def is_accepting(self) -> bool:
         return self._inner.is_accepting()

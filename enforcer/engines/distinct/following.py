@@ -2,7 +2,7 @@
 
 Owns: where in a JSON text, byte by byte, a place is: the objects and arrays around it, the name or
 the element that is being written. The text is one that an engine takes; only what would repeat an
-element, or could become nothing but a repetition, is refused here. Places are immutable, so that
+element, or could become nothing but a repetition, is refused here. Places do not change, so that
 going back costs nothing. Must not know: engines, ids.
 """
 
@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from enforcer.engines.distinct.memory import Memory
+from enforcer.engines.distinct.written import Written
 from enforcer.partial import Partial
 from enforcer.schema.finishing.distinct import NOWHERE
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _STRUCTURE = frozenset(b'{}[],:"')
 _FRESH = Partial()
+_EMPTY = Written()
 
 
 class Kind(Enum):
@@ -83,7 +85,7 @@ class Place:
     Attributes:
         level: the innermost object or array around it.
         kind: what the string is for that it is in; None outside strings.
-        text: the characters of a name or an element so far.
+        text: what has been written of a name or an element.
         partial: the character of it that has been begun.
 
     """
@@ -94,7 +96,7 @@ class Place:
         self,
         level: Level | None,
         kind: Kind | None = None,
-        text: str = "",
+        text: Written = _EMPTY,
         partial: Partial = _FRESH,
         *,
         escaped: bool = False,
@@ -130,11 +132,7 @@ class Follower:
             after = self._step(after, byte)
         if after is not None and after.kind is Kind.ELEMENT and after.partial.pending:
             memory = after.memory
-            if (
-                memory is not None
-                and memory.spent
-                and not memory.leads_on(after.text, after.partial)
-            ):
+            if memory is not None and not memory.leads_on(after.text, after.partial):
                 return None
         return after
 
@@ -186,14 +184,15 @@ class Follower:
         return track.prefix[level.index] if level.index < len(track.prefix) else track.rest
 
     def _string(self, place: Place, kind: Kind, byte: int) -> Place | None:
-        level, text = place.level, place.text
+        level, written = place.level, place.text
         if level is None:
             return None
         if byte == _QUOTE and not place.partial.pending:
+            text = written.whole()
             if kind is Kind.NAME:
                 child = self._names[level.track].get(text, self._tracks[level.track].others)
                 return Place(level.with_name(child))
-            if level.memory is None or text in level.memory.texts:
+            if level.memory is None or text in level.memory:
                 return None
             return Place(level.with_element(text))
         found = place.partial.read(byte)
@@ -201,8 +200,8 @@ class Follower:
             return None
         partial, char = found
         if char is None:
-            return Place(level, kind, text, partial)
-        text += char
-        if kind is Kind.ELEMENT and level.memory is not None and text in level.memory.spent:
+            return Place(level, kind, written, partial)
+        written = written.add(char)
+        if kind is Kind.ELEMENT and level.memory is not None and level.memory.is_spent(written):
             return None
-        return Place(level, kind, text, partial)
+        return Place(level, kind, written, partial)

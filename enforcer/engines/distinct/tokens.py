@@ -19,7 +19,7 @@ from enforcer.engines.distinct.following import Kind
 from enforcer.partial import Partial, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -125,15 +125,14 @@ class Tokens:
             found = _members(row & self._quoted[2 if memory.spent else 3])
             if memory.may_fill_up:
                 found |= _members(row & self._quoted[1] & self._commas)
-            for text in memory.texts:
-                if _is_ahead(text, place):
-                    found.update(self._to_the_end(text[len(place.text) :], place.partial))
-            for text in memory.spent:
-                if _is_ahead(text, place):
-                    found.update(self._into(text[len(place.text) :], place.partial))
+            if place.text.length <= memory.longest:
+                for tail in _ahead(memory, place):
+                    found.update(self._to_the_end(tail, place.partial))
+                for tail in _ahead(memory.spent, place):
+                    found.update(self._into(tail, place.partial))
             return found
         found = _members(row & self._quoted[3])
-        for text in memory.texts:
+        for text in memory:
             found.update(self._opening.closing(text))
         if memory.is_full:
             return found | _members(row & self._commas)
@@ -167,9 +166,12 @@ class Tokens:
         return self._ids[first : bisect_left(self._keys, data + _BEYOND, first)]
 
 
-def _is_ahead(text: str, place: Place) -> bool:
-    """Tell whether what is being written may become a text."""
-    return text.startswith(place.text) and (text != place.text or not place.partial.pending)
+def _ahead(texts: Iterable[str], place: Place) -> Iterator[str]:
+    """Give what is left of those texts that what is being written may become."""
+    start = place.text.whole()
+    for text in texts:
+        if text.startswith(start) and (text != start or not place.partial.pending):
+            yield text[len(start) :]
 
 
 def _members(row: Row) -> set[int]:

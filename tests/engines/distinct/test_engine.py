@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import tracemalloc
 from random import Random
 
 import numpy as np
@@ -224,6 +225,42 @@ MIXED = {
         {"properties": {"a": {"type": "array"}, "k": {"const": 2}}, "required": ["k"]},
     ]
 }
+
+
+TEXT = '{"below": [{"tags": ["xy", "x"]}, {}], "tags": ["yx", "y"], "k": ["a", "ab", "\\u00e9", ""]'
+
+
+@pytest.mark.parametrize("kept", [1, 3, 64])
+def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(monkeypatch, kept):
+    monkeypatch.setattr("enforcer.engines.distinct.engine._PLACES", kept)
+    grammar, ids, random = compiled(NESTED), V.encode(TEXT), Random(kept)
+    matcher = grammar.matcher()
+    rows = np.zeros((2, V.words), np.int32)
+    at = 0
+    for _ in range(80):
+        to = random.randrange(len(ids) + 1)
+        if to < at:
+            matcher.rollback(at - to)
+        assert all(map(matcher.accept, ids[at:to]))
+        at, fresh = to, grammar.matcher()
+        assert all(map(fresh.accept, ids[:at]))
+        matcher.fill(rows[0])
+        fresh.fill(rows[1])
+        assert (rows[0] == rows[1]).all()
+        assert len(matcher._places) <= 2 * kept
+
+
+def test_what_a_text_holds_hardly_grows():
+    """Each place once held a copy of the element and of all elements: 200 MB for such texts."""
+    grammar = compiled(distinct({"type": "string"}))
+    tracemalloc.start()
+    try:
+        for text in ('["' + "abcde fghi" * 1_000, "[" + ", ".join(f'"{n}"' for n in range(1_500))):
+            matcher, before = grammar.matcher(), tracemalloc.get_traced_memory()[0]
+            assert all(map(matcher.accept, V.encode(text)))
+            assert tracemalloc.get_traced_memory()[0] - before < 60 * len(text)
+    finally:
+        tracemalloc.stop()
 
 
 def test_where_it_depends_on_the_rest_of_the_text_it_is_refused():

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines.distinct.memory import Memory
+from enforcer.engines.distinct.written import Written
 from enforcer.partial import Partial
 from enforcer.regex import ANY, finite_members, parse
 
@@ -37,6 +38,34 @@ def test_strings_of_any_kind_never_run_out():
 
 def test_a_part_of_a_character_leads_on_if_one_that_is_not_spent_may_come_of_it():
     memory = Memory(parse("^(é|è|a)$")).with_element("é")
-    assert memory.leads_on("", Partial(b"\xc3"))  # è
-    assert memory.leads_on("", Partial(b"\\u00e"))
-    assert not memory.with_element("è").leads_on("", Partial(b"\xc3"))
+    assert memory.leads_on(Written(), Partial(b"\xc3"))  # è
+    assert memory.leads_on(Written(), Partial(b"\\u00e"))
+    assert not memory.with_element("è").leads_on(Written(), Partial(b"\xc3"))
+
+
+WORDS = st.sampled_from(["", "a", "b", "ab", "日", "ba"])
+
+
+@given(
+    st.lists(st.one_of(WORDS, st.integers(1, 4)), max_size=30),
+    st.sampled_from([ANY, parse("^[ab日]*$")]),
+)
+def test_going_back_and_on_otherwise_leaves_what_was_there(steps, language):
+    """A number goes back so many elements; a word is tried, and added if it is not there."""
+    path, expected = [Memory(language)], [()]
+    for step in steps:
+        if isinstance(step, int):
+            kept = max(1, len(path) - step)
+            del path[kept:], expected[kept:]
+        else:
+            for other in ("tried", "also tried"):  # and left, as ids are before one is taken
+                path[-1].with_element(other).with_element(other * 2)
+            assert (step in path[-1]) == (step in expected[-1])
+            if step not in path[-1]:
+                path.append(path[-1].with_element(step))
+                expected.append((*expected[-1], step))
+        for memory, texts in zip(path, expected, strict=True):
+            assert tuple(memory) == texts
+            assert len(memory) == len(texts)
+            assert all((word in memory) == (word in texts) for word in ("", "a", "b", "ab", "日"))
+            assert memory.longest == max(map(len, texts), default=-1)
