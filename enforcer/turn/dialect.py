@@ -34,6 +34,15 @@ class Segment(Enum):
 FREE_TEXT = frozenset({Segment.REASONING, Segment.CONTENT})
 
 
+class CallIds(Enum):
+    """Where the id of a call comes from, and what a template wants of it in the history."""
+
+    FUNCTIONS = "functions"  # the model writes it, with the dialog's counter in it
+    MESSAGE = "message"  # the model counts the calls of one message; ids are not rendered
+    RANDOM = "random"  # the wire has none: the server invents one, and any may come back
+    ALPHANUMERIC = "alphanumeric9"  # likewise, but templates want nine letters and digits
+
+
 class Guard(Enum):
     """When a transition is open."""
 
@@ -68,6 +77,10 @@ class Dialect:
     Attributes:
         markers: role to the names of the control tokens that play it.
         optional: names of control tokens that a tokenizer may lack.
+        parsers: vLLM's names for the parsers of the format.
+        told_by: control tokens that a tokenizer has if it is of this format, and not of
+            another one with the same parsers.
+        ids: where the ids of calls come from.
         header: template of a call's header, with `{name}` and `{index}`.
         start: state of a turn whose prompt is not known.
         final: state after the end of the turn.
@@ -78,6 +91,9 @@ class Dialect:
     """
 
     name: str
+    parsers: tuple[str, ...]
+    told_by: tuple[str, ...]
+    ids: CallIds
     header: str
     start: str
     final: str
@@ -147,6 +163,28 @@ def load(name: str) -> Dialect:
 
 
 @cache
+def of_parser(parser: str) -> tuple[Dialect, ...]:
+    """Give the dialects that a parser of vLLM's reads, those with most to tell them by first.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+
+    """
+    found = [dialect for dialect in map(load, available()) if parser in dialect.parsers]
+    return tuple(sorted(found, key=lambda dialect: -len(dialect.told_by)))
+
+
+def parsers() -> tuple[str, ...]:
+    """Name the parsers of vLLM's whose formats are known.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+
+    """
+    return tuple(sorted({name for one in map(load, available()) for name in one.parsers}))
+
+
+@cache
 def _load(name: str) -> Dialect:
     return parse((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
 
@@ -179,6 +217,9 @@ def _build(data: dict[str, Any]) -> Dialect:
     optional = data.pop("optional", {"tokens": []})
     dialect = Dialect(
         name=_text(data.pop("name")),
+        parsers=_texts(data.pop("parsers", [])),
+        told_by=_texts(data.pop("told_by", [])),
+        ids=CallIds(data.pop("ids", "functions")),
         header=_text(data.pop("header")),
         start=_text(data.pop("start")),
         final=_text(data.pop("final")),
