@@ -17,7 +17,6 @@ from enforcer.request.spec import Route, extra_body
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
 from enforcer.verify.measure import Fault
-from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +24,10 @@ if TYPE_CHECKING:
     from enforcer.verify.measure import Finding, Verdict
     from enforcer.verify.replies import Reply
 
-_START = f"start it with --enable-auto-tool-choice --tool-call-parser {PARSER_NAME}"
+_START = (
+    "start it with --enable-auto-tool-choice --tool-call-parser NAME_enforced, where NAME is "
+    "vLLM's parser of the model's format"
+)
 _TIMEOUT = 120.0
 _NOT_FOUND = 404
 _WANTED = "violet"

@@ -1,4 +1,4 @@
-"""The parser `kimi_k2_enforced`: switches the enforcer on, and reads what comes back.
+"""The parsers `NAME_enforced`: they switch the enforcer on, and read what comes back.
 
 Owns: the two ends of a chat request in the API server. Before: the spec, written
 from the request's tools. After: the second barrier, which reads calls from marker
@@ -23,18 +23,28 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer.request import spec as specs
 from enforcer.turn.parser import Happening, Parser
-from enforcer.vllm import metrics, places, requests, runtime, startup, stops
+from enforcer.vllm import (
+    call_ids,
+    metrics,
+    names,
+    places,
+    requests,
+    runtime,
+    served,
+    startup,
+    stops,
+)
 from enforcer.vllm.clip import Clip
-from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from enforcer.turn.dialect import CallIds
     from enforcer.turn.parser import Event
 
 
 class EnforcedToolParser(ToolParser):  # type: ignore[misc]
-    """The name that vLLM's command line knows; `EnforcedParser` does the work."""
+    """What vLLM's command line knows by our names; `EnforcedParser` does the work."""
 
     supports_required_and_named = False
 
@@ -108,7 +118,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         cut_off = parser.in_calls or (
             not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
         )
-        calls = [] if cut_off else _completed(events)
+        calls = [] if cut_off else _completed(events, self._table.dialect.ids)
         if not calls:
             requests.own_up(request)
         if self._parser is None:  # else its deltas have been counted
@@ -155,10 +165,9 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         for event in events:
             if event.what is Happening.CALL:
                 function = DeltaFunctionCall(name=event.name, arguments="")
+                call_id = event.text or call_ids.invent(self._table.dialect.ids)
                 deltas.append(
-                    DeltaToolCall(
-                        id=event.text, type="function", index=self._calls, function=function
-                    )
+                    DeltaToolCall(id=call_id, type="function", index=self._calls, function=function)
                 )
                 self._calls += 1
             elif event.what is Happening.ARGUMENTS:
@@ -190,13 +199,14 @@ def _count(parser: Parser, begun: int, completed: int) -> None:
     metrics.calls(metrics.Outcome.DROPPED, parser.dropped)
 
 
-def _completed(events: list[Event]) -> list[FunctionCall]:
+def _completed(events: list[Event], ids: CallIds) -> list[FunctionCall]:
     calls = []
     for event in events:
         if event.what is Happening.CALL:
             begun = event
         elif event.what is Happening.CALL_END:
-            calls.append(FunctionCall(id=begun.text, name=begun.name, arguments=event.text))
+            call_id = begun.text or call_ids.invent(ids)
+            calls.append(FunctionCall(id=call_id, name=begun.name, arguments=event.text))
     return calls
 
 
@@ -204,14 +214,16 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
-        startup.say(tool_parser_name)
-        if tool_parser_name == PARSER_NAME:
-            tokenizer = kwargs.get("tokenizer")
-            startup.look_at(tokenizer)
-            if tokenizer is not None:
-                runtime.warm(tokenizer)  # the server is not healthy before it
-            return EnforcedParser
-        return original(cls, tool_parser_name, *args, **kwargs)
+        served.tell(tool_parser_name)
+        if not names.is_enforced(tool_parser_name):
+            startup.say(tool_parser_name, tuple(one.name for one in served.dialects()))
+            return original(cls, tool_parser_name, *args, **kwargs)
+        tokenizer = kwargs.get("tokenizer")
+        startup.say(tool_parser_name, (runtime.dialect_for(tokenizer).name,))
+        startup.look_at(tokenizer)
+        if tokenizer is not None:
+            runtime.warm(tokenizer)  # the server is not healthy before it
+        return EnforcedParser
 
     return _compose_parser
 
