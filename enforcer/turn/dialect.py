@@ -34,13 +34,13 @@ class Segment(Enum):
 FREE_TEXT = frozenset({Segment.REASONING, Segment.CONTENT})
 
 
-class CallIds(Enum):
-    """Where the id of a call comes from, and what a template wants of it in the history."""
+class Ids(Enum):
+    """Where the id of a call comes from."""
 
-    FUNCTIONS = "functions"  # the model writes it, with the dialog's counter in it
-    MESSAGE = "message"  # the model counts the calls of one message; ids are not rendered
-    RANDOM = "random"  # the wire has none: the server invents one, and any may come back
-    ALPHANUMERIC = "alphanumeric9"  # likewise, but templates want nine letters and digits
+    WRITTEN = "written"  # it is the header, whose index counts the dialog's calls
+    MESSAGE = "message"  # the header's index counts the calls of its message; nothing renders ids
+    RANDOM = "random"  # nothing of it is in the text: the server invents one
+    RANDOM9 = "random9"  # likewise, of nine letters and digits, as Mistral's templates demand
 
 
 class Guard(Enum):
@@ -93,7 +93,7 @@ class Dialect:
     name: str
     parsers: tuple[str, ...]
     told_by: tuple[str, ...]
-    ids: CallIds
+    ids: Ids
     header: str
     start: str
     final: str
@@ -219,7 +219,7 @@ def _build(data: dict[str, Any]) -> Dialect:
         name=_text(data.pop("name")),
         parsers=_texts(data.pop("parsers", [])),
         told_by=_texts(data.pop("told_by", [])),
-        ids=CallIds(data.pop("ids", "functions")),
+        ids=Ids(data.pop("ids", "written")),
         header=_text(data.pop("header")),
         start=_text(data.pop("start")),
         final=_text(data.pop("final")),

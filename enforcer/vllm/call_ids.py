@@ -14,7 +14,7 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import history
-from enforcer.turn.dialect import CallIds
+from enforcer.turn.dialect import Ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,9 +28,9 @@ _LENGTH = 9
 _ALPHANUMERIC = re.compile(rf"[a-zA-Z0-9]{{{_LENGTH}}}")
 
 
-def invent(ids: CallIds) -> str:
+def invent(ids: Ids) -> str:
     """Give the id of a call whose format has none on the wire."""
-    if ids is CallIds.ALPHANUMERIC:
+    if ids is Ids.RANDOM9:
         return "".join(random.choices(_CHARACTERS, k=_LENGTH))  # noqa: S311 - no secret
     return f"chatcmpl-tool-{uuid.uuid4().hex}"
 
@@ -75,9 +75,9 @@ def _alphanumeric(_: Dialect) -> Callable[[PastCall], str | None]:
     return id_of
 
 
-_RULES: dict[CallIds, Callable[[Dialect], Callable[[PastCall], str | None] | None]] = {
-    CallIds.FUNCTIONS: _functions,
-    CallIds.MESSAGE: _message,
-    CallIds.RANDOM: lambda _: None,
-    CallIds.ALPHANUMERIC: _alphanumeric,
+_RULES: dict[Ids, Callable[[Dialect], Callable[[PastCall], str | None] | None]] = {
+    Ids.WRITTEN: _functions,
+    Ids.MESSAGE: _message,
+    Ids.RANDOM: lambda _: None,
+    Ids.RANDOM9: _alphanumeric,
 }

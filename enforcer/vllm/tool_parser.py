@@ -39,7 +39,7 @@ from enforcer.vllm.clip import Clip
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from enforcer.turn.dialect import CallIds
+    from enforcer.turn.dialect import Ids
     from enforcer.turn.parser import Event
 
 
@@ -199,7 +199,7 @@ def _count(parser: Parser, begun: int, completed: int) -> None:
     metrics.calls(metrics.Outcome.DROPPED, parser.dropped)
 
 
-def _completed(events: list[Event], ids: CallIds) -> list[FunctionCall]:
+def _completed(events: list[Event], ids: Ids) -> list[FunctionCall]:
     calls = []
     for event in events:
         if event.what is Happening.CALL:
