@@ -91,6 +91,7 @@ def _patch() -> None:
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
     from vllm.parser.abstract_parser import DelegatingParser
     from vllm.parser.parser_manager import ParserManager
+    from vllm.renderers.kimi_k3 import KimiK3Renderer
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
@@ -102,6 +103,7 @@ def _patch() -> None:
     from enforcer.vllm import (
         backend,
         frontend,
+        kimi_k3,
         metrics,
         places,
         requests,
@@ -136,6 +138,7 @@ def _patch() -> None:
         lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.is_ours)),
     )
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
+    _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
     _wrap(multiprocess.MultiProcessCollector, "__init__", metrics.collecting)
     metrics.install()
     ToolParserManager.register_module(

@@ -23,7 +23,7 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import RequestError, brief
 from enforcer.request import history
 from enforcer.request import spec as specs
-from enforcer.vllm import call_ids, metrics, places, runtime, settings
+from enforcer.vllm import call_ids, kimi_k3, metrics, places, runtime, settings
 from enforcer.vllm.places import Places, Shown
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool])
             try:
                 dialog = [_materialised(message) for message in messages]
                 _dialog.set(_Dialog(history.count_calls(dialog), _declared_within(dialog)))
-                messages = call_ids.normalise(dialog, runtime.dialect_for(self.renderer.tokenizer))
+                dialect = runtime.dialect_for(self.renderer.tokenizer)
+                messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
             except RequestError as error:
                 raise refusal(error) from error
         return await original(self, request, messages, *args, **kwargs)
