@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.turn.dialect import Segment
 from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.walk import walk
 
@@ -19,11 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.layouts import Scan
-    from enforcer.turn.lexer import Lexer, Opening, Step
+    from enforcer.turn.lexer import Lexer, Opening
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096
-# Over all, the first byte of what may stand between two tokens of JSON is tried as well.
+_DONE = Place("")
+_NO_MARKER = b"no marker"  # compared by identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,80 +61,67 @@ class Borders:
             free: whether text that spells no marker is legal, so that only others are sorted.
 
         """
-        def step(at: Step | Place, byte: int) -> Step | Place | None:
-            found = self._lexer.by_markers(at.place if isinstance(at, Step) else at, byte, opening)
-            if found is None:
-                # A closed marker, if text is free.
-                return None
-            return found if found.marker else found.place
-
         if free:
             return self._in_text(place, opening)
-        found = walk(
-            self._vocabulary, place, step, lambda at: not isinstance(at, Place)
-        )
-        return self._sorted((*found.inside, *found.done), found.beyond, place, opening)
+
+        def step(at: Place, byte: int) -> Place | None:
+            found = self._lexer.by_markers(at, byte, opening)
+            return None if found is None else (_DONE if found.marker else found.place)
+
+        found = walk(self._vocabulary, place, step, lambda at: at is _DONE)
+        crossing = (i for i in found.beyond if self._after_marker(place, i, opening))
+        return Around((*found.inside, *found.done), (), tuple(crossing))
 
     def _in_text(self, place: Place, opening: Opening) -> Around:
         """Sort the ids that complete a marker in free text, whether it is open or not."""
-        markers: set[int] = set()
-        if place.begun:
-            def go_on(at: Place, byte: int) -> Place | None:
-                found = self._lexer.by_markers(at, byte, OPEN)
-                if found is None or found.marker:
-                    return None if found is None else Place("")
-                # Only what has been begun before this token is followed here.
-                kept = tuple(b for b in found.place.begun if b.length > at_most(at))
-                return Place(found.place.state, kept) if kept else None
-
-            def at_most(at: Place) -> int:
-                return min((each.length for each in at.begun), default=0)
-
-            found = walk(self._vocabulary, place, go_on, lambda at: not at.state)
-            markers.update(found.done, found.beyond)
-        for text in self._lexer.spelled(place.state):
-            markers.update(self._holding(text))
         legal, illegal, crossing = [], [], []
-        for token in sorted(markers):
-            at, crossed = place, False
-            data = self._vocabulary.token_bytes(token)
-            for count, byte in enumerate(data, 1):
-                step = self._lexer.by_markers(at, byte, opening)
-                if step is None:
-                    illegal.append(token)
-                    break
-                at = step.place
-                if step.marker:
-                    crossed = True
-                    rest = data[count:]
-                    if not rest:
-                        legal.append(token)
-                    elif self.viable(at, rest):
-                        crossing.append(token)
-                    else:
-                        illegal.append(token)
-                    break
-            if not crossed:
-                continue  # no marker after all: text
+        for token in sorted(self._marking(place)):
+            rest = self._after_marker(place, token, opening)
+            if rest is _NO_MARKER:
+                continue
+            if rest is None:
+                illegal.append(token)
+            elif rest:
+                crossing.append(token)
+            else:
+                legal.append(token)
         return Around(tuple(legal), tuple(illegal), tuple(crossing))
 
-    def _sorted(
-        self, legal: tuple[int, ...], beyond: tuple[int, ...], place: Place, opening: Opening
-    ) -> Around:
-        crossing = []
-        for token in beyond:
-            at = place
-            data = self._vocabulary.token_bytes(token)
-            for count, byte in enumerate(data, 1):
-                step = self._lexer.by_markers(at, byte, opening)
-                if step is None:
-                    break
-                at = step.place
-                if step.marker:
-                    if self.viable(at, data[count:]):
-                        crossing.append(token)
-                    break
-        return Around(legal, (), tuple(crossing))
+    def _marking(self, place: Place) -> set[int]:
+        """Give the ids that may complete a marker in free text; others among them do no harm."""
+        found = {token for text in self._lexer.spelled(place.state) for token in self._holding(text)}
+
+        def go_on(at: Place, byte: int) -> Place | None:
+            step = self._lexer.by_markers(at, byte, OPEN)
+            if step is None or step.marker:
+                return None if step is None else _DONE
+            # Only what has been begun before this token is followed.
+            least = min(each.length for each in at.begun)
+            kept = tuple(each for each in step.place.begun if each.length > least)
+            return Place(step.place.state, kept) if kept else None
+
+        if place.begun:
+            walked = walk(self._vocabulary, place, go_on, lambda at: at is _DONE)
+            found.update(walked.done, walked.beyond)
+        return found
+
+    def _after_marker(self, place: Place, token: int, opening: Opening) -> bytes | None:
+        """Give a token's bytes behind the first marker that it completes.
+
+        Returns:
+            `_NO_MARKER` if it completes none; None if that marker is closed, or such bytes
+            cannot follow it.
+
+        """
+        data = self._vocabulary.token_bytes(token)
+        for count, byte in enumerate(data, 1):
+            step = self._lexer.by_markers(place, byte, opening)
+            if step is None:
+                return None
+            place = step.place
+            if step.marker:
+                return data[count:] if self.viable(place, data[count:]) else None
+        return _NO_MARKER
 
     def viable(self, place: Place, data: bytes) -> bool:
         """Tell whether bytes may follow a place in some request."""
@@ -190,5 +177,3 @@ class Borders:
         keys, ids = self._vocabulary.sorted_text
         return zip(keys, ids, strict=True)
 
-
-__all__ = ["Around", "Borders", "Segment"]

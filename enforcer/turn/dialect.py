@@ -192,6 +192,16 @@ class Dialect:
         """Whether the header counts."""
         return INDEX in self.header_pieces
 
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """Names of all control tokens that the format may use."""
+        if self.tokens.needed is None:
+            inside = tuple(text for texts in self.markers.values() for text in texts)
+        else:
+            inside = self.tokens.names
+        ends = () if self.turn.end is None else (self.turn.end,)
+        return tuple(dict.fromkeys((*self.turn.begin, *ends, *inside)))
+
     def header_text(self, name: str, index: int) -> str:
         """Header of the call number `index`, to the tool `name`, without white space."""
         values = {NAME: name, INDEX: str(index), BLANK: ""}

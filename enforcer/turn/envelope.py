@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Ids, Segment
-from enforcer.turn.header import HeaderForm, HeaderTrie
+from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
 from enforcer.turn.pattern import BLANK, ID, INDEX, NAME
 
@@ -181,6 +181,26 @@ class Table:
             row = self._rows[key] = self._build(state, opening)
         return row
 
+    def row_of(self, state: str, place: Place | None, opening: Opening) -> Row:
+        """Look up what is legal in a state, at a place in it if there is one."""
+        return self.row(state, opening) if place is None else self.row_at(place, opening)
+
+    def symbols(self, token_id: int) -> Sequence[int]:
+        """Give the symbols of an id: its bytes, or itself; none for a hole or a stranger."""
+        vocabulary = self.vocabulary
+        if token_id in vocabulary.control_ids:
+            return (ID + token_id,)
+        return vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else ()
+
+    def beyond(self, node: HeaderNode, place: Place | None) -> tuple[int, ...]:
+        """Give the ids that complete a header and have bytes behind that may follow."""
+        if place is None:
+            return ()
+        if node.followed is None:
+            viable, token_bytes = self.borders.viable, self.vocabulary.token_bytes
+            node.followed = tuple(i for i in node.beyond if viable(place, token_bytes(i)))
+        return node.followed
+
     def row_at(self, place: Place, opening: Opening) -> Row:
         """Look up what is legal at a place between two symbols, apart from what is inside.
 
@@ -212,7 +232,6 @@ class Table:
 
     def _build_at(self, place: Place, opening: Opening) -> Row:
         vocabulary, state = self.vocabulary, self.dialect.states[place.state]
-        ends_by_marker = state.segment in {Segment.HEADER, Segment.ARGUMENTS} and not place.begun
         markers = {}
         for token in sorted(self._known):
             step = self.lexer.by_markers(place, ID + token, opening)
@@ -223,7 +242,7 @@ class Table:
             state.segment is Segment.REASONING
             or (state.segment is Segment.CONTENT and opening.text)
         )
-        found = self.borders.around(place, opening, free=free and not ends_by_marker)
+        found = self.borders.around(place, opening, free=free)
         if free:
             mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *found.crossing))
         else:
@@ -299,22 +318,36 @@ class Table:
 
         """
         controls = self.vocabulary.control_ids
+        if self._role is None:
+            return self._opened_by_any(prompt_ids)
         for begin in range(len(prompt_ids) - 1, -1, -1):
             if prompt_ids[begin] not in self._turn_begin:
                 continue
-            end = begin + 1
-            role = b""
+            end, role = begin + 1, b""
             while end < len(prompt_ids) and prompt_ids[end] not in controls:
-                if self._turn_end is None and role == self._role:
+                if self._turn_end is None and len(role) >= len(self._role):
                     break
                 role += self.vocabulary.token_bytes(prompt_ids[end])
                 end += 1
-            if self._turn_end is not None:
-                if end == len(prompt_ids) or prompt_ids[end] != self._turn_end:
-                    continue
-                end += 1
-            if self._role is None or role == self._role:
-                return self.dialect.turn_state, prompt_ids[end:]
+            if self._turn_end is not None and list(prompt_ids[end : end + 1]) != [self._turn_end]:
+                continue
+            if role.startswith(self._role):
+                return self.dialect.turn_state, prompt_ids[end + (self._turn_end is not None) :]
+        return self.dialect.start, ()
+
+    def _opened_by_any(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
+        """Find the last of the turns of whatever role, which is the one to be generated."""
+        controls = self.vocabulary.control_ids
+        for end in range(len(prompt_ids) - 1, -1, -1):
+            if self._turn_end is None and prompt_ids[end] in self._turn_begin:
+                return self.dialect.turn_state, prompt_ids[end + 1 :]
+            if prompt_ids[end] == self._turn_end:
+                begin = end - 1
+                while begin >= 0 and prompt_ids[begin] not in controls:
+                    begin -= 1
+                if begin >= 0 and prompt_ids[begin] in self._turn_begin:
+                    return self.dialect.turn_state, prompt_ids[end + 1 :]
+                break
         return self.dialect.start, ()
 
     @cached_property

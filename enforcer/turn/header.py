@@ -86,10 +86,11 @@ class HeaderNode:
     Attributes:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
+        followed: those of `beyond` that the format can go on with; None before somebody knows.
 
     """
 
-    __slots__ = ("__dict__", "depth", "head", "high", "low", "tail", "trie")
+    __slots__ = ("__dict__", "depth", "followed", "head", "high", "low", "tail", "trie")
 
     def __init__(
         self,
@@ -106,6 +107,7 @@ class HeaderNode:
         self.depth = depth
         self.head = head
         self.tail = tail
+        self.followed: tuple[int, ...] | None = None
 
     @cached_property
     def name(self) -> str | None:

@@ -53,6 +53,8 @@ class Opening:
 
 # For whoever reads a turn that somebody else has written.
 OPEN = Opening(call=True, finish=True, text=True, empty=True)
+# After text that fits its format.
+FITTING = Opening(call=False, finish=True, text=False, empty=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +222,9 @@ class Lexer:
         if anew and not place.committed:
             for role, language in self._exits[place.state]:
                 yield Begun(role, language)
+
+    def spelled(self, state: str) -> Iterator[bytes]:
+        """Give what the markers of a state begin with that begin with bytes."""
+        for _, language in self._exits[state]:
+            if begins := pattern.beginning(language):
+                yield begins

@@ -7,13 +7,14 @@ what a token is to a reader: some bytes, or one thing that no bytes spell. The n
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
 from enforcer.layouts.pattern import ID, Field, Piece, Space, read
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, literal, repeat
 from enforcer.regex.derivative import derivative
+from enforcer.regex.syntax import Concat, Literal
 from enforcer.spelling import WHITE_SPACE
 
 if TYPE_CHECKING:
@@ -93,6 +94,13 @@ def _of(piece: Piece, behind: Sequence[Piece]) -> Regex:
 
 def _char(symbol: int) -> str:
     return chr(symbol if symbol < ID else _FIRST_ID + symbol - ID)
+
+
+def beginning(whole: Regex) -> bytes:
+    """Give the bytes that every member begins with, up to a control token or a choice."""
+    first = whole.parts[0] if isinstance(whole, Concat) else whole
+    text = first.text if isinstance(first, Literal) else ""
+    return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
 
 
 def after(rest: Regex, symbol: int) -> Regex | None:

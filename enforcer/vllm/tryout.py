@@ -62,8 +62,7 @@ def _trouble() -> str:
     if not _refuses_a_forged_spec():
         return "a forged spec was not refused"
     dialect = dialects.load(settings.current().dialect)
-    names = [name for listed in dialect.markers.values() for name in listed]
-    vocabulary = Vocabulary.of_bytes([dialect.turn_begin, dialect.turn_end, *names])
+    vocabulary = Vocabulary.of_bytes(dialect.controls)
     tokenizer = object()
     runtime.know(tokenizer, vocabulary)
     one = manager(tokenizer, vocabulary.size, drafts=2)

@@ -96,7 +96,7 @@ def test_a_small_file_is_read():
     dialect = dialects.parse(MINIMAL)
     assert dialect.header_text("a", 3) == "a#3"
     assert dialect.states["TEXT"].on["open"] == dialects.Transition("HEADER", Guard.CALL)
-    assert dialect.optional == frozenset()
+    assert dialect.tokens == dialects.Tokens(None, frozenset(), frozenset())
 
 
 BROKEN = {
