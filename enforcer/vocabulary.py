@@ -152,7 +152,7 @@ class Vocabulary:
             ids = self._encode(text)
             if self.control_ids.isdisjoint(ids) and self.decode(ids) == data:
                 return ids
-        return self._encode_greedily(data)
+        return self.pieces(data)
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """Concatenate the bytes of the ids."""
@@ -197,7 +197,13 @@ class Vocabulary:
         """Bytes of the longest text token."""
         return max(map(len, self.sorted_text[0]), default=0)
 
-    def _encode_greedily(self, data: bytes) -> list[int]:
+    def pieces(self, data: bytes) -> list[int]:
+        """Split bytes into the longest ids of text that stand for them, from the left.
+
+        Raises:
+            InvalidVocabulary: no id stands for a byte alone; never for bytes of UTF-8 text.
+
+        """
         keys, ids = self.sorted_text
         longest = self._longest
         out: list[int] = []

@@ -91,8 +91,8 @@ def dialect_for(tokenizer: Any = None) -> Dialect:
         return several[0]
     with _building:
         known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
-    has = frozenset() if known is None else known.vocabulary.controls.keys()
-    return next((one for one in several if has >= set(one.told_by)), several[-1])
+    has = set() if known is None else set(known.vocabulary.controls)
+    return next((one for one in several if has.issuperset(one.tokens.needed or ())), several[-1])
 
 
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:

@@ -63,8 +63,7 @@ def _trouble() -> str:
     if not _refuses_a_forged_spec():
         return "a forged spec was not refused"
     dialect = dialects.load(_DIALECT)
-    markers = [name for listed in dialect.markers.values() for name in listed]
-    vocabulary = Vocabulary.of_bytes([dialect.turn_begin, dialect.turn_end, *markers])
+    vocabulary = Vocabulary.of_bytes(dialect.controls)
     tokenizer = object()
     runtime.know(tokenizer, vocabulary)
     one = manager(tokenizer, vocabulary.size, drafts=2)

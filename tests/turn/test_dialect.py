@@ -48,9 +48,10 @@ def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(tmp_path, m
     assert dialects.of_parser("kimi_k2") == (KIMI,)
     assert dialects.of_parser("kimi_k2_enforced") == dialects.of_parser("") == ()
     assert "kimi_k2" in dialects.parsers()
-    for name, told_by in (("a", "[]"), ("b", '["<args>"]')):
-        keys = f'parsers = ["shared", "only_{name}"]\ntold_by = {told_by}\n'
+    for name, needed in (("a", "[]"), ("b", '["<call>"]')):
+        keys = f'parsers = ["shared", "only_{name}"]\n'
         text = keys + MINIMAL.replace('name = "mini"', f'name = "{name}"')
+        text += f"[tokens]\nneeded = {needed}\n"
         (tmp_path / f"{name}.toml").write_text(text)
     monkeypatch.setattr(dialects, "_folder", lambda: tmp_path)
     for cached in ("_load", "of_parser"):
@@ -112,7 +113,7 @@ def test_a_small_file_is_read():
     dialect = dialects.parse(MINIMAL)
     assert dialect.header_text("a", 3) == "a#3"
     assert dialect.states["TEXT"].on["open"] == dialects.Transition("HEADER", Guard.CALL)
-    assert dialect.optional == frozenset()
+    assert dialect.tokens == dialects.Tokens(None, frozenset(), frozenset())
 
 
 BROKEN = {
