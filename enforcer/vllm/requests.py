@@ -277,14 +277,13 @@ def _nested_choice(choice: Any) -> Any:
     return _nested(choice)
 
 
-def tool_names(request: Any) -> frozenset[str]:
-    """Names that a reply to a request may call."""
+def callable_tools(request: Any) -> dict[str, Mapping[str, Any] | None]:
+    """Give the parameters, as declared, of each tool that a reply to a request may call."""
     if request.tool_choice == "none":
-        return frozenset()
-    return frozenset(
-        str(tool.function.name if hasattr(tool, "function") else tool.name)
-        for tool in get_function_tools(request.tools or ())
-    )
+        return {}
+    listed = get_function_tools(request.tools or ())
+    functions = [getattr(tool, "function", tool) for tool in listed]
+    return {str(each.name): getattr(each, "parameters", None) for each in functions}
 
 
 def own_up(request: Any) -> None:

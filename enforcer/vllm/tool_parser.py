@@ -111,9 +111,9 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         Markers in `model_output` are not to be told from spelled ones: it only says how far
         the reply goes, where a stop string may have ended it.
         """
-        parser = Parser(self._table, self._prompt_ids, requests.tool_names(request))
+        parser = self._begin(self._prompt_ids, request)
         self._clip, self._length = None, 0
-        events = self._read(parser, model_output_token_ids, request, model_output)
+        events = self._read(parser, model_output_token_ids, request, model_output, last=True)
         # Right after: vLLM may report `length` there, under which no client expects a call.
         cut_off = parser.in_calls or (
             not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
@@ -137,8 +137,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         """Read the next ids of a streamed reply."""
         if self._parser is None:
             begun = self._prompt_ids if prompt_token_ids is None else prompt_token_ids
-            self._parser = Parser(self._table, begun, requests.tool_names(request))
-        events = self._read(self._parser, delta_token_ids, request, delta_text)
+            self._parser = self._begin(begun, request)
+        events = self._read(self._parser, delta_token_ids, request, delta_text, last=finished)
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
         calls = self._delta_calls(events)
@@ -149,14 +149,21 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
             return None
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
+    def _begin(self, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
+        tools = requests.callable_tools(request)
+        return Parser(self._table, prompt_ids, tools.keys(), tools.get)
+
     def _read(
-        self, parser: Parser, token_ids: Sequence[int], request: Any, text: str
+        self, parser: Parser, token_ids: Sequence[int], request: Any, text: str, *, last: bool
     ) -> list[Event]:
         if not request.stop:
-            return parser.feed(token_ids)
+            events = parser.feed(token_ids)
+            return [*events, *parser.finish()] if last else events
         if self._clip is None:
             self._clip = Clip(parser, self._table.vocabulary)
         self._clip.feed(token_ids)
+        if last:
+            self._clip.finish()
         self._length += len(text)
         return self._clip.let_out(self._length)
 
