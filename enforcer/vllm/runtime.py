@@ -91,8 +91,7 @@ def dialect_for(tokenizer: Any = None) -> Dialect:
         return several[0]
     with _building:
         known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
-    has = set() if known is None else set(known.vocabulary.controls)
-    return next((one for one in several if has.issuperset(one.tokens.needed or ())), several[-1])
+    return dialects.fitting(several, () if known is None else known.vocabulary.controls)
 
 
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
