@@ -32,7 +32,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.layouts.machine import Machine, machine
-from enforcer.layouts.pattern import Field, Piece, Space, ids_of, read
+from enforcer.layouts.pattern import ID, Field, Piece, Space, ids_of, read
 from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, TaggedScan
 
 if TYPE_CHECKING:
@@ -165,6 +165,16 @@ class BoundLayout:
     def ids(self) -> frozenset[int]:
         """Control ids that may stand inside the text."""
         return ids_of((*self.pair, *self.close))
+
+    @property
+    def last_byte(self) -> int | None:
+        """The byte that ends every text; None if a control id or what follows does."""
+        if self.layout.kind is Kind.JSON:
+            return ord("}")
+        if self.layout.value is Values.PYTHON:
+            return ord(")")
+        last = self.close[-1] if self.close else None
+        return last if isinstance(last, int) and last < ID else None
 
     def part(self, after: str | None, before: str | None) -> tuple[Piece, ...]:
         """Give the part of a pair between two fields; None stands for its ends."""
