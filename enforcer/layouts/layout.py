@@ -17,10 +17,10 @@ types = "written"            # in {type}; "declared": by the schema alone
 layout = "python"            # Python's keyword arguments, up to the bracket behind them
 ```
 
-In `pair` and `close` names of control tokens stand for their ids; see `pattern`. Strings stand there
-as they are, all other values as JSON. A key ends at the first symbol of what follows it, a value
-at the first occurrence of all that follows it in `pair`, which therefore has neither fields nor
-white space that may be missing.
+In `pair` and `close` names of control tokens stand for their ids; see `pattern`. Strings are
+written as they are, all other values as JSON. A key ends at the first symbol of what follows it, a
+value at the first occurrence of all that follows it in `pair`, which therefore has neither fields
+nor white space that may be missing.
 
 Owns: that table, its checks, and binding it to a tokenizer's ids. Must not know: schemas.
 """
@@ -29,10 +29,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.layouts.machine import Machine, machine
-from enforcer.layouts.pattern import Field, Piece, Space, ids_of, read
+from enforcer.layouts.pattern import ID, Field, Piece, Space, ids_of, read
 from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, TaggedScan
 
 if TYPE_CHECKING:
@@ -171,6 +172,18 @@ class BoundLayout:
         names = [each.name if isinstance(each, Field) else None for each in self.pair]
         start = 0 if after is None else names.index(after) + 1
         return self.pair[start : len(names) if before is None else names.index(before)]
+
+    def text_behind(self, field: str) -> str:
+        """Give what ends a field as text, the names of control tokens spelled out."""
+        behind = read(self.layout.pair, lambda _: None, _FIELDS)
+        start = behind.index(Field(field)) + 1
+        text = takewhile(lambda piece: isinstance(piece, int), behind[start:])
+        return bytes(piece for piece in text if isinstance(piece, int)).decode()
+
+    def ends_by_id(self, field: str) -> bool:
+        """Tell whether a field is ended by an id rather than by a character."""
+        piece = self.pair[self.pair.index(Field(field)) + 1]
+        return isinstance(piece, int) and piece >= ID
 
     @property
     def stop(self) -> tuple[int, ...]:
