@@ -17,7 +17,7 @@ from enforcer.layouts.declared import ONLY_STRING, types_of_properties
 from enforcer.layouts.texts import OPTIONAL_SPACE, Readable, holding, keys, trimming, without
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
-from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, is_empty
+from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
 from enforcer.regex.constructors import concat
 from enforcer.regex.derivative import RegexBudget
 from enforcer.schema.algebra.objects import child_of
@@ -67,9 +67,7 @@ class Spellable:
         self._root = grammar.root
         self._types = types_of_properties(grammar.schema)
         self._options: dict[tuple[frozenset[str] | None, Formula], tuple[Option, ...]] = {}
-        self._stopped: Regex = NOTHING
-        if layout.layout.kind is Kind.PAIRS:
-            self._stopped = holding(layout.text_behind("value"))
+        self._stopped = holding(layout.avoided)
 
     @property
     def typed(self) -> bool:

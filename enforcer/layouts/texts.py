@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.layouts.declared import STRING
 from enforcer.layouts.layout import Escape, Kind, Trim
-from enforcer.regex import ANY, both, either, inverse, is_empty, literal
+from enforcer.regex import ANY, NOTHING, both, either, inverse, is_empty, literal
 from enforcer.regex.charset import ALL, CharSet, digit, space
 from enforcer.regex.constructors import EPSILON, chars, concat, repeat
 from enforcer.regex.derivative import RegexBudget
@@ -23,6 +23,8 @@ from enforcer.regex.syntax import Complement, Intersection, Union
 from enforcer.spelling import RAW, WHITE_SPACE, XML, spelled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from enforcer.layouts.layout import BoundLayout
     from enforcer.regex import Regex
 
@@ -120,9 +122,9 @@ def trimming(texts: Regex, trim: Trim) -> Regex:
     )  # fmt: skip
 
 
-def holding(stop: str) -> Regex:
-    """Give the texts that hold a stop."""
-    return concat(ANY, literal(stop), ANY)
+def holding(stops: Sequence[str]) -> Regex:
+    """Give the texts that hold one of some texts."""
+    return concat(ANY, either(*map(literal, stops)), ANY) if stops else NOTHING
 
 
 def without(texts: Regex, others: Regex) -> Regex:

@@ -66,8 +66,7 @@ class Writer:
         self.layout = layout or BoundLayout(Layout())
         kind = self.layout.layout.kind
         self._words = _PYTHON if kind is Kind.PYTHON else _JSON
-        avoided = self.layout.text_behind("value") if kind is Kind.PAIRS else ""
-        self._sheet = Sheet(PYTHON if kind is Kind.PYTHON else (JSON,), avoided)
+        self._sheet = Sheet(PYTHON if kind is Kind.PYTHON else (JSON,), self.layout.avoided)
         self._values: dict[Formula, str] = {}
         self._parts: dict[Value, Formula] = {}
         self._pending: list[Formula] = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.engines.llguidance.terminals import definitions, expression
 from enforcer.layouts.texts import holding, without
-from enforcer.regex import NOTHING, either, literal
+from enforcer.regex import either, literal
 from enforcer.regex.syntax import names_in
 from enforcer.spelling import JSON, RAW
 
@@ -27,15 +27,15 @@ class Sheet:
 
     Args:
         strings: how strings and names of properties are spelled; one of these ways.
-        avoided: what no string may hold as it is written, where it would end what is around it.
+        avoided: what no string may hold as it is written, for it would end what is around it.
 
     """
 
-    def __init__(self, strings: Sequence[Spelling] = (JSON,), avoided: str = "") -> None:
+    def __init__(self, strings: Sequence[Spelling] = (JSON,), avoided: Sequence[str] = ()) -> None:
         self.lines: list[str] = []
         self._spellings = strings
         self._avoided = avoided
-        self._holding = holding(avoided) if avoided else NOTHING
+        self._holding = holding(avoided)
         self._terminals: dict[str, str] = {}
         self._rules: dict[str, str] = {}
         self._named: set[str] = set()
@@ -76,7 +76,7 @@ class Sheet:
 
     def name(self, name: str) -> str:
         """Return the terminal of one string."""
-        if len(self._spellings) > 1 or (self._avoided and self._avoided in name):
+        if len(self._spellings) > 1 or any(each in name for each in self._avoided):
             return self.string(literal(name))
         return self.terminal(_name(name, *self._spellings))
 
