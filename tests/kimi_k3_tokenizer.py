@@ -21,7 +21,7 @@ _EFFORT = (
 )
 _CHOICES = {
     "required": "You MUST call tools in the next message.",
-    "none": "You MUST NOT call tools in the next message.",
+    "none": "You MUST NOT call any tools in the next message.",
 }
 
 
@@ -46,11 +46,12 @@ class KimiK3Tokenizer(PreTrainedTokenizerFast):
             parts += _note("thinking-effort", _EFFORT.format(thinking_effort))
         for message in conversation:
             parts += _message(message, thinking=thinking)
-        if tool_choice in _CHOICES:
+        demanded = _CHOICES.get(tool_choice) if isinstance(tool_choice, str) else None
+        if demanded is not None:  # a named tool adds nothing
             said = f"The system is invoked with `tool_choice={tool_choice}`.\n"
-            parts += _note("tool-choice", said + _CHOICES[str(tool_choice)])
+            parts += _note("tool-choice", said + demanded)
         if response_format is not None:
-            parts += _note("response-format", _compact(response_format))
+            parts += _note("response-format", _format(response_format))
         if add_generation_prompt:
             parts += _open("message", role="assistant")
             parts += _open("think" if thinking else "response")
@@ -140,6 +141,19 @@ def _type(value: object) -> str:
         return "boolean"
     names = {str: "string", int: "number", float: "number", list: "array", dict: "object"}
     return names.get(type(value), "null")
+
+
+def _format(wanted: dict[str, Any]) -> str:
+    text = (
+        f"The system is invoked with `response_format={wanted['type']}`.\n"
+        "Your response must be raw JSON data without markdown code blocks (```json) or any "
+        "additional formatting."
+    )
+    schema = wanted.get("json_schema", {}).get("schema")
+    if schema is None:
+        return text
+    said = "The JSON data must match the following schema:"
+    return f"{text}\n{said}\n```json\n{_compact(schema)}\n```"
 
 
 def _text(content: object) -> str:

@@ -12,15 +12,16 @@ close = '<|close|>call<|sep|>'   # ends the text; if it is no more than {_}, wha
 key = "xml"                  # &amp; and &quot; in keys; "none": as they are
 trim = "none"                # "newline": a line break at either end is none of the value
 types = "written"            # in {type}; "declared": by the schema alone
+never = ["<|close|>call<|sep|>"] # what else no value may hold: other parsers take it for a marker
 
 [arguments]
 layout = "python"            # Python's keyword arguments, up to the bracket behind them
 ```
 
-In `pair` and `close` names of control tokens stand for their ids; see `pattern`. Strings stand there
-as they are, all other values as JSON. A key ends at the first symbol of what follows it, a value
-at the first occurrence of all that follows it in `pair`, which therefore has neither fields nor
-white space that may be missing.
+In `pair` and `close` names of control tokens stand for their ids; see `pattern`. Strings are
+written as they are, all other values as JSON. A key ends at the first symbol of what follows it, a
+value at the first occurrence of all that follows it in `pair`, which therefore has neither fields
+nor white space that may be missing.
 
 Owns: that table, its checks, and binding it to a tokenizer's ids. Must not know: schemas.
 """
@@ -29,10 +30,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.layouts.machine import Machine, machine
-from enforcer.layouts.pattern import Field, Piece, Space, ids_of, read
+from enforcer.layouts.pattern import ID, Field, Piece, Space, ids_of, read
 from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, TaggedScan
 
 if TYPE_CHECKING:
@@ -89,6 +91,7 @@ class Layout:
     key: Escape = Escape.NONE
     trim: Trim = Trim.NONE
     types: Types = Types.DECLARED
+    never: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, table: Mapping[str, Any]) -> Layout:
@@ -96,11 +99,13 @@ class Layout:
 
         Raises:
             ValueError: an unknown key or value, or patterns that do not go together.
-            TypeError: a value that is no text.
+            TypeError: a value that is no text, or no list of texts.
             KeyError: a key is missing.
 
         """
-        left = {name: _text(name, value) for name, value in table.items()}
+        left = dict(table)
+        never = tuple(_text("never", each) for each in left.pop("never", ()))
+        left = {name: _text(name, value) for name, value in left.items()}
         kind = _one_of(Kind, left, "layout", Kind.JSON)
         if kind is Kind.JSON:
             found = cls(white_space=_one_of(WhiteSpace, left, "white_space", WhiteSpace.USUAL))
@@ -114,6 +119,7 @@ class Layout:
                 key=_one_of(Escape, left, "key", Escape.NONE),
                 trim=_one_of(Trim, left, "trim", Trim.NONE),
                 types=_one_of(Types, left, "types", Types.DECLARED),
+                never=never,
             )
         if left:
             raise ValueError(f"unknown keys in arguments: {', '.join(left)}")
@@ -166,11 +172,40 @@ class BoundLayout:
         """Control ids that may stand inside the text."""
         return ids_of((*self.pair, *self.close))
 
+    @property
+    def last_byte(self) -> int | None:
+        """The byte that ends every text; None if a control id or what follows does."""
+        if self.layout.kind is Kind.JSON:
+            return ord("}")
+        if self.layout.value is Values.PYTHON:
+            return ord(")")
+        last = self.close[-1] if self.close else None
+        return last if isinstance(last, int) and last < ID else None
+
     def part(self, after: str | None, before: str | None) -> tuple[Piece, ...]:
         """Give the part of a pair between two fields; None stands for its ends."""
         names = [each.name if isinstance(each, Field) else None for each in self.pair]
         start = 0 if after is None else names.index(after) + 1
         return self.pair[start : len(names) if before is None else names.index(before)]
+
+    @property
+    def avoided(self) -> tuple[str, ...]:
+        """What no value may hold, spelled out: what ends it, and what others take for a marker."""
+        if self.layout.kind is not Kind.PAIRS:
+            return ()
+        return (self.text_behind("value"), *self.layout.never)
+
+    def text_behind(self, field: str) -> str:
+        """Give what ends a field as text, the names of control tokens spelled out."""
+        behind = read(self.layout.pair, lambda _: None, _FIELDS)
+        start = behind.index(Field(field)) + 1
+        text = takewhile(lambda piece: isinstance(piece, int), behind[start:])
+        return bytes(piece for piece in text if isinstance(piece, int)).decode()
+
+    def ends_by_id(self, field: str) -> bool:
+        """Tell whether a field is ended by an id rather than by a character."""
+        piece = self.pair[self.pair.index(Field(field)) + 1]
+        return isinstance(piece, int) and piece >= ID
 
     @property
     def stop(self) -> tuple[int, ...]:
@@ -205,6 +240,8 @@ def _check(bound: BoundLayout) -> None:
     for name, behind in _neighbours(bound, wanted[:-1]):
         if not behind or not isinstance(behind[0], int):
             raise ValueError(f"pair {layout.pair!r}: it needs text or an id behind {{{name}}}")
+    if any(not each or each[0] != bound.avoided[0][0] for each in layout.never):
+        raise ValueError(f"never: each has to begin with {bound.avoided[0][0]!r}, as the stop does")
     if not any(isinstance(piece, int) for piece in bound.part(None, "key")):
         raise ValueError(f"pair {layout.pair!r}: it needs text or an id before {{key}}")
     if layout.trim is Trim.NEWLINE and Space.OPTIONAL in bound.part(wanted[-2], "value"):

@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import UnknownDialect, brief
 from enforcer.layouts import Layout
 from enforcer.turn import pattern
-from enforcer.turn.pattern import BLANK, INDEX, NAME
+from enforcer.turn.pattern import BLANK, INDEX, MADE, NAME, Choice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from enforcer.layouts.pattern import Field, Space
+    from enforcer.turn.pattern import Fixed
 
-_WRITTEN = {NAME: "(?P<name>.+)", INDEX: "(?P<index>0|[1-9][0-9]{0,8})", BLANK: r"\s*"}
+_FORMS: Mapping[Fixed, str] = MappingProxyType(
+    {NAME: "(?P<name>.+)", INDEX: "(?P<index>0|[1-9][0-9]{0,8})", BLANK: r"\s*"}
+)
 
 
 class Segment(Enum):
@@ -69,10 +71,18 @@ class Guard(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Where a marker leads, and when."""
+    """Where a marker leads, and when.
+
+    Attributes:
+        to: the state after it.
+        when: what opens it.
+        else_text: whether its text is like any other while it is closed; else it is illegal.
+
+    """
 
     to: str
     when: Guard
+    else_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,24 +183,25 @@ class Dialect:
         return self.turn.state
 
     @cached_property
-    def header_pieces(self) -> tuple[str | Field | Space, ...]:
+    def header_pieces(self) -> tuple[Fixed, ...]:
         """The header's fixed texts, its fields, and white space that may be missing."""
         return pattern.pieces_of(self.header, pattern.FIELDS)
 
     @cached_property
     def _header_form(self) -> re.Pattern[str]:
         return re.compile(
-            "".join(
-                re.escape(piece) if isinstance(piece, str) else _WRITTEN[piece]
-                for piece in self.header_pieces
-            ),
-            re.DOTALL,
+            "".join(_FORMS.get(piece) or _form(piece) for piece in self.header_pieces), re.DOTALL
         )
 
     @property
     def has_index(self) -> bool:
         """Whether the header counts."""
         return INDEX in self.header_pieces
+
+    @property
+    def has_unmarked_calls(self) -> bool:
+        """Whether a call begins with what is text like any other where none may."""
+        return any(each.else_text for state in self.states.values() for each in state.on.values())
 
     @property
     def controls(self) -> tuple[str, ...]:
@@ -204,10 +215,7 @@ class Dialect:
 
     def header_text(self, name: str, index: int) -> str:
         """Header of the call number `index`, to the tool `name`, without white space."""
-        values = {NAME: name, INDEX: str(index), BLANK: ""}
-        return "".join(
-            piece if isinstance(piece, str) else values[piece] for piece in self.header_pieces
-        )
+        return written(self.header_pieces, name, index)
 
     def header_parts(self, text: str) -> tuple[str, int] | None:
         """Name and index that a header carries; None if it is not one.
@@ -402,7 +410,11 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _transition(entry: dict[str, str]) -> Transition:
-    transition = Transition(to=_text(entry.pop("to")), when=Guard(entry.pop("when", "always")))
+    transition = Transition(
+        to=_text(entry.pop("to")),
+        when=Guard(entry.pop("when", "always")),
+        else_text={"text": True, "illegal": False}[entry.pop("closed", "illegal")],
+    )
     _nothing_left(entry, "a transition")
     return transition
 
@@ -410,6 +422,21 @@ def _transition(entry: dict[str, str]) -> Transition:
 def _nothing_left(table: Mapping[str, object], where: str) -> None:
     if table:
         raise ValueError(f"unknown keys in {where}: {', '.join(table)}")
+
+
+def written(pieces: Sequence[Fixed], name: str, index: int) -> str:
+    """Write part of a header, without the white space that may be missing."""
+    values: Mapping[Fixed, str] = {NAME: name, INDEX: str(index), BLANK: ""}
+    return "".join(
+        piece.words[0] if isinstance(piece, Choice) else values.get(piece, str(piece))
+        for piece in pieces
+    )
+
+
+def _form(piece: Fixed) -> str:
+    if isinstance(piece, Choice):
+        return "(?:" + "|".join(map(re.escape, piece.words)) + ")"
+    return re.escape(str(piece))
 
 
 def _read_patterns(dialect: Dialect) -> None:
@@ -421,7 +448,7 @@ def _read_patterns(dialect: Dialect) -> None:
         )
     for patterns in dialect.markers.values():
         for each in patterns:
-            pattern.pieces_of(each)  # only the header has fields
+            pattern.pieces_of(each, (MADE.name,))
 
 
 def _check(dialect: Dialect) -> None:

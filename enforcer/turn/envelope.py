@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
-from enforcer.turn.dialect import Ids, Segment
+from enforcer.turn.dialect import Ids, Segment, written
 from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
-from enforcer.turn.pattern import BLANK, ID, INDEX, NAME
+from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 _ROWS = 4096
@@ -158,13 +158,12 @@ class Table:
         """Divide the header's pattern: white space that may be missing is not the trie's."""
         pieces = self.dialect.header_pieces
         at = pieces.index(NAME)
-        blanks = [i for i, piece in enumerate(pieces) if piece is BLANK]
+        blanks = [i for i, piece in enumerate(pieces) if piece is BLANK or type(piece) is Choice]
         first = max((i for i in blanks if i < at), default=-1) + 1
         last = min((i for i in blanks if i > at), default=len(pieces))
 
         def text(name: str, index: int) -> str:
-            values = {NAME: name, INDEX: str(index)}
-            return "".join(p if isinstance(p, str) else values[p] for p in pieces[first:last])
+            return written(pieces[first:last], name, index)
 
         head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
         return HeaderForm(text, head, tail)

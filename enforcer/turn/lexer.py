@@ -160,7 +160,10 @@ class Lexer:
         then = self.dialect.states[place.state].then
         if place.header is None or then is None or not place.header.nullable:
             return None
-        return None if pattern.after(place.header, symbol) is not None else self.enter(then)
+        if pattern.after(place.header, symbol) is not None:
+            return None
+        taken = self.by_markers(Place(place.state), symbol, OPEN)
+        return self.enter(then) if taken is None else None
 
     def step(self, place: Place, symbol: int, opening: Opening) -> Step | None:
         """Read one symbol; None if the format does not allow it there."""
@@ -172,13 +175,16 @@ class Lexer:
                     return Step(self.enter(found.then), taken=True)
                 return Step(replace(place, scan=after), taken=True)
         elif place.header is not None:
-            return self._in_header(place, symbol)
+            step = self._in_header(place, symbol, place.header)
+            if step is not None:
+                return step
         elif found.segment is Segment.HEADER and symbol < ID and not place.begun:
             return Step(place, taken=True)  # whatever a marker ends
         return self.by_markers(place, symbol, opening)
 
-    def _in_header(self, place: Place, symbol: int) -> Step | None:
-        if place.header is None or (rest := pattern.after(place.header, symbol)) is None:
+    def _in_header(self, place: Place, symbol: int, header: Regex) -> Step | None:
+        rest = pattern.after(header, symbol)
+        if rest is None:
             return None
         then = self.dialect.states[place.state].then
         if then is not None and pattern.ends(rest):
@@ -196,13 +202,14 @@ class Lexer:
             if rest is None:
                 continue
             transition = found.on[each.role]
-            if not text and not opening.permits(transition.when):
+            is_open = opening.permits(transition.when)
+            if not is_open and (not text or transition.else_text):
                 continue
             if not rest.nullable:
                 bound = each.bound or symbol >= ID
-                if not bound or opening.permits(transition.when):
+                if is_open or not bound:
                     begun.append(Begun(each.role, rest, each.length + 1, bound))
-            elif opening.permits(transition.when):
+            elif is_open:
                 return Step(self.enter(transition.to), marker=each.length + 1)
             else:
                 return None  # what spells a closed marker is no text either

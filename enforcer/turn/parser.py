@@ -9,11 +9,11 @@ spelled with ordinary tokens stays text.
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enforcer.layouts import ID, Decoder
+from enforcer.layouts import ID, Decoder, Kind
 from enforcer.turn.dialect import FREE_TEXT, Ids, Segment
 from enforcer.turn.lexer import OPEN
 
@@ -107,7 +107,8 @@ class Parser:
         prompt_ids: the prompt's ids; the turn starts where they leave it, and what they
             have said of it is not reported. None means that the ids begin a turn, so
             that they may open a think.
-        names: the declared tools; calls to others are dropped. None keeps every call.
+        names: the tools that may be called; calls to others are dropped. None keeps every call.
+            Where there are none, what could only be told from a call by that is text.
         schema_of: gives the parameters of a tool, by which formats that do not write the types
             of values tell them.
 
@@ -127,6 +128,8 @@ class Parser:
         self._table = table
         self._names = names
         self._schema_of = schema_of
+        no_calls = names is not None and not names and table.dialect.has_unmarked_calls
+        self._opening = replace(OPEN, call=False) if no_calls else OPEN
         self._state = table.dialect.turn_state
         self._place = table.lexer.enter(self._state)
         self._decoder = _Decoder(errors="replace")
@@ -231,7 +234,7 @@ class Parser:
             if fallen is not None:
                 self._leave(Segment.HEADER, events)
                 self._go(fallen)
-            step = table.lexer.step(self._place, symbol, OPEN)
+            step = table.lexer.step(self._place, symbol, self._opening)
             if step is None:
                 return False
             self._read_symbol(symbol, step, events)
@@ -269,9 +272,11 @@ class Parser:
         self._place, self._state = place, place.state
 
     def _take_symbol(self, segment: Segment, symbol: int, events: list[Event]) -> None:
-        if segment is not Segment.ARGUMENTS or self._table.layout.plain:
+        if segment is not Segment.ARGUMENTS or self._values is None:
+            if segment is Segment.ARGUMENTS and not self._arguments and symbol in b" \t\r\n":
+                return  # white space of the header's
             self._take(segment, bytes([symbol]), events)
-        elif self._values is not None:
+        else:
             self._say(segment, self._values.feed([symbol]), events)
 
     def _take(self, segment: Segment, data: bytes, events: list[Event]) -> None:
@@ -312,7 +317,7 @@ class Parser:
         # The id of a call, where the format writes it.
         written = header if self._table.dialect.ids is Ids.WRITTEN else ""
         self._call = (written, name, index)
-        if not self._table.layout.plain:
+        if self._table.layout.layout.kind is not Kind.JSON:
             self._values = Decoder(self._table.layout, self._schema_of(name))
         events.append(Event(Happening.CALL, written, name))
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING
 
-from enforcer.layouts.pattern import ID, Field, Piece, Space, read
+from enforcer.layouts.pattern import ID, Choice, Field, Piece, Space, read
 from enforcer.regex.charset import CharSet
-from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, literal, repeat
+from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, literal, repeat
 from enforcer.regex.derivative import derivative
 from enforcer.regex.syntax import Concat, Literal
 from enforcer.spelling import WHITE_SPACE
@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
 
-NAME, INDEX, BLANK = Field("name"), Field("index"), Space.OPTIONAL
-FIELDS = ("name", "index")
+NAME, INDEX, MADE, BLANK = Field("name"), Field("index"), Field("id"), Space.OPTIONAL
+FIELDS = ("name", "index", "id")
 DIGITS = 9  # no dialog has a number of calls that is longer
 
 _FIRST_ID = 0x10000  # code points of control tokens, which no byte has
 _BLANKS = repeat(WHITE_SPACE, 0, 1)
 # What ends a name that nothing stands behind.
-_NO_NAME = frozenset((*range(0x21), ord("<")))
+_NO_NAME = frozenset((*range(0x21), *b"<[{("))
+# An id of Mistral's: nine letters and digits.
+_MADE = repeat(chars(CharSet.span("az", "AZ", "09")), 9, 9)
+
+Fixed = str | Field | Space | Choice
 
 
-def pieces_of(text: str, fields: Sequence[str] = ()) -> tuple[str | Field | Space, ...]:
+def pieces_of(text: str, fields: Sequence[str] = ()) -> tuple[Fixed, ...]:
     """Read a pattern of a dialect file, whose tokenizer is not known yet.
 
     Raises:
@@ -43,7 +47,7 @@ def pieces_of(text: str, fields: Sequence[str] = ()) -> tuple[str | Field | Spac
     pieces = read(text, lambda _: None, fields)
     if not pieces or pieces[-1] is BLANK:
         raise ValueError(f"{text!r}: it must end in something that shows where it ends")
-    found: list[str | Field | Space] = []
+    found: list[Fixed] = []
     for is_text, group in groupby(pieces, lambda piece: isinstance(piece, int)):
         members = tuple(group)
         found.extend((_text(members),) if is_text else (p for p in members if type(p) is not int))
@@ -71,13 +75,21 @@ def language(text: str, control: Callable[[str], int | None]) -> Regex:
     return concat(*(_of(piece, pieces[at + 1 :]) for at, piece in enumerate(pieces)))
 
 
-def of_pieces(pieces: Sequence[str | Field | Space]) -> Regex | None:
+def of_pieces(pieces: Sequence[Fixed]) -> Regex | None:
     """Build the language of fixed texts and white space; None if there are none."""
     parts = [
-        literal(piece.encode().decode("latin-1")) if isinstance(piece, str) else _BLANKS
+        _fixed(piece)
+        if isinstance(piece, Space | Choice | Field)
+        else literal(piece.encode().decode("latin-1"))
         for piece in pieces
     ]
     return concat(*parts) if parts else None
+
+
+def _fixed(piece: Piece) -> Regex:
+    if isinstance(piece, Choice):
+        return either(*map(literal, piece.words))
+    return _MADE if piece == MADE else _BLANKS
 
 
 def symbol(one: int) -> Regex:
@@ -88,8 +100,8 @@ def symbol(one: int) -> Regex:
 def _of(piece: Piece, behind: Sequence[Piece]) -> Regex:
     if isinstance(piece, int):
         return literal(_char(piece))
-    if piece is BLANK:
-        return _BLANKS
+    if piece is BLANK or piece == MADE or isinstance(piece, Choice):
+        return _fixed(piece)
     if piece == INDEX:
         return repeat(chars(CharSet.span("09")), 1, DIGITS)
     follows = behind[0] if behind else None
@@ -119,4 +131,21 @@ def ends(rest: Regex) -> bool:
     return rest == EPSILON
 
 
-__all__ = ["BLANK", "DIGITS", "FIELDS", "ID", "INDEX", "NAME", "after", "ends", "language"]
+__all__ = [
+    "BLANK",
+    "DIGITS",
+    "FIELDS",
+    "ID",
+    "INDEX",
+    "MADE",
+    "NAME",
+    "Choice",
+    "Fixed",
+    "after",
+    "beginning",
+    "ends",
+    "language",
+    "of_pieces",
+    "pieces_of",
+    "symbol",
+]

@@ -128,6 +128,7 @@ class _Thread:
         self._first = now
         self._now = now
         self._fed = 0
+        self._has_text = False
         # What the segment's text has of the token that its grammar has not read yet.
         self._pending: list[int] = []
 
@@ -143,6 +144,7 @@ class _Thread:
                 return None
         elif not self._flush():
             return None
+        self._count()
         if self._fed and self._now.grammar is not self._first.grammar:
             return replace(self._now, fed=self._fed)
         return self._now
@@ -210,13 +212,21 @@ class _Thread:
                     text=1,
                 )
             return True
-        counted = self._owes and not now.calls
-        counted = counted and self._table.segment(now.state) is Segment.CONTENT
-        if step.place != now.place or counted:
-            text = now.text + counted
-            self._owes = False  # once for a token
-            self._now = self._moves.enter(step.place.state, now.calls, text, step.place)
+        if self._table.segment(now.state) is Segment.CONTENT and not now.calls:
+            self._has_text = True
+        if step.place != now.place:
+            self._now = self._moves.enter(step.place.state, now.calls, now.text, step.place)
         return True
+
+    def _count(self) -> None:
+        """Count the token if it had text before a demanded call; all of it was within bounds."""
+        now = self._now
+        if not (self._owes and self._has_text):
+            return
+        if now.place is not None and self._table.segment(now.state) is Segment.CONTENT:
+            self._now = self._moves.enter(now.state, now.calls, now.text + 1, now.place)
+        else:
+            self._now = replace(now, text=now.text + 1)
 
     def _marked(self, segment: Segment, step: Step) -> bool:
         """Go on in a marker, which the text before it has to be complete for."""
