@@ -89,7 +89,9 @@ class Borders:
 
     def _marking(self, place: Place) -> set[int]:
         """Give the ids that may complete a marker in free text; others among them do no harm."""
-        found = {token for text in self._lexer.spelled(place.state) for token in self._holding(text)}
+        found = {
+            token for text in self._lexer.spelled(place.state) for token in self._holding(text)
+        }
 
         def go_on(at: Place, byte: int) -> Place | None:
             step = self._lexer.by_markers(at, byte, OPEN)
@@ -176,4 +178,3 @@ class Borders:
     def _tokens(self) -> Iterator[tuple[bytes, int]]:
         keys, ids = self._vocabulary.sorted_text
         return zip(keys, ids, strict=True)
-

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
 
+
 class Deadline:
     """What one turn needs, against what it may have.
 

@@ -22,7 +22,7 @@ from enforcer.turn import pattern
 from enforcer.turn.pattern import BLANK, INDEX, MADE, NAME, Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from enforcer.layouts import BoundLayout
     from enforcer.turn.pattern import Fixed
@@ -275,6 +275,57 @@ def load(name: str) -> Dialect:
             f"unknown dialect {brief(name)}; known are: {', '.join(available()) or 'none'}"
         )
     return _load(name)
+
+
+@cache
+def of_parser(parser: str) -> tuple[Dialect, ...]:
+    """Give the dialects that a parser of vLLM's reads, those that need most tokens first.
+
+    A model's is the first whose tokens its tokenizer has.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+
+    """
+    found = [dialect for dialect in map(load, available()) if parser in dialect.parsers]
+    return tuple(sorted(found, key=lambda dialect: -len(dialect.tokens.needed or ())))
+
+
+def fitting(several: Sequence[Dialect], controls: Collection[str]) -> Dialect:
+    """Give the first of some dialects whose tokens a tokenizer has; the last if it has none's."""
+    has = set(controls)
+    return next((one for one in several if has.issuperset(one.tokens.needed or ())), several[-1])
+
+
+def named(name: str, controls: Collection[str] | None = None) -> Dialect:
+    """Give the dialect of that name, or of that parser of vLLM's.
+
+    Args:
+        name: as `available` or `parsers` give it.
+        controls: names of the tokenizer's control tokens, which tell the dialects of one
+            parser apart; None takes the first.
+
+    Raises:
+        UnknownDialect: there is none, or a file is not a valid dialect.
+
+    """
+    several = () if name in available() else of_parser(name)
+    if several:
+        return several[0] if controls is None else fitting(several, controls)
+    if name not in available():
+        known = ", ".join(sorted({*available(), *parsers()}))
+        raise UnknownDialect(f"unknown dialect or parser {brief(name)}; known are: {known}")
+    return load(name)
+
+
+def parsers() -> tuple[str, ...]:
+    """Name the parsers of vLLM's whose formats are known.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+
+    """
+    return tuple(sorted({name for one in map(load, available()) for name in one.parsers}))
 
 
 @cache

@@ -194,9 +194,7 @@ class HeaderNode:
 
     @cached_property
     def _walked(self) -> Walked:
-        return walk(
-            self.trie.vocabulary, self, HeaderNode.step, lambda node: node.name is not None
-        )
+        return walk(self.trie.vocabulary, self, HeaderNode.step, lambda node: node.name is not None)
 
     def _legal(self) -> set[int]:
         """Walk headers and vocabulary side by side, both being sorted by their bytes."""

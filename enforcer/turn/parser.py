@@ -166,6 +166,11 @@ class Parser:
         return segment not in FREE_TEXT and not self._closed
 
     @property
+    def held(self) -> int:
+        """How many bytes are held back that may turn out to be a marker."""
+        return len(self._held)
+
+    @property
     def ended(self) -> bool:
         """Whether the end of the turn was read."""
         return self._state == self._table.dialect.final

@@ -54,6 +54,11 @@ def pieces_of(text: str, fields: Sequence[str] = ()) -> tuple[Fixed, ...]:
     return tuple(found)
 
 
+def plain(text: str) -> str:
+    """Give the text that a pattern without fields stands for, without white space."""
+    return "".join(piece for piece in pieces_of(text) if isinstance(piece, str))
+
+
 def _text(symbols: Iterable[Piece]) -> str:
     return bytes(symbol for symbol in symbols if isinstance(symbol, int)).decode()
 

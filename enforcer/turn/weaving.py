@@ -121,9 +121,7 @@ class Weaver:
 class _Thread:
     """One token's way through a turn."""
 
-    def __init__(
-        self, envelope: Envelope, moves: Moves, now: Position, *, counts: bool
-    ) -> None:
+    def __init__(self, envelope: Envelope, moves: Moves, now: Position, *, counts: bool) -> None:
         self._table = envelope.table
         self._owes = counts and envelope.due is Due.CALL
         self._moves = moves

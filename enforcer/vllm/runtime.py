@@ -21,7 +21,7 @@ from enforcer.request import spec as specs
 from enforcer.request.response_format import FormatKind
 from enforcer.turn import dialect as dialects
 from enforcer.turn.envelope import Table
-from enforcer.vllm import metrics, settings
+from enforcer.vllm import metrics, served, settings
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
     from enforcer.schema import Root
+    from enforcer.turn.dialect import Dialect
     from enforcer.turn.matcher import Matcher
 
 
@@ -74,12 +75,31 @@ def forget(tokenizer: Any) -> None:
         _known.pop(id(tokenizer), None)
 
 
+def dialect_for(tokenizer: Any = None) -> Dialect:
+    """Give the dialect that the served model speaks.
+
+    Args:
+        tokenizer: the model's, which tells formats of one parser apart; without it, the first
+            that this process has met.
+
+    Raises:
+        InvalidVocabulary: it would have to tell, and cannot be read.
+
+    """
+    several = served.dialects()
+    if len(several) == 1:
+        return several[0]
+    with _building:
+        known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
+    return dialects.fitting(several, () if known is None else known.vocabulary.controls)
+
+
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
     """Give the table of a dialect, by default the server's, for a tokenizer of transformers.
 
     It is all that reading replies takes.
     """
-    name = dialect or settings.current().dialect
+    name = dialect or dialect_for(tokenizer).name
     with _building:
         known = _know(tokenizer)
         table = known.tables.get(name)
@@ -92,7 +112,10 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
     """Give the process's enforcer for a tokenizer, and what a spec was settled for."""
     chosen = settings.current()
     settled = None if spec is None else spec.settled
-    key = (chosen.dialect, chosen.engine) if settled is None else (settled.dialect, settled.engine)
+    if settled is None:
+        key = (dialect_for(tokenizer).name, chosen.engine)
+    else:
+        key = (settled.dialect, settled.engine)
     with _building:
         known = _know(tokenizer)
         enforcer = known.enforcers.get(key)
