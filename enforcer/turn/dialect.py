@@ -24,6 +24,7 @@ from enforcer.turn.pattern import BLANK, INDEX, MADE, NAME, Choice
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from enforcer.layouts import BoundLayout
     from enforcer.turn.pattern import Fixed
 
 _FORMS: Mapping[Fixed, str] = MappingProxyType(
@@ -197,6 +198,11 @@ class Dialect:
     def has_index(self) -> bool:
         """Whether the header counts."""
         return INDEX in self.header_pieces
+
+    def layout(self, controls: Mapping[str, int]) -> BoundLayout:
+        """Give the layout of arguments for a tokenizer, by its control tokens."""
+        inside = {name: controls.get(name) for name in self.tokens.names}
+        return self.arguments.bind(inside.get)
 
     @property
     def has_unmarked_calls(self) -> bool:

@@ -86,7 +86,7 @@ class Table:
             role: tuple(self._language(text) for text in texts if self._is_there(text))
             for role, texts in dialect.markers.items()
         }
-        self.layout = dialect.arguments.bind(self._inside.get)
+        self.layout = dialect.layout(controls)
         header = pattern.language(dialect.header, self._inside.get)
         self.lexer = Lexer(dialect, self.layout, markers, header)
         # By a role, the ids that are the whole of one of its markers.

@@ -72,7 +72,7 @@ class Weaver:
             now.grammar.fill(target)
             target |= now.markers.mask
             self._leave(now, target)
-        elif now.header is not None:
+        elif now.header is not None and not (now.place and now.place.begun):
             now.header.fill(target)
             target |= now.markers.mask
             then = table.dialect.states[now.state].then
