@@ -63,9 +63,40 @@ DECLARED = ("qwen3_coder", "minimax_m2", "glm45")
 _PIECES = (
     *(b'">', b'" type="', b'string"', b'number"', b'argument key="', b" argument", b"argument"),
     *(b"</", b"</parameter", b"parameter", b"</parameter>", b">\n", b"\n<parameter=", b"a>\n"),
-    *(b'<parameter name="', b'</parameter>\n<parameter name="a">', b"</function>", b"\n</function>"),
-    *(b"='", b'="', b'")', b"')", b'", ', b"()", b"=[", b", a=", b"None)", b"True", b"None", b'\\"'),
-    *(b'{"', b'": ', b'"}', b"}}", b'{"a": 1', b"5", b"null", b"true", b"\n", b"\n\n", b"  ", b"x y"),
+    *(
+        b'<parameter name="',
+        b'</parameter>\n<parameter name="a">',
+        b"</function>",
+        b"\n</function>",
+    ),
+    *(
+        b"='",
+        b'="',
+        b'")',
+        b"')",
+        b'", ',
+        b"()",
+        b"=[",
+        b", a=",
+        b"None)",
+        b"True",
+        b"None",
+        b'\\"',
+    ),
+    *(
+        b'{"',
+        b'": ',
+        b'"}',
+        b"}}",
+        b'{"a": 1',
+        b"5",
+        b"null",
+        b"true",
+        b"\n",
+        b"\n\n",
+        b"  ",
+        b"x y",
+    ),
     *("é".encode(), "日本".encode(), b"\xe6\x97", b"<|close|>", b"<|cl", b"<arg_value>", b"</arg"),
 )
 
@@ -318,4 +349,8 @@ def coerced(value: str, schema: Any) -> Any:
         parsed = json.loads(value)
     except ValueError:
         return value
-    return parsed if "Infinity" not in json.dumps(parsed) and "NaN" not in json.dumps(parsed) else value
+    return (
+        parsed
+        if "Infinity" not in json.dumps(parsed) and "NaN" not in json.dumps(parsed)
+        else value
+    )

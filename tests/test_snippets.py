@@ -6,7 +6,6 @@ import base64
 import json
 import random
 import shlex
-from itertools import chain
 
 import pytest
 from snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run

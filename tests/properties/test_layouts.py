@@ -59,10 +59,12 @@ HARD = [
     {"oneOf": [{"required": ["a"]}, {"required": ["b"]}],
      "properties": {"a": {"type": "boolean"}, "b": {"type": "null"}}},
     {"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}, "maxProperties": 3},
-    {"properties": {"a&b\"<": {"type": "string"}, "&quot;": {}, "日": {}}},
+    {"properties": {'a&b"<': {"type": "string"}, "&quot;": {}, "日": {}}},
 ]  # fmt: skip
 SCHEMAS = st.one_of(st.sampled_from(HARD), OBJECTS)
-KEYS = st.sampled_from(["a", "b", "c", "x1", 'q"', "&amp;", "a<b", "日", "", " s", "from", "_p", "a-b"])
+KEYS = st.sampled_from(
+    ["a", "b", "c", "x1", 'q"', "&amp;", "a<b", "日", "", " s", "from", "_p", "a-b"]
+)
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 120), st.sampled_from([1.5, -0.25, 1e5]),
     st.text(max_size=4),
@@ -88,7 +90,9 @@ def compiled(name, schema):
 def step(matcher, random, hurry):
     ids = sorted(legal(matcher))
     assert ids
-    ends = [i for i in ids if V.token_bytes(i)[:1] in (b"<", b'"', b")", b"'", b"}", b"]", b">", b"\n")]
+    ends = [
+        i for i in ids if V.token_bytes(i)[:1] in (b"<", b'"', b")", b"'", b"}", b"]", b">", b"\n")
+    ]
     markers = [i for i in ids if i in V.control_ids]
     if random.random() < hurry:
         return random.choice(markers or ends or ids)
@@ -138,7 +142,10 @@ def is_read_back(name, value, text, schema):
     return name not in DECLARED or not any(
         isinstance(each, str)
         and each.lstrip()[:1] in ("[", "{", '"')
-        and (types(properties.get(key)) & {"object", "array"} or "string" not in types(properties.get(key)))
+        and (
+            types(properties.get(key)) & {"object", "array"}
+            or "string" not in types(properties.get(key))
+        )
         for key, each in value.items()
         if key in properties
     )
