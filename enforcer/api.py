@@ -22,12 +22,12 @@ from enforcer.engines import ArgumentEngine
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
+from enforcer.layouts import Kind
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
 from enforcer.request.spec import Spec
-from enforcer.layouts import Kind
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.reading.plain import is_plain_object
 from enforcer.turn import dialect as dialects

@@ -11,6 +11,7 @@ import traceback
 from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from enforcer.checking.verdict import Verdict
@@ -36,6 +37,7 @@ _MOST_PROBLEMS = 100
 
 
 _USUAL = Conventions()
+_NO_CONTROLS: Mapping[str, int] = MappingProxyType({})
 
 
 class Order(Enum):
@@ -111,7 +113,9 @@ class Check:
         )
 
 
-def perform(check: Check, engine: ArgumentEngine, controls: Mapping[str, int]) -> Verdict:
+def perform(
+    check: Check, engine: ArgumentEngine, controls: Mapping[str, int] = _NO_CONTROLS
+) -> Verdict:
     """Do a check in this process, without a bound; never raises for what it is given.
 
     Args:

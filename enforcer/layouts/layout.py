@@ -177,7 +177,7 @@ class BoundLayout:
         """The byte that ends every text; None if a control id or what follows does."""
         if self.layout.kind is Kind.JSON:
             return ord("}")
-        if self.layout.value is Values.PYTHON:
+        if self.layout.kind is Kind.PYTHON:
             return ord(")")
         last = self.close[-1] if self.close else None
         return last if isinstance(last, int) and last < ID else None

@@ -144,11 +144,12 @@ class Borders:
         """
         found = []
         for token, cuts in self._leavers(state):
-            at: Scan | None = scan
+            at = scan
             for count, byte in enumerate(self._vocabulary.token_bytes(token), 1):
-                at = at.step(byte)
-                if at is None:
+                after = at.step(byte)
+                if after is None:
                     break
+                at = after
                 if at.complete:
                     if count in cuts:
                         found.append((token, count))

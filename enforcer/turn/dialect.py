@@ -68,6 +68,7 @@ class Guard(Enum):
     CALL = "call"
     FINISH = "finish"
     EMPTY = "empty"
+    CALL_OR_EMPTY = "call or empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,10 +448,11 @@ def _form(piece: Fixed) -> str:
 
 def _read_patterns(dialect: Dialect) -> None:
     fields = [piece for piece in dialect.header_pieces if piece in {NAME, INDEX}]
-    if fields not in ([NAME], [NAME, INDEX]) or "{name}{index}" in dialect.header:
+    counted = dialect.ids in {Ids.WRITTEN, Ids.MESSAGE}
+    if fields != ([NAME, INDEX] if counted else [NAME]) or "{name}{index}" in dialect.header:
         raise ValueError(
-            f"header {dialect.header!r}: it needs one {{name}} and then, after some text, "
-            "perhaps one {index}"
+            f"header {dialect.header!r}: it needs one {{name}}, and one {{index}} after some more "
+            "text if calls are numbered, else none"
         )
     for patterns in dialect.markers.values():
         for each in patterns:

@@ -72,7 +72,7 @@ class HeaderTrie:
         key = (low, high, depth, head, tail)
         node = self._nodes.get(key)
         if node is None:
-            node = self._nodes[key] = HeaderNode(self, low, high, depth, head, tail)
+            node = self._nodes[key] = HeaderNode(self, low, high, depth, head, tail=tail)
         return node
 
     def narrow(self, low: int, high: int, prefix: bytes) -> tuple[int, int]:
@@ -98,8 +98,9 @@ class HeaderNode:
         low: int,
         high: int,
         depth: int,
-        head: Regex | None = None,
-        tail: Regex | None = None,
+        head: Regex | None,
+        *,
+        tail: Regex | None,
     ) -> None:
         self.trie = trie
         self.low = low

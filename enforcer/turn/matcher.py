@@ -15,9 +15,9 @@ import numpy as np
 
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn.countdown import Countdown
-from enforcer.turn.lexer import FITTING
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
+from enforcer.turn.lexer import FITTING
 from enforcer.turn.moves import Moves, named
 from enforcer.turn.trail import Trail
 from enforcer.turn.weaving import Weaver

@@ -82,7 +82,8 @@ class Event:
 
     Attributes:
         what: piece of reasoning, content or arguments; beginning or end of a call.
-        text: the piece; the call's id, if the format writes one, for a beginning, its whole arguments for an end.
+        text: the piece; for a beginning the call's id, if the format writes one; for an end its
+            whole arguments.
         name: the tool's name for the beginning of a call.
 
     """

@@ -50,7 +50,9 @@ def pieces_of(text: str, fields: Sequence[str] = ()) -> tuple[Fixed, ...]:
     found: list[Fixed] = []
     for is_text, group in groupby(pieces, lambda piece: isinstance(piece, int)):
         members = tuple(group)
-        found.extend((_text(members),) if is_text else (p for p in members if type(p) is not int))
+        found.extend(
+            [_text(members)] if is_text else [p for p in members if not isinstance(p, int)]
+        )
     return tuple(found)
 
 

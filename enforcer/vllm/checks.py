@@ -144,7 +144,9 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
     """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options())
-    laid_out = runtime.layout_of(spec)
+    laid_out = runtime.laid_out(
+        runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
+    )
     for tool in spec.toolset.tools.values():
         yield (
             tool.name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from enforcer import engines
@@ -17,8 +17,10 @@ from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
+from enforcer.layouts import Layout
 from enforcer.request import spec as specs
 from enforcer.request.response_format import FormatKind
+from enforcer.schema import Root
 from enforcer.turn import dialect as dialects
 from enforcer.turn.envelope import Table
 from enforcer.vllm import metrics, served, settings
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
-    from enforcer.schema import Root
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.matcher import Matcher
 
@@ -126,7 +127,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 chosen.options(),
                 cache=kept(),
                 on_compile=metrics.compiled,
-                write=write,
+                write=partial(write, dialect=key[0]),
             )
         return enforcer
 
@@ -153,7 +154,12 @@ def _bytes() -> Vocabulary:
     return Vocabulary.of_bytes(["<|end|>"])
 
 
-def write(schema: str, options: Options, root: Root) -> str:
+def laid_out(name: str) -> str:
+    """Give a dialect's name where schemas have to be checked for its layout; else nothing."""
+    return "" if dialects.load(name).arguments == Layout() else name
+
+
+def write(schema: str, options: Options, root: Root, dialect: str) -> str:
     """Write a schema for the engine, in a process that is apart from this one.
 
     Raises:
@@ -169,6 +175,7 @@ def write(schema: str, options: Options, root: Root) -> str:
         options.limits,
         options.conventions,
         writes=True,
+        dialect=laid_out(dialect) if root is Root.OBJECT else "",
     )
     verdict = pool().check(asked)
     if verdict.error is not None:
