@@ -74,7 +74,7 @@ def record(binary: Path, model: Path, parser: str) -> Iterator[dict[str, Any]]:
     """Give each server's answers: the request, and the structural tag or None."""
     for level, reasoning in SERVERS[parser]:
         port = free_port()
-        flags = ("--tool-strict-level", level, "--reasoning-parser", reasoning)
+        flags: tuple[str, ...] = ("--tool-strict-level", level, "--reasoning-parser", reasoning)
         if parser == "kimi_k3":
             flags = (*flags, "--tokenizer-mode", parser)
         process = subprocess.Popen(

@@ -195,6 +195,21 @@ class Dialect:
             "".join(_FORMS.get(piece) or _form(piece) for piece in self.header_pieces), re.DOTALL
         )
 
+    @cached_property
+    def calling(self) -> frozenset[str]:
+        """The states inside a call, or a section of calls, that more must follow of.
+
+        Those from which a call must follow, and those behind the beginning of one as long as
+        another may follow.
+        """
+        headers = {n for n, each in self.states.items() if each.segment is Segment.HEADER}
+        ends = {n for n, each in self.states.items() if each.segment in FREE_TEXT} | {self.final}
+        leads = {name: _closure(self, {name}) for name in self.states}
+        behind = _closure(self, set(headers))
+        demanded = {name for name in leads if not _closure(self, {name}, beyond=headers) & ends}
+        found = {name for name in behind if leads[name] & headers or _is_call(self.states[name])}
+        return frozenset(found | demanded) - ends
+
     @property
     def has_index(self) -> bool:
         """Whether the header counts."""
@@ -494,11 +509,18 @@ def _targets(state: State) -> tuple[str, ...]:
     return (state.text_to, state.blank_to, *then, *(found.to for found in state.on.values()))
 
 
-def _closure(dialect: Dialect, names: set[str]) -> set[str]:
+def _is_call(state: State) -> bool:
+    return state.segment in {Segment.HEADER, Segment.ARGUMENTS}
+
+
+def _closure(dialect: Dialect, names: set[str], beyond: Collection[str] = ()) -> set[str]:
+    """Add all states that can be reached; through those of `beyond`, none is."""
     todo = list(names)
     while todo:
-        state = dialect.states[todo.pop()]
-        for target in _targets(state):
+        at = todo.pop()
+        if at in beyond:
+            continue
+        for target in _targets(dialect.states[at]):
             if target not in names:
                 names.add(target)
                 todo.append(target)

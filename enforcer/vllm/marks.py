@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.turn.dialect import FREE_TEXT
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from enforcer.turn.envelope import Table
 
@@ -33,40 +31,31 @@ def is_there(table: Table, pattern: str) -> bool:
 
 def beginnings(table: Table) -> tuple[str, ...]:
     """Give the patterns after which a call, or a section of calls, has begun."""
-    return tuple(
-        pattern
-        for pattern, state, to in _exits(table)
-        if table.segment(state) in FREE_TEXT and not _is_text(table, to)
-    )
+    return _between(table, False, True)
+
+
+def inside_calls(table: Table) -> tuple[str, ...]:
+    """Give the patterns that stand in calls, or between them."""
+    return _between(table, True, True)
 
 
 def of_calls(table: Table) -> tuple[str, ...]:
-    """Give the patterns that begin calls, or stand in them."""
-    return tuple(
-        pattern
-        for pattern, state, to in _exits(table)
-        if to != table.dialect.final
-        and not (table.segment(state) in FREE_TEXT and _is_text(table, to))
-    )
+    """Give the patterns that begin calls, stand in them, or end them."""
+    return (*beginnings(table), *inside_calls(table), *_between(table, True, False))
 
 
 def of_text(table: Table) -> tuple[str, ...]:
     """Give the patterns that a turn without calls has."""
+    return _between(table, False, False)
+
+
+def _between(table: Table, *calling: bool) -> tuple[str, ...]:
+    """Give the patterns that leave, and lead to, a state that is inside calls, or is not."""
+    dialect = table.dialect
     return tuple(
         pattern
-        for pattern, state, to in _exits(table)
-        if table.segment(state) in FREE_TEXT and _is_text(table, to)
+        for name, state in dialect.states.items()
+        for role, transition in state.on.items()
+        for pattern in dialect.markers[role]
+        if (name in dialect.calling, transition.to in dialect.calling) == calling
     )
-
-
-def _is_text(table: Table, state: str) -> bool:
-    return state == table.dialect.final or table.segment(state) in FREE_TEXT
-
-
-def _exits(table: Table) -> Iterator[tuple[str, str, str]]:
-    """Give each pattern, the state that it leaves, and the one that it leads to."""
-    dialect = table.dialect
-    for name, state in dialect.states.items():
-        for role, transition in state.on.items():
-            for pattern in dialect.markers[role]:
-                yield pattern, name, transition.to

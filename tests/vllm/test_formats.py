@@ -87,7 +87,7 @@ def test_no_cell_has_a_finding(served):
     results = asyncio.run(
         cells.run(
             Client(server.url, MODEL_NAME, None),
-            repeats=2,
+            repeats=1,
             max_tokens=100,
             temperature=1.0,
             concurrency=16,
