@@ -210,6 +210,12 @@ class Dialect:
         found = {name for name in behind if leads[name] & headers or _is_call(self.states[name])}
         return frozenset(found | demanded) - ends
 
+    @cached_property
+    def speaking(self) -> frozenset[str]:
+        """The states that a turn without calls can be in."""
+        begun = _closure(self, {self.start, self.turn_state}, beyond=self.calling)
+        return frozenset(begun) - self.calling
+
     @property
     def has_index(self) -> bool:
         """Whether the header counts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from enforcer.turn.envelope import Table
 
@@ -31,31 +31,35 @@ def is_there(table: Table, pattern: str) -> bool:
 
 def beginnings(table: Table) -> tuple[str, ...]:
     """Give the patterns after which a call, or a section of calls, has begun."""
-    return _between(table, False, True)
+    dialect = table.dialect
+    return _those(table, lambda at, to: at not in dialect.calling and to in dialect.calling)
 
 
 def inside_calls(table: Table) -> tuple[str, ...]:
     """Give the patterns that stand in calls, or between them."""
-    return _between(table, True, True)
+    dialect = table.dialect
+    return _those(table, lambda at, to: {at, to} <= dialect.calling)
 
 
 def of_calls(table: Table) -> tuple[str, ...]:
-    """Give the patterns that begin calls, stand in them, or end them."""
-    return (*beginnings(table), *inside_calls(table), *_between(table, True, False))
+    """Give the patterns that begin calls, stand in them, or follow them."""
+    dialect = table.dialect
+    return _those(table, lambda at, to: not {at, to} <= dialect.speaking)
 
 
 def of_text(table: Table) -> tuple[str, ...]:
     """Give the patterns that a turn without calls has."""
-    return _between(table, False, False)
+    dialect = table.dialect
+    return _those(table, lambda at, to: {at, to} <= dialect.speaking)
 
 
-def _between(table: Table, *calling: bool) -> tuple[str, ...]:
-    """Give the patterns that leave, and lead to, a state that is inside calls, or is not."""
+def _those(table: Table, wanted: Callable[[str, str], bool]) -> tuple[str, ...]:
+    """Give the patterns by the state that they leave, and the one that they lead to."""
     dialect = table.dialect
     return tuple(
         pattern
         for name, state in dialect.states.items()
         for role, transition in state.on.items()
         for pattern in dialect.markers[role]
-        if (name in dialect.calling, transition.to in dialect.calling) == calling
+        if wanted(name, transition.to)
     )
