@@ -35,7 +35,7 @@ from enforcer.turn.deadline import Deadline
 from enforcer.turn.envelope import Table
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser, Turn
-from enforcer.turn.requested import envelope
+from enforcer.turn.requested import envelope, refuse_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
@@ -167,10 +167,12 @@ class Enforcer:
         Every declared tool is checked, also those that the tool choice leaves out.
 
         Raises:
+            InvalidTools: the dialect has no call to a tool of such a name.
             UnsupportedSchema: a schema or format cannot be enforced exactly.
             InvalidSchema: it is none.
 
         """
+        refuse_names(self.dialect, spec.toolset)
         options = spec.resolve(self.options)
         for tool in spec.toolset.tools.values():
             try:

@@ -7,8 +7,10 @@ format is data, never code.
 
 from __future__ import annotations
 
+import keyword
 import re
 import tomllib
+import unicodedata
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
@@ -240,6 +242,14 @@ class Dialect:
             inside = self.tokens.names
         ends = () if self.turn.end is None else (self.turn.end,)
         return tuple(dict.fromkeys((*self.turn.begin, *ends, *inside)))
+
+    def can_write(self, name: str) -> bool:
+        """Tell whether the format has a call to a tool of that name."""
+        if self.names is Names.ANY:
+            return True
+        # Python reads some letters as others.
+        same = unicodedata.normalize("NFKC", name) == name
+        return same and name.isidentifier() and not (keyword.iskeyword(name) or name[0] == "_")
 
     def header_text(self, name: str, index: int) -> str:
         """Header of the call number `index`, to the tool `name`, without white space."""

@@ -20,7 +20,7 @@ from vllm.exceptions import GracefulHTTPError
 
 from enforcer.errors import Busy, IllegalPrefix, RequestError
 from enforcer.request import spec as specs
-from enforcer.turn.requested import look_at_prompt
+from enforcer.turn.requested import look_at_prompt, refuse_names
 from enforcer.vllm import bans, checks, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed
 from enforcer.vllm.names import reads_extra
@@ -201,7 +201,12 @@ def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
         spec = specs.read(text)
     except RequestError as error:
         raise refusal(error) from error
-    mine = _settled(spec, runtime.dialect_for(tokenizer).name)
+    dialect = runtime.dialect_for(tokenizer)
+    try:
+        refuse_names(dialect, spec.toolset)
+    except RequestError as error:
+        raise refusal(error) from error
+    mine = _settled(spec, dialect.name)
     if spec.settled is None:
         return specs.settle(text, mine), replace(spec, settled=mine)
     if spec.settled != mine:
