@@ -55,12 +55,22 @@ def refuse_names(dialect: Dialect, toolset: ToolSet) -> None:
 
     """
     for tool in toolset.tools.values():
-        if not dialect.can_write(tool.name):
-            raise InvalidTools(
-                tool.path.removesuffix("parameters") + "name",
-                f"{tool.name!r} cannot be called in the format {dialect.name}, where a name is an "
-                "identifier of Python's, no keyword, and has no underscore first: rename the tool",
-            )
+        refuse_name(dialect, tool.name, tool.path.removesuffix("parameters") + "name")
+
+
+def refuse_name(dialect: Dialect, name: str, path: str) -> None:
+    """Refuse a tool, whose name stands at `path`, if a format has no call for it.
+
+    Raises:
+        InvalidTools: it has none.
+
+    """
+    if not dialect.can_write(name):
+        raise InvalidTools(
+            path,
+            f"{name!r} cannot be called in the format {dialect.name}, where a name is an "
+            "identifier of Python's, no keyword, and has no underscore first: rename the tool",
+        )
 
 
 def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Sequence[int]) -> int:

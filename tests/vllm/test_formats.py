@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import format_models
+import httpx
 import pytest
 from vllm_servers import serving
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.vllm
+OFF = {"thinking": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def test_no_cell_has_a_finding(served):
         cells.run(
             Client(server.url, MODEL_NAME, None),
             repeats=1,
-            max_tokens=100,
+            max_tokens=160,
             temperature=1.0,
             concurrency=16,
             wanted=chosen,
@@ -98,4 +100,101 @@ def test_no_cell_has_a_finding(served):
     assert not [(result.cell, result.findings) for result in results if result.findings]
     demanding = {"required", "one call", "named"}
     made = sum(result.calls for result in results if result.cell.mode in demanding)
-    assert made > len(results) // 10
+    assert made > len(results) // 20
+
+
+def _only(served, dialect):
+    wanted, server = served
+    if wanted.dialect != dialect:
+        pytest.skip(f"of {dialect} alone")
+    return server
+
+
+def _post(server, **body):
+    sent = {"model": MODEL_NAME, "max_tokens": 160, "return_token_ids": True, **body}
+    answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=300)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def _text(server, ids):
+    asked = {"model": MODEL_NAME, "tokens": ids}
+    answer = httpx.post(f"{server.url}/detokenize", json=asked, timeout=60)
+    return answer.raise_for_status().json()["prompt"]
+
+
+def _tool(name):
+    schema = {"type": "object", "properties": {"n": {"enum": [1]}}, "additionalProperties": False}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+def _call(name, call_id):
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(served, role):
+    server = _only(served, "kimi_k3")
+    dialog = [
+        {"role": "user", "content": "Load a tool."},
+        {"role": role, "content": "", "tools": [_tool("late")]},
+        {"role": "user", "content": "Use it."},
+    ]
+    for own in ([], [_tool("early")]):
+        listed = {"tools": own} if own else {}
+        answer = _post(
+            server, messages=dialog, tool_choice="required", chat_template_kwargs=OFF, **listed
+        )
+        prompt = _text(server, answer["prompt_token_ids"])
+        declares = '<|open|>message role="system" type="tool-declare"<|sep|>'
+        assert prompt.count(declares) == 1 + bool(own)
+        assert prompt.index('"late"') > prompt.index("Load a tool.")
+        for call in answer["choices"][0]["message"]["tool_calls"]:
+            assert call["function"]["name"] in {"late", *(["early"] if own else [])}
+
+
+def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served):
+    server = _only(served, "kimi_k3")
+    calls = [
+        {
+            "id": f"functions.{name}:{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": "{}"},
+        }
+        for at, name in ((7, "b"), (3, "a"))
+    ]
+    results = [
+        {"role": "tool", "tool_call_id": "functions.a:3", "content": "of a"},
+        {"role": "tool", "tool_call_id": "functions.b:7", "content": "of b"},
+    ]
+    asked = {"role": "user", "content": "Go."}
+    answer = _post(
+        server,
+        messages=[asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results],
+        chat_template_kwargs=OFF,
+        max_tokens=1,
+    )
+    prompt = _text(server, answer["prompt_token_ids"])
+    assert "functions" not in prompt
+    for at, name in enumerate("ba", 1):
+        assert f'<|open|>call tool="{name}" index="{at}"<|sep|>' in prompt
+        said = f'<|open|>message role="tool" tool="{name}" index="{at}"<|sep|>of {name}<|close|>'
+        assert said in prompt
+    assert prompt.index("of b") < prompt.index("of a")
+
+
+def test_the_history_has_nine_letters_and_digits_in_mistrals_format(served):
+    server = _only(served, "mistral")
+    answer = _post(
+        server,
+        messages=[
+            {"role": "user", "content": "Go."},
+            {"role": "assistant", "content": "", "tool_calls": [_call("a", "functions.a:0")]},
+            {"role": "tool", "tool_call_id": "functions.a:0", "content": "done"},
+        ],
+        tools=[_tool("a")],
+        tool_choice="required",
+    )
+    for made in answer["choices"][0]["message"]["tool_calls"]:
+        assert len(made["id"]) == 9
+        assert made["id"].isalnum()
