@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from enforcer import engines
 from enforcer.budget.least import Unbounded
@@ -318,9 +318,19 @@ class Enforcer:
         token_ids: Sequence[int],
         prompt_ids: Sequence[int] | None = None,
         names: Collection[str] | None = None,
+        schemas: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Turn:
-        """Read a generated turn; see `enforcer.turn.parser.Parser` for the arguments."""
-        parser = Parser(self.table, prompt_ids, names)
+        """Read a generated turn.
+
+        Args:
+            token_ids: the turn.
+            prompt_ids, names: as in `enforcer.turn.parser.Parser`.
+            schemas: the tools' parameters by name; formats that do not write the types of
+                values are read by them.
+
+        """
+        known = schemas or {}
+        parser = Parser(self.table, prompt_ids, names, known.get)
         parser.feed(token_ids)
         return parser.turn()
 
