@@ -157,7 +157,8 @@ class LLGuidanceEngine:
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is Kind.JSON:
                 return json.dumps([text, *probes(grammar)])
-            begins = "".join(layout.avoided)[:1]  # all that is avoided begins alike
+            # All that is avoided begins alike; Python's strings end at either quote.
+            begins = "".join(layout.avoided)[:1] or "'"
             return json.dumps({"lark": text, "ids": sorted(layout.ids), "begins": begins})
         except RecursionError as error:
             raise _too_large("$", "it is nested too deeply") from error
