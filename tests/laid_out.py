@@ -16,6 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from hypothesis import strategies as st
 from vocabularies import bits
 
 from enforcer import engines
@@ -60,6 +61,13 @@ TABLES: dict[str, dict[str, Any]] = {
 FORMATS = tuple(TABLES)
 DECLARED = ("qwen3_coder", "minimax_m2", "glm45")
 
+TYPES = ("null", "integer", "number", "boolean", "object", "array", "string")
+# Raw texts that one type or another takes.
+TEXTS = st.one_of(
+    st.text(max_size=6),
+    st.text("0123456789+-._eE \n", max_size=6),
+    st.sampled_from(["null", "NULL", "True", " false ", "1", '{"a": 1}', "[1e999]", "1e999", "٣"]),
+)
 _MARK = "\ue000"  # stands for a "<" until markers have been found
 
 # Beside the bytes: tokens that cross the borders of keys, values, and what is around them.

@@ -70,7 +70,7 @@ SCALARS = st.one_of(
     st.text(max_size=4),
     st.sampled_from([
         "null", "NULL", "5", " 5 ", "1_0", "1.5", "1e5", "TRUE", "0", "[", "{}", '"x"', "\n",
-        "\n\n", "\nx\n", "</parameter", "<|close|>argument", "a\\b'\"", "x", "y", "", " ", "<", "</", "inf",
+        "\n\n", "\nx\n", "</parameter", "<|close|>argument", "a\\b'\"", "x", "y", "", "<", "inf",
     ]),
 )  # fmt: skip
 VALUES = st.recursive(
