@@ -7,7 +7,6 @@ nothing is refused. Must not know: any engine's notation, how properties are tra
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from enforcer.regex.derivative import RegexBudget
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.nodes import NEVER, Formula, Value
+from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -222,7 +222,7 @@ class Spellable:
             raise UnsupportedSchema(
                 tuple(
                     Problem(
-                        f"{path}.properties[{json.dumps(name)}]",
+                        step(f"{path}.properties", name),
                         "properties",
                         f"the model's format cannot write an argument named {name!r}; rename it",
                     )
@@ -238,7 +238,7 @@ class Spellable:
             if value != NEVER and not self._is_possible(name, value)
         }
         for path, name in found or {("$", ""): None}:
-            place = f"{path}.properties[{json.dumps(name)}]" if name else path
+            place = step(f"{path}.properties", name) if name else path
             reason = (
                 "the model's format has no text that would be read as a value of this; state its "
                 "`type` beside it, or leave one type to it"
