@@ -168,9 +168,8 @@ def test_what_spells_a_python_string_is_read_as_it(spelling, body):
 
 @given(text=st.text(max_size=6), spelling=st.sampled_from(PYTHON))
 def test_what_python_writes_is_a_spelling(text, spelling):
-    escaped = (
-        text.encode("unicode_escape").decode().replace(spelling.opening, "\\" + spelling.opening)
-    )
+    quote = spelling.opening
+    escaped = text.encode("unicode_escape").decode().replace(quote, "\\" + quote)
     for written in {repr(text), quote + escaped + quote}:
         if written[0] == quote:
             assert fullmatch(framed(spelled(literal(text), spelling), spelling), written)
