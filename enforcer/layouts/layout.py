@@ -172,6 +172,16 @@ class BoundLayout:
         """Control ids that may stand inside the text."""
         return ids_of((*self.pair, *self.close))
 
+    @property
+    def last_byte(self) -> int | None:
+        """The byte that ends every text; None if a control id or what follows does."""
+        if self.layout.kind is Kind.JSON:
+            return ord("}")
+        if self.layout.kind is Kind.PYTHON:
+            return ord(")")
+        last = self.close[-1] if self.close else None
+        return last if isinstance(last, int) and last < ID else None
+
     def part(self, after: str | None, before: str | None) -> tuple[Piece, ...]:
         """Give the part of a pair between two fields; None stands for its ends."""
         names = [each.name if isinstance(each, Field) else None for each in self.pair]

@@ -90,11 +90,13 @@ class Machine:
                 place = self._space(place)
             elif isinstance(piece, Field):
                 place = self._field(place, piece.name, pieces[at + 1 :])
-            else:
+            elif isinstance(piece, int):
                 stop = self.matched.get(place)
                 place = self._move(place, piece, self._place())
                 if stop is not None:
                     self.matched[place] = stop + 1
+            else:
+                raise TypeError("one of some words where one text should stand")
         return place
 
     def _field(self, place: int, name: str, behind: tuple[Piece, ...]) -> int:

@@ -2,8 +2,8 @@
 
 Owns: reading a pattern, which is a string. In it the name of a control token is that token's id,
 where the tokenizer has it; `{_}` is white space that may be there, as `spelling.WHITE_SPACE` has
-it; `{name}` is a field that the format may have; `{{` and `}}` are braces. All else is text. Must
-not know: what the fields hold, vocabularies.
+it; `{name}` is a field that the format may have; `{one|two}` is one of these words; `{{` and `}}`
+are braces. All else is text. Must not know: what the fields hold, vocabularies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # A symbol is a byte, or a control id beyond all bytes.
 ID = 256
 
-_PART = re.compile(r"\{\{|\}\}|\{([a-z_]+)\}|[{}]")
+_PART = re.compile(r"\{\{|\}\}|\{([a-z_|]+)\}|[{}]")
 
 
 class Space(Enum):
@@ -35,7 +35,14 @@ class Field:
     name: str
 
 
-Piece = int | Space | Field
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A place where one of some words stands; writers take the first."""
+
+    words: tuple[str, ...]
+
+
+Piece = int | Space | Field | Choice
 
 
 def read(
@@ -67,6 +74,9 @@ def read(
         text = ""
         if name == "_":
             pieces.append(Space.OPTIONAL)
+            continue
+        if "|" in name:
+            pieces.append(Choice(tuple(name.split("|"))))
             continue
         if name not in fields or name in seen:
             raise ValueError(f"{pattern!r}: {{{name}}} is no field that may stand here")

@@ -22,6 +22,8 @@ _BLANK = frozenset(b" \t\r\n")
 class Scan(Protocol):
     """A place in a text; immutable and hashable."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def complete(self) -> bool:
         """Whether the text has ended by itself, so that no further symbol belongs to it."""

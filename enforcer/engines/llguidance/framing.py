@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from enforcer.layouts.pattern import ID, Field, Space
+from enforcer.layouts.pattern import ID, Choice, Field, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, keys, quick_keys, written_key
 from enforcer.regex import ANY, both, either, inverse, length, literal
 from enforcer.regex.constructors import EPSILON, NOTHING, concat
@@ -223,7 +223,7 @@ class TaggedFraming:
                     symbols.append(f"<[{piece - ID}]>")
                 continue
             end_bytes()
-            if isinstance(piece, Field):
+            if isinstance(piece, Field | Choice):
                 raise TypeError("a field where what stands in it should")
             run.append(OPTIONAL_SPACE if isinstance(piece, Space) else piece)
         end_run()
