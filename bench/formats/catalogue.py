@@ -1,0 +1,139 @@
+"""The formats: their dialects, and the parsers, tokenizers and prompts that go with them.
+
+Owns: one row a format. Must not know: what a dialect file says, vLLM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format, and what stands around it when vLLM serves a model that writes it.
+
+    Attributes:
+        name: of the dialect.
+        parser: vLLM's `--tool-call-parser`.
+        vocabulary: one of `vocabularies.NAMES`.
+        end: the token that ends a turn without calls.
+        opening: how the prompt of its chat template opens a turn without a think.
+        think: likewise with a think to come; empty if its models do not think.
+        reasoning: vLLM's `--reasoning-parser`; empty if its models do not think.
+        parallel: whether a turn may have several calls, as stock vLLM reads it.
+        strict: whether `--tool-strict-level` does anything.
+
+    """
+
+    name: str
+    parser: str
+    vocabulary: str
+    end: str
+    opening: str
+    think: str = ""
+    reasoning: str = ""
+    parallel: bool = True
+    strict: bool = False
+
+
+_CHATML = "<|im_start|>assistant\n"
+
+FORMATS: Mapping[str, Format] = {
+    each.name: each
+    for each in (
+        Format(
+            *("kimi_k2", "kimi_k2", "kimi_k2", "<|im_end|>"),
+            opening="<|im_assistant|>assistant<|im_middle|>",
+            think="<|im_assistant|>assistant<|im_middle|><think>",
+            reasoning="kimi_k2",
+            strict=True,
+        ),
+        Format(
+            *("kimi_k3", "kimi_k3", "kimi_k3", "<|end_of_msg|>"),
+            opening='<|open|>message role="assistant"<|sep|><|open|>response<|sep|>',
+            think='<|open|>message role="assistant"<|sep|><|open|>think<|sep|>',
+            reasoning="kimi_k3",
+            strict=True,
+        ),
+        Format(
+            *("hermes", "hermes", "qwen3", "<|im_end|>"),
+            opening=_CHATML + "<think>\n\n</think>\n\n",
+            think=_CHATML,
+            reasoning="qwen3",
+            strict=True,
+        ),
+        Format(*("mistral_v3", "mistral", "mistral_v3", "</s>"), opening="[INST] Hi[/INST]"),
+        Format(
+            *("mistral", "mistral", "tekken_v13", "</s>"),
+            opening="[INST]Hi[/INST]",
+            think="[INST]Hi[/INST]",
+            reasoning="mistral",
+        ),
+        Format(
+            *("llama3_json", "llama3_json", "llama3", "<|eot_id|>"),
+            opening="<|start_header_id|>assistant<|end_header_id|>\n\n",
+            strict=True,
+        ),
+        Format(
+            *("pythonic", "pythonic", "llama3", "<|eot_id|>"),
+            opening="<|start_header_id|>assistant<|end_header_id|>\n\n",
+        ),
+        Format(
+            *("llama4_pythonic", "llama4_pythonic", "llama4", "<|eot|>"),
+            opening="<|header_start|>assistant<|header_end|>\n\n",
+        ),
+        Format(
+            *("granite", "granite", "granite", "<|end_of_text|>"),
+            opening="<|start_of_role|>assistant<|end_of_role|>",
+        ),
+        Format(
+            *("granite_20b_fc", "granite-20b-fc", "granite_20b", "<|endoftext|>"),
+            opening="ASSISTANT: ",
+        ),
+        Format(
+            *("internlm", "internlm", "internlm", "<|im_end|>"),
+            opening=_CHATML,
+            parallel=False,
+        ),
+        Format(*("jamba", "jamba", "jamba", "<|eom|>"), opening="<|bom|><|assistant|>"),
+        Format(
+            *("deepseek_v3", "deepseek_v3", "deepseek_v3", "<｜end▁of▁sentence｜>"),
+            opening="<｜Assistant｜>",
+            think="<｜Assistant｜><think>\n",
+            reasoning="deepseek_r1",
+            strict=True,
+        ),
+        Format(
+            *("deepseek_v31", "deepseek_v31", "deepseek_v31", "<｜end▁of▁sentence｜>"),
+            opening="<｜Assistant｜></think>",
+            think="<｜Assistant｜><think>",
+            reasoning="deepseek_v3",
+            strict=True,
+        ),
+        Format(
+            *("qwen3_coder", "qwen3_coder", "qwen3", "<|im_end|>"),
+            opening=_CHATML,
+            think=_CHATML + "<think>\n",
+            reasoning="qwen3",
+            strict=True,
+        ),
+        Format(
+            *("glm45", "glm45", "glm47", "<|user|>"),
+            opening="<|assistant|></think>",
+            think="<|assistant|><think>",
+            reasoning="glm45",
+            strict=True,
+        ),
+        Format(
+            *("minimax_m2", "minimax_m2", "minimax_m2", "[e~["),
+            opening="]~b]ai\n",
+            think="]~b]ai\n<think>\n",
+            reasoning="minimax_m2",
+            strict=True,
+        ),
+    )
+}
