@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from formats.writers import Call, Turn
+from bench.formats.writers import Call, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

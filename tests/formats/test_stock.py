@@ -11,10 +11,11 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from formats import deviations, stock, vocabularies, writers
-from formats.writers import Call, Turn
+from formats import deviations, stock, vocabularies
 
+from bench.formats import writers
 from bench.formats.catalogue import FORMATS
+from bench.formats.writers import Call, Turn
 
 pytestmark = pytest.mark.vllm
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from formats.writers import Call
+from bench.formats.writers import Call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,7 @@
 Owns: one writer a format, in a few styles (`../shared/reference/formats.md` has the sources).
 Must not know: dialects, vLLM, our parser.
 
-A marker is spelled here and stands for its token where the tokenizer has one: `vocabularies.ids`.
+A marker is spelled here and stands for its token where the tokenizer has one.
 """
 
 from __future__ import annotations
