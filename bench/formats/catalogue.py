@@ -30,6 +30,7 @@ class Format:
         call: what stands where a call, or a list of them, begins; empty if nothing does, as
             where a turn is calls from its first character on.
         markers: what must never be in a content, `call` and `end` besides.
+        lead: what a turn has between its text and the first call's own; `call` if empty.
         ends: further tokens that end a turn.
 
     """
@@ -46,6 +47,7 @@ class Format:
     strict: bool = False
     call: str = ""
     markers: tuple[str, ...] = ()
+    lead: str = ""
     ends: tuple[str, ...] = ()
 
 
@@ -67,6 +69,7 @@ FORMATS: Mapping[str, Format] = {
                 "<|tool_call_end|>",
                 "<|tool_call_argument_begin|>",
             ),
+            lead="<|tool_calls_section_begin|>",
         ),
         Format(
             *("kimi_k3", "kimi_k3", "kimi_k3", "<|end_of_msg|>"),
@@ -76,6 +79,7 @@ FORMATS: Mapping[str, Format] = {
             strict=True,
             call="<|open|>call",
             markers=("<|open|>", "<|close|>", "<|sep|>"),
+            lead="<|close|>response<|sep|><|open|>tools<|sep|>",
         ),
         Format(
             *("hermes", "hermes", "qwen3", "<|im_end|>"),
@@ -107,12 +111,14 @@ FORMATS: Mapping[str, Format] = {
             speaks=False,
             markers=("<|python_tag|>",),
             ends=("<|eom_id|>",),
+            lead="{",
         ),
         Format(
             *("pythonic", "pythonic", "llama3", "<|eot_id|>"),
             opening="<|start_header_id|>assistant<|end_header_id|>\n\n",
             speaks=False,
             ends=("<|eom_id|>",),
+            lead="[",
         ),
         Format(
             *("llama4_pythonic", "llama4_pythonic", "llama4", "<|eot|>"),
@@ -120,6 +126,7 @@ FORMATS: Mapping[str, Format] = {
             speaks=False,
             markers=("<|python_start|>", "<|python_end|>"),
             ends=("<|eom|>",),
+            lead="[",
         ),
         Format(
             *("granite", "granite", "granite", "<|end_of_text|>"),
@@ -158,6 +165,7 @@ FORMATS: Mapping[str, Format] = {
                 "<｜tool▁call▁end｜>",
                 "<｜tool▁sep｜>",
             ),
+            lead="<｜tool▁calls▁begin｜>",
         ),
         Format(
             *("deepseek_v31", "deepseek_v31", "deepseek_v31", "<｜end▁of▁sentence｜>"),
@@ -172,6 +180,7 @@ FORMATS: Mapping[str, Format] = {
                 "<｜tool▁call▁end｜>",
                 "<｜tool▁sep｜>",
             ),
+            lead="<｜tool▁calls▁begin｜>",
         ),
         Format(
             *("qwen3_coder", "qwen3_coder", "qwen3", "<|im_end|>"),
@@ -181,6 +190,7 @@ FORMATS: Mapping[str, Format] = {
             strict=True,
             call="<function=",
             markers=("<tool_call>", "</tool_call>", "</function>", "<parameter=", "</parameter>"),
+            lead="<tool_call>",
         ),
         Format(
             *("glm45", "glm45", "glm47", "<|user|>"),
@@ -206,6 +216,7 @@ FORMATS: Mapping[str, Format] = {
                 "<parameter name=",
                 "</parameter>",
             ),
+            lead="<minimax:tool_call>",
         ),
     )
 }

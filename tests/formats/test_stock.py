@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from formats import deviations, stock, vocabularies
+from formats import stock, vocabularies
 
-from bench.formats import writers
+from bench.formats import deviations, writers
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call, Turn
 
@@ -74,23 +74,25 @@ def meant(turn):
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_turn_is_read_as_it_was_meant(name, style):
     for turn in turns(name):
-        ids = vocabularies.ids(name, writers.write(name, turn, style))
+        text = writers.write(name, turn, style)
+        ids = vocabularies.ids(name, text)
         thinks = turn.reasoning is not None
         assert plain(stock.whole(name, ids, TOOLS, thinks=thinks)) == meant(turn)
-        if not deviations.misread(name, turn):
+        if not deviations.misread(name, turn, text, streamed=True):
             assert plain(stock.streamed(name, ids, TOOLS, thinks=thinks)) == meant(turn)
 
 
 @pytest.mark.parametrize("deviation", deviations.MISREAD, ids=lambda each: each.format)
 def test_what_stock_misreads_it_does_misread(deviation):
-    turn = deviation.example
-    assert deviation.applies(turn)
-    ids = vocabularies.ids(deviation.format, writers.write(deviation.format, turn))
-    read = stock.streamed(deviation.format, ids, TOOLS)
-    try:
-        assert plain(read) != meant(turn)
-    except json.JSONDecodeError:
-        assert read.calls
+    ids = vocabularies.ids(deviation.format, deviation.example)
+    calls = [("w", {"a": "b"}), ("w", {"a": "b", "n": 3}), ("w", {"x": 1e20, "n": 3}), ("t", {})]
+    for read in (stock.whole, stock.streamed):
+        found = read(deviation.format, ids, TOOLS)
+        try:
+            right = len(found.calls) == 1 and plain(found)[1][0] in calls
+        except json.JSONDecodeError:
+            right = False
+        assert right == (deviation.streams and read is stock.whole)
 
 
 @pytest.mark.parametrize("name", FORMATS)

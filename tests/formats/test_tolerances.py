@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from formats import stock, tolerances, vocabularies
-from formats.tolerances import TEXTS
+from formats import stock, vocabularies
 
 from bench.formats.catalogue import FORMATS
+from bench.formats.tolerances import TEXTS
 
 pytestmark = pytest.mark.vllm
 
@@ -44,7 +44,7 @@ def test_every_format_has_some():
 
 
 @pytest.mark.parametrize(("name", "text"), CASES, ids=[f"{n}-{t.what}" for n, t in CASES])
-def test_stock_reads_it(name: str, text: tolerances.Text):
+def test_stock_reads_it(name: str, text):
     ids = vocabularies.ids(name, text.text)
     meant = ([(call.name, dict(call.arguments)) for call in text.calls], text.content, "")
     assert plain(stock.whole(name, ids, TOOLS)) == meant
