@@ -101,7 +101,79 @@ MISREAD: tuple[Misread, ...] = (
 )
 
 # What stock takes for right (format and `tolerances.Text.what`), no dialect permits, and why.
-REFUSED: Mapping[tuple[str, str], str] = {}
+_ORDER = "the tool's name stands before its arguments, for it says which schema they have to fit"
+_BOUNDED = (
+    "white space is one space, or a line break and its indentation: a model that writes it "
+    "without end is a known failure"
+)
+_DROPPED = "what follows the calls is lost: stock gives it to nobody, or only when it streams"
+_KEYS = "a call has its name and its arguments, and no other key that stock would drop"
+_WHOLE = "a call, and a list of them, end with what the template ends them with"
+
+REFUSED: Mapping[tuple[str, str], str] = {
+    ("kimi_k2", "runs of white space"): _BOUNDED,
+    ("kimi_k2", "another index"): "the index counts the dialog's calls",
+    ("kimi_k2", "no prefix"): "the id of a call is functions.NAME:INDEX",
+    ("kimi_k3", "an index of the dialog"): "the index counts the message's calls",
+    ("kimi_k3", "attributes swapped"): "attributes have one order",
+    ("kimi_k3", "attributes of an argument swapped"): "attributes have one order",
+    ("kimi_k3", "no index"): "the index counts the message's calls",
+    ("kimi_k3", "no type"): "the type is written, for it says how the value is read",
+    ("kimi_k3", "no end of message"): _WHOLE,
+    ("kimi_k3", "no end of calls"): _WHOLE,
+    ("kimi_k3", "white space between tags"): "nothing stands between tags",
+    ("kimi_k3", "white space in a tag"): "a tag has no white space of its own",
+    ("kimi_k3", "no end of the response"): "tools begin where the response has ended",
+    ("kimi_k3", "the arguments as one JSON"): (
+        "stock's Python parser reads `{}`, whatever they are"
+    ),
+    ("hermes", "runs of white space"): _BOUNDED,
+    ("hermes", "an empty line between calls"): _BOUNDED,
+    ("hermes", "arguments first"): _ORDER,
+    ("hermes", "a further key"): _KEYS,
+    ("hermes", "last tag missing"): _WHOLE,
+    ("hermes", "text between calls"): _DROPPED,
+    ("hermes", "text after the calls"): _DROPPED,
+    ("hermes", "an escaped name"): "streamed, stock gives the escape as the name",
+    ("mistral_v3", "runs of white space"): _BOUNDED,
+    ("mistral_v3", "arguments first"): _ORDER,
+    ("mistral_v3", "id first"): "an id stands behind the arguments, where the template has it",
+    ("mistral_v3", "id between"): "an id stands behind the arguments, where the template has it",
+    ("mistral_v3", "arguments as a string"): "arguments are an object: nothing masks a quoted one",
+    ("mistral_v3", "a bare object"): "calls are a list",
+    ("mistral_v3", "text after the calls"): _DROPPED,
+    ("mistral_v3", "the marker twice"): "calls begin once",
+    ("mistral_v3", "no arguments"): "a call has arguments; streamed, stock gives an empty text",
+    ("mistral", "white space around the name"): "streamed, it becomes a part of the name",
+    ("mistral", "text after the calls"): "streamed, it becomes a part of the arguments",
+    ("mistral", "no arguments"): "a call has arguments; streamed, stock gives an empty text",
+    ("llama3_json", "parameters first"): _ORDER,
+    ("llama3_json", "a newline between calls"): "streamed, stock loses what follows the first",
+    ("llama3_json", "text after"): _DROPPED,
+    ("granite", "arguments first"): _ORDER,
+    ("granite", "text after the calls"): _DROPPED,
+    ("granite", "a further key"): _KEYS,
+    ("granite_20b_fc", "arguments first"): _ORDER,
+    ("granite_20b_fc", "text after the calls"): _DROPPED,
+    ("internlm", "parameters first"): _ORDER,
+    ("internlm", "no end marker"): _WHOLE,
+    ("internlm", "text after the call"): _DROPPED,
+    ("internlm", "no arguments"): "a call has arguments; streamed, stock gives an empty text",
+    ("jamba", "arguments first"): _ORDER,
+    ("jamba", "text after the calls"): _DROPPED,
+    ("deepseek_v3", "no end of calls"): _WHOLE,
+    ("deepseek_v3", "text after the calls"): _DROPPED,
+    ("deepseek_v31", "no end of calls"): _WHOLE,
+    ("deepseek_v31", "text after the calls"): _DROPPED,
+    ("deepseek_v31", "tabs"): _BOUNDED,
+}
+
+# What stock takes for a call and we for the text that it is.
+TEXT: Mapping[tuple[str, str], str] = {
+    ("llama3_json", "text before"): (
+        "calls begin where the turn does; streamed, stock takes this for text, too"
+    ),
+}
 
 
 def misread(name: str, turn: Turn, text: str, *, streamed: bool) -> str:

@@ -42,9 +42,17 @@ class Text:
 _HERMES = (
     Text("no newlines", '<tool_call>{"name": "w", "arguments": {"a": "b"}}</tool_call><|im_end|>'),
     Text(
-        "white space everywhere",
-        '<tool_call> \n { "name" : "w" ,\n\t"arguments" : { "a" : "b" } } \n\n</tool_call>'
+        "a space everywhere",
+        '<tool_call> { "name" : "w" , "arguments" : { "a" : "b" } } </tool_call><|im_end|>',
+    ),
+    Text(
+        "indented",
+        '<tool_call>\n{\n  "name": "w",\n  "arguments": {\n    "a": "b"\n  }\n}\n</tool_call>'
         "<|im_end|>",
+    ),
+    Text(
+        "runs of white space",
+        '<tool_call> \n { "name" :  "w",\n\n"arguments": {"a": "b"}}\n\n</tool_call><|im_end|>',
     ),
     Text(
         "arguments first",
@@ -87,8 +95,12 @@ _HERMES = (
 _MISTRAL_V3 = (
     Text("no space", '[TOOL_CALLS][{"name": "w", "arguments": {"a": "b"}}]</s>'),
     Text(
-        "white space everywhere",
-        '[TOOL_CALLS] \n[ { "name" : "w" , "arguments" : { "a" : "b" } } ] </s>',
+        "a space everywhere",
+        '[TOOL_CALLS] [ { "name" : "w" , "arguments" : { "a" : "b" } } ] </s>',
+    ),
+    Text(
+        "runs of white space",
+        '[TOOL_CALLS] \n [ {"name": "w", "arguments": {"a": "b"}} ] \n</s>',
     ),
     Text("arguments first", '[TOOL_CALLS] [{"arguments": {"a": "b"}, "name": "w"}]</s>'),
     Text(
@@ -138,7 +150,7 @@ _LLAMA3_JSON = (
     Text("parameters first", '{"parameters": {"a": "b"}, "name": "w"}<|eot_id|>'),
     Text("type first", '{"type": "function", "name": "w", "parameters": {"a": "b"}}<|eot_id|>'),
     Text("no spaces", '{"name":"w","parameters":{"a":"b"}}<|eot_id|>'),
-    Text("white space everywhere", '{ "name" : "w" ,\n"parameters" : { "a" : "b" } }<|eot_id|>'),
+    Text("a space everywhere", '{ "name" : "w" , "parameters" : { "a" : "b" } }<|eot_id|>'),
     Text(
         "white space before", '\n{"name": "w", "parameters": {"a": "b"}}<|eot_id|>', streams=False
     ),
@@ -295,7 +307,7 @@ _INTERNLM = (
 _JAMBA = (
     Text("one line", '<tool_calls>[{"name": "w", "arguments": {"a": "b"}}]</tool_calls><|eom|>'),
     Text(
-        "white space everywhere",
+        "a space everywhere",
         '<tool_calls> [ {"name" : "w" , "arguments" : { "a" : "b" } } ] </tool_calls><|eom|>',
     ),
     Text(
@@ -331,11 +343,11 @@ _DEEPSEEK_V3 = (
         (W, T),
     ),
     Text(
-        "white space in the arguments",
-        _DS3.replace('{"a": "b"}', '{ "a" :\t"b" }') + "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+        "a space everywhere",
+        _DS3.replace('{"a": "b"}', '{ "a" : "b" }') + "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
     ),
     Text(
-        "white space around the arguments",
+        "spaces around the arguments",
         _DS3.replace('{"a": "b"}', ' {"a": "b"} ') + "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
     ),
 )
@@ -354,9 +366,16 @@ _DEEPSEEK_V31 = (
         (W, T),
     ),
     Text(
-        "white space in the arguments",
-        _DS31.replace('{"a": "b"}', ' { "a" :\t"b" } ')
-        + "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+        "spaces around the arguments",
+        _DS31.replace('{"a": "b"}', ' {"a": "b"} ') + "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+    ),
+    Text(
+        "tabs",
+        _DS31.replace('{"a": "b"}', '{\t"a":\t"b"}') + "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
+    ),
+    Text(
+        "a space everywhere",
+        _DS31.replace('{"a": "b"}', '{ "a" : "b" }') + "<｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
     ),
 )
 
@@ -492,7 +511,8 @@ _K2 = (
     '{"a": "b"}<|tool_call_end|><|tool_calls_section_end|>'
 )
 _KIMI_K2 = (
-    Text("spaced JSON", _K2.replace('{"a": "b"}', ' { "a" :\n"b" } ') + "<|im_end|>"),
+    Text("spaced JSON", _K2.replace('{"a": "b"}', ' { "a" :\n"b" }') + "<|im_end|>"),
+    Text("runs of white space", _K2.replace('{"a": "b"}', '{  "a":\t"b"} ') + "<|im_end|>"),
     Text("another index", _K2.replace(":0", ":7") + "<|im_end|>"),
     Text("no prefix", _K2.replace("functions.", "") + "<|im_end|>"),
 )
