@@ -8,6 +8,7 @@ Tests run every example: one that does not happen any more is no deviation any m
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,11 @@ def _rewritten(turn: Turn, _: str) -> bool:
     return any(whole(call.arguments) for call in turn.calls)
 
 
+def _in_exponents(turn: Turn, text: str) -> bool:
+    """Tell whether a number is there whose beginning is another number as JSON writes it."""
+    return re.search(r"[0-9][eE][-+]?[0-9]|0\.0000", text) is not None and bool(turn.calls)
+
+
 _NEVER = "streamed, arguments that are an empty object never come: the client gets an empty text"
 
 MISREAD: tuple[Misread, ...] = (
@@ -75,9 +81,27 @@ MISREAD: tuple[Misread, ...] = (
     ),
     Misread(
         "granite_20b_fc",
-        lambda turn, _: bool(turn.calls) and bool(turn.content),
+        lambda turn, text: bool(turn.calls) and not text.startswith("<function_call>"),
         'Look.<function_call> {"name": "w", "arguments": {"a": "b"}}<|endoftext|>',
         "streamed, a call behind text is not seen: everything is content",
+    ),
+    Misread(
+        "internlm",
+        _in_exponents,
+        '<|action_start|><|plugin|>{"name": "w", "parameters": {"x": -4E-2}}<|action_end|><|im_end|>',
+        "streamed, a number is sent as far as it has come, and is another one at its end",
+    ),
+    Misread(
+        "llama3_json",
+        lambda turn, text: len(turn.calls) > 1 and text.count("}; {") < len(turn.calls) - 1,
+        '{"name": "w", "parameters": {"a": "b"}};{"name": "w", "parameters": {"a": "b"}}<|eot_id|>',
+        "streamed, calls that anything but `; ` separates are lost",
+    ),
+    Misread(
+        "mistral",
+        lambda _, text: re.search(r"\[TOOL_CALLS\][^\s\[{]*\s", text) is not None,
+        '[TOOL_CALLS]w {"a": "b"}</s>',
+        "streamed, white space behind the name becomes a part of it",
     ),
     Misread(
         "jamba",

@@ -90,8 +90,13 @@ def turn(name: str, rng: Random, asked: list[dict[str, Any]]) -> list[int] | Non
         for token_id in vocabularies.ids(name, row.lead or row.call):
             take(token_id)
     endings = _endings(vocabulary)
+    blank = np.zeros(len(endings), dtype=bool)
+    blank[list(vocabulary.blank_ids)] = True
     while len(ids) < _MOST and matcher.state != "END":
         bits = legal()
+        if rng.random() < 0.8:  # white space is legal nearly everywhere
+            some = bits & ~blank
+            bits = some if some.any() else bits
         if rng.random() < 0.4 + len(ids) / _MOST:
             some = bits & endings
             bits = some if some.any() else bits
