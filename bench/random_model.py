@@ -86,7 +86,7 @@ def tokenizer(vocabulary: Vocabulary, cache: Path) -> Tokenizer:
     return built
 
 
-def config(tokens: Tokenizer, shape: Shape) -> Mapping[str, object]:
+def config(tokens: Tokenizer, shape: Shape, end: str = _END) -> Mapping[str, object]:
     """Return what stands in `config.json`."""
     return {
         "architectures": ["LlamaForCausalLM"],
@@ -104,7 +104,7 @@ def config(tokens: Tokenizer, shape: Shape) -> Mapping[str, object]:
         "max_position_embeddings": shape.max_length,
         "tie_word_embeddings": True,
         "bos_token_id": tokens.token_to_id("[BOS]"),
-        "eos_token_id": tokens.token_to_id(_END),
+        "eos_token_id": tokens.token_to_id(end),
         "pad_token_id": tokens.token_to_id("[PAD]"),
         "torch_dtype": "float32",
     }
@@ -117,28 +117,30 @@ def write(
     shape: Shape | None = None,
     weights: Weights = Weights.RANDOM,
     seed: int = 0,
+    end: str = _END,
 ) -> None:
     """Write a model folder that transformers and vLLM load.
 
     Args:
         folder: made if need be; files of the same names are replaced.
-        tokens: a tokenizer that has `<|im_end|>`.
+        tokens: a tokenizer that has `end`.
         shape: the network's size.
         weights: random (float32, `model.safetensors`) or none.
         seed: of the weights.
+        end: the token that ends a turn.
 
     Raises:
-        ValueError: the tokenizer has no `<|im_end|>`, or the hidden size is not a multiple
+        ValueError: the tokenizer has no such token, or the hidden size is not a multiple
             of the head dimension.
 
     """
     shape = shape or Shape()
-    if tokens.token_to_id(_END) is None:
-        raise ValueError(f"the tokenizer has no {_END}, and so the model could not end a turn")
+    if tokens.token_to_id(end) is None:
+        raise ValueError(f"the tokenizer has no {end}, and so the model could not end a turn")
     if shape.hidden % shape.head_dim:
         raise ValueError(f"hidden size {shape.hidden} is no multiple of {shape.head_dim}")
     folder.mkdir(parents=True, exist_ok=True)
-    settings = config(tokens, shape)
+    settings = config(tokens, shape, end)
     _write_json(folder / "config.json", settings)
     ids = {key: settings[key] for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
     _write_json(folder / "generation_config.json", ids)

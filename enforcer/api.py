@@ -22,6 +22,7 @@ from enforcer.engines import ArgumentEngine
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
+from enforcer.layouts import Kind
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -331,6 +332,8 @@ class Enforcer:
         )
 
     def _trusts_plain(self, options: Options) -> bool:
+        if self.dialect.arguments.kind is not Kind.JSON:
+            return False  # its names may not be ones that the format can write
         return self.engine.capacity.holds_plain and options.limits == Limits()
 
     def _is_quick(self, schema: str, options: Options) -> bool:
@@ -346,7 +349,7 @@ class Enforcer:
             "checked",
             schema,
             options,
-            lambda: self.engine.check(self._grammar(schema, options)),
+            lambda: self.engine.check(self._grammar(schema, options), self.table.layout),
             _nothing,
         )
 
@@ -369,12 +372,13 @@ class Enforcer:
 
     def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
         if root is Root.OBJECT and self._is_quick(schema, options):
-            written = self.engine.write(self._grammar(schema, options, root))
+            written = self._write_here(schema, options, root)
             return self.engine.read(written, quick=True)
         return self.engine.read(self._write(schema, options, root))
 
     def _write_here(self, schema: str, options: Options, root: Root) -> str:
-        return self.engine.write(self._grammar(schema, options, root))
+        layout = self.table.layout if root is Root.OBJECT else None
+        return self.engine.write(self._grammar(schema, options, root), layout)
 
     def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         return self._kept(

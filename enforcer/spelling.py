@@ -3,14 +3,16 @@ r"""How a text is written inside another, as a step of its own.
 A language of texts says which texts are meant; a `Spelling` says what each of their characters
 looks like in the text that a model writes. `RAW` leaves a character as it is. `JSON` writes what
 may stand inside a JSON string: the character itself, a short escape, `\uXXXX` and surrogate
-pairs. A format with other rules for its strings is one more value.
+pairs. `XML` writes the two characters as entities that would end an attribute or begin an entity,
+`PYTHON` is two values, for the two quotes of Python's literals.
 
 A spelling is unambiguous: no two texts are written alike. So a language is spelled by spelling
 the characters in its expression, with unions, intersections and all, and only the complement
 has to be told what a well-formed text is.
 
-Source of JSON's: RFC 8259, section 7. Owns: these, and the white space between JSON's tokens.
-Must not know: schemas, any engine's notation.
+Sources: RFC 8259, section 7; Python's reference, "String and Bytes literals", less octal escapes,
+names of characters, and line breaks that are escaped. Owns: these, and the white space between
+JSON's tokens. Must not know: schemas, any engine's notation.
 """
 
 from __future__ import annotations
@@ -34,6 +36,13 @@ Spans = tuple[tuple[int, int], ...]
 
 SHORT_ESCAPES = {
     '"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t",
+}  # fmt: skip
+
+_ENTITIES = {"&": "&amp;", '"': "&quot;"}
+_XML_RESERVED = CharSet.span(*_ENTITIES)
+_PYTHON_ESCAPES = {
+    '"': '"', "'": "'", "\\": "\\", "\a": "a", "\b": "b", "\f": "f", "\n": "n", "\r": "r",
+    "\t": "t", "\v": "v",
 }  # fmt: skip
 
 _RAW = ~CharSet.of([(0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)])
@@ -104,8 +113,44 @@ def _json_chars(members: CharSet) -> Regex:
     )
 
 
+@lru_cache(maxsize=4096)
+def _xml_chars(members: CharSet) -> Regex:
+    entities = (literal(name) for char, name in _ENTITIES.items() if char in members)
+    return either(chars(members & ~_XML_RESERVED), *entities)
+
+
+def _python_chars(members: CharSet, quote: str) -> Regex:
+    short = "".join(letter for char, letter in _PYTHON_ESCAPES.items() if char in members)
+    low = _clip(members, 0, 0xFF)
+    unit = _clip(members, 0, _ASTRAL - 1)
+    return either(
+        chars(members & ~(CharSet.span("\0", "\n", "\r", "\\") | CharSet.span(quote))),
+        concat(literal("\\"), chars(CharSet.span(*short))) if short else NOTHING,
+        concat(literal("\\x"), _digits(low, 2)),
+        concat(literal("\\u"), _digits(unit, 4)),
+        concat(literal("\\U"), _digits(_clip(members, 0, None), 8)),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _double_quoted(members: CharSet) -> Regex:
+    return _python_chars(members, '"')
+
+
+@lru_cache(maxsize=4096)
+def _single_quoted(members: CharSet) -> Regex:
+    return _python_chars(members, "'")
+
+
 RAW = Spelling("raw", "", "", chars)
 JSON = Spelling("json", '"', '"', _json_chars)
+# The attributes of a tag, as formats write them that know no more of XML than this.
+XML = Spelling("xml", "", "", _xml_chars)
+# Python's literals; each has two spellings that differ in the quotes.
+PYTHON = (
+    Spelling("double", '"', '"', _double_quoted),
+    Spelling("single", "'", "'", _single_quoted),
+)
 
 # One space, or a line break and its indentation: what compact, default and indented
 # printers write between two tokens, and nothing endless.

@@ -152,7 +152,7 @@ class Vocabulary:
             ids = self._encode(text)
             if self.control_ids.isdisjoint(ids) and self.decode(ids) == data:
                 return ids
-        return self._encode_greedily(data)
+        return self.pieces(data)
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """Concatenate the bytes of the ids."""
@@ -197,7 +197,13 @@ class Vocabulary:
         """Bytes of the longest text token."""
         return max(map(len, self.sorted_text[0]), default=0)
 
-    def _encode_greedily(self, data: bytes) -> list[int]:
+    def pieces(self, data: bytes) -> list[int]:
+        """Split bytes into the longest ids of text that stand for them, from the left.
+
+        Raises:
+            InvalidVocabulary: no id stands for a byte alone; never for bytes of UTF-8 text.
+
+        """
         keys, ids = self.sorted_text
         longest = self._longest
         out: list[int] = []
@@ -283,8 +289,9 @@ class Vocabulary:
     def from_transformers(cls, tokenizer: Any) -> Vocabulary:
         """Read a tokenizer of transformers, exactly or not at all.
 
-        Understood: fast tokenizers with byte-level BPE or byte fallback, and slow
-        ones that wrap a `tiktoken.Encoding`, as Kimi's own class does.
+        Understood: fast tokenizers with byte-level BPE or byte fallback, slow ones
+        that wrap a `tiktoken.Encoding`, as Kimi's own class does, and those that wrap
+        one of mistral-common's, as transformers' and vLLM's classes for it do.
 
         Every added token is a control token, whatever its `special` flag says
         (Kimi's tool markers are not flagged), except runs of white space.
@@ -304,10 +311,26 @@ class Vocabulary:
                 encoding._mergeable_ranks,  # noqa: SLF001 - tiktoken has no public accessor
                 {**encoding._special_tokens, **named},  # noqa: SLF001 - likewise
             )
+        inner = _of_mistral_common(tokenizer)
+        if inner is not None:
+            return cls._from_mistral_common(inner)
         raise InvalidVocabulary(
             f"cannot read the bytes behind a {type(tokenizer).__name__}: neither a fast "
-            "tokenizer nor one that wraps tiktoken"
+            "tokenizer nor one that wraps tiktoken or mistral-common"
         )
+
+    @classmethod
+    def _from_mistral_common(cls, inner: Any) -> Vocabulary:
+        names = {i: inner.id_to_piece(i) for i in {*inner.special_ids, inner.unk_id}}
+
+        def to_bytes(i: int) -> bytes:
+            if hasattr(inner, "id_to_byte_piece"):  # Tekken's; the other is SentencePiece's
+                return bytes(inner.id_to_byte_piece(i))
+            return _byte_fallback(inner.id_to_piece(i))
+
+        tokens = [names[i].encode() if i in names else to_bytes(i) for i in range(inner.n_words)]
+        controls = {name: i for i, name in names.items()}
+        return cls(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
 
     @classmethod
     def _from_fast(cls, spec: dict[str, Any]) -> Vocabulary:
@@ -351,6 +374,13 @@ def split(text: str) -> list[str]:
     import regex  # type: ignore[import-untyped]
 
     return list(regex.findall(_KIMI_PATTERN, text, flags=regex.VERSION1))
+
+
+def _of_mistral_common(tokenizer: Any) -> Any:
+    """Give the tokenizer of mistral-common's inside one of transformers' or vLLM's; else None."""
+    inner = getattr(tokenizer, "tokenizer", None)
+    inner = getattr(getattr(inner, "instruct_tokenizer", None), "tokenizer", inner)
+    return inner if hasattr(inner, "id_to_piece") and hasattr(inner, "special_ids") else None
 
 
 def _is_blank(data: bytes) -> bool:

@@ -6,7 +6,6 @@ import base64
 import json
 import random
 import shlex
-from itertools import chain
 
 import pytest
 from snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
@@ -51,7 +50,7 @@ def test_a_loop_of_ones_own(tmp_path, capsys):
     ranks = b"".join(base64.b64encode(bytes([n])) + b" %d\n" % n for n in range(256))
     (tmp_path / "tiktoken.model").write_bytes(ranks)
     dialect = dialects.load("kimi_k2")
-    names = [dialect.turn_begin, dialect.turn_end, *chain.from_iterable(dialect.markers.values())]
+    names = dialect.controls
     named = {str(256 + n): {"content": name} for n, name in enumerate(names)}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": named}))
     drawn = random.Random(4)

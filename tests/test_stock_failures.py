@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -183,7 +184,8 @@ class Ours(Side):
             return made
 
         preprocess = requests.preprocess_chat(render, wanted=lambda made: made is EnforcedParser)
-        parser = asyncio.run(preprocess(None, request, request.messages, parser=EnforcedParser))
+        here = SimpleNamespace(renderer=SimpleNamespace(tokenizer=self.tokenizer))
+        parser = asyncio.run(preprocess(here, request, request.messages, parser=EnforcedParser))
         parser.set_prompt_token_ids(vocabularies.write(self.tokenizer.vocabulary, HEADER))
         return parser
 

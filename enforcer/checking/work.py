@@ -11,17 +11,20 @@ import traceback
 from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import sha256
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import Problem, SchemaError, SchemaLimit, UnsupportedSchema, brief
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root, compile_schema
+from enforcer.turn import dialect as dialects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
 
     from enforcer.engines import ArgumentEngine
+    from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
 
 NAME = "check"
@@ -34,6 +37,7 @@ _MOST_PROBLEMS = 100
 
 
 _USUAL = Conventions()
+_NO_CONTROLS: Mapping[str, int] = MappingProxyType({})
 
 
 class Order(Enum):
@@ -56,6 +60,7 @@ class Check:
         conventions: what the authors of schemas are taken to mean.
         writes: whether the schema, which has been checked before, is to be written for the
             engine; see `ArgumentEngine.write`.
+        dialect: whose layout the value is written in; empty for JSON with the usual white space.
 
     """
 
@@ -66,12 +71,13 @@ class Check:
     limits: Limits
     conventions: Conventions = _USUAL
     writes: bool = False
+    dialect: str = ""
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
         settings = (self.on_unsupported, self.limits, self.conventions)
-        return (digest, self.kind, self.root, *settings, self.writes)
+        return (digest, self.kind, self.root, *settings, self.writes, self.dialect)
 
     def to_json(self) -> bytes:
         """Write it for a worker."""
@@ -88,6 +94,7 @@ class Check:
             },
             "conventions": self.conventions.to_json(),
             "writes": self.writes,
+            "dialect": self.dialect,
         }
         return json.dumps(written).encode()
 
@@ -102,17 +109,27 @@ class Check:
             Limits(**written["limits"]),
             Conventions.from_json(written["conventions"]),
             written["writes"],
+            written["dialect"],
         )
 
 
-def perform(check: Check, engine: ArgumentEngine) -> Verdict:
-    """Do a check in this process, without a bound; never raises for what it is given."""
+def perform(
+    check: Check, engine: ArgumentEngine, controls: Mapping[str, int] = _NO_CONTROLS
+) -> Verdict:
+    """Do a check in this process, without a bound; never raises for what it is given.
+
+    Args:
+        check: what is asked.
+        engine: asked for.
+        controls: name to id of the vocabulary's control tokens.
+
+    """
 
     def do() -> Verdict:
         try:
             if check.writes:
-                return Verdict(written=engine.write(_grammar(check)))
-            return Verdict(relaxed=_check(check, engine)[:_MOST_PROBLEMS])
+                return Verdict(written=engine.write(_grammar(check), _layout(check, controls)))
+            return Verdict(relaxed=_check(check, engine, controls)[:_MOST_PROBLEMS])
         except SchemaError as error:
             return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
 
@@ -134,12 +151,18 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
         return Verdict(error=_failed(error))
 
 
-def _check(check: Check, engine: ArgumentEngine) -> tuple[Problem, ...]:
+def _layout(check: Check, controls: Mapping[str, int]) -> BoundLayout | None:
+    return dialects.load(check.dialect).layout(controls) if check.dialect else None
+
+
+def _check(
+    check: Check, engine: ArgumentEngine, controls: Mapping[str, int]
+) -> tuple[Problem, ...]:
     if check.kind is not FormatKind.JSON_SCHEMA:
         engine.compile_text(ResponseFormat(check.kind, check.source))
         return ()
     grammar = _grammar(check)
-    engine.check(grammar)
+    engine.check(grammar, _layout(check, controls))
     return grammar.relaxed
 
 

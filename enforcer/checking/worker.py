@@ -95,12 +95,13 @@ def _serve(
     _bound_memory()
     os.nice(_LESS_URGENT)
     start = beginning.starter(vocabulary, engine)
+    controls = vocabulary.controls
 
     def answer(data: bytes) -> Verdict:
         written = json.loads(data)
         if written["asks"] == beginning.NAME:
             return start(Beginning.from_json(written))
-        return perform(Check.from_json(written), engine)
+        return perform(Check.from_json(written), engine, controls)
 
     while (data := _read(asked)) is not None:
         begun = time.process_time()

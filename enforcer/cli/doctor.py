@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
+from enforcer.turn import dialect as dialects
+from enforcer.vllm import names, settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +46,11 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--chat-template", type=Path, metavar="FILE", help="template that the server is given"
     )
+    parser.add_argument(
+        "--dialect", metavar="NAME",
+        help="the model's format: a dialect, or the name of vLLM's parser for it "
+        "($ENFORCER_DIALECT by default)",
+    )  # fmt: skip
     parser.add_argument("--url", help="base URL of a running server")
     parser.add_argument("--served-model", metavar="NAME", help="its model, if it has several")
     parser.add_argument("--key", help="API key ($OPENAI_API_KEY by default)")
@@ -81,19 +88,23 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
 
         yield from model_checks(
             options.model,
+            dialect=options.dialect,
             template=options.chat_template,
             trust_remote_code=options.trust_remote_code,
         )
     if options.url:
         try:
             from enforcer.doctor.server import checks as server_checks
+            from enforcer.verify import expected
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"`enforcer doctor --url` needs the package {error.name!r}: "
                 "pip install 'kimi-enforcer[cli]'"
             ) from error
         key = options.key or os.environ.get("OPENAI_API_KEY")
-        yield from server_checks(options.url, key=key, model=options.served_model)
+        name = options.dialect or settings.read(os.environ).dialect
+        format_ = expected.of(dialects.named(names.stock(name)))
+        yield from server_checks(options.url, key=key, model=options.served_model, expected=format_)
 
 
 def _print(check: Check) -> None:

@@ -19,10 +19,12 @@ from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
 from enforcer.turn import dialect as dialects
+from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary, split
 
 if TYPE_CHECKING:
     from enforcer.explain.reply import Recorded
+    from enforcer.turn.dialect import Dialect
 
 _DESCRIPTION = """\
 Follows a turn token by token: in which state it was, how many ids were legal, what could
@@ -31,7 +33,8 @@ model's scores are given. Without a turn, it tells what one may begin with.
 
 FILE is a chat request, or tools as `enforcer check` takes them. In a TEXT every marker
 that is spelled is its token, and what stands before an opening of the assistant's turn is
-the prompt. Without --model the pieces that Kimi's tokenizer splits text into are the tokens.
+the prompt. Without --model the pieces that Kimi's tokenizer splits text into are the tokens,
+beside the control tokens of the --dialect.
 
 Exit status: 0 if every id is legal and none was taken away, 1 if one was, 2 if a file
 cannot be read or is none of these."""
@@ -68,6 +71,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool"
     )
+    parser.add_argument(
+        "--dialect", default="kimi_k2", metavar="NAME",
+        help="the model's format: a dialect, or the name of vLLM's parser for it (%(default)s)",
+    )  # fmt: skip
     parser.add_argument("--model", type=Path, metavar="PATH", help="folder of the model")
     parser.add_argument(
         "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
@@ -90,13 +97,15 @@ def run(options: argparse.Namespace) -> int:
     text = _text(options.text)
     if options.model is None and (options.ids or options.reply):
         raise ConfigurationError("ids mean nothing without a vocabulary: name the model's folder")
-    vocabulary = _vocabulary(options, text)
-    recorded = _recorded(options, text, vocabulary)
-    enforcer = Enforcer(vocabulary, engine=options.engine)
+    name = names.stock(options.dialect)
+    vocabulary = _vocabulary(options, text, dialects.named(name))
+    dialect = dialects.named(name, vocabulary.controls)
+    enforcer = Enforcer(vocabulary, dialect.name, options.engine)
+    recorded = _recorded(options, text, enforcer)
     opening = recorded.prompt_ids or _opening(enforcer)
     matcher = enforcer.matcher(**request, prompt_ids=opening)
-    names = ", ".join(matcher.envelope.names) or "no tool"
-    found = trace.follow(matcher, recorded.given, f"tools: {names}")
+    tools = ", ".join(matcher.envelope.names) or "no tool"
+    found = trace.follow(matcher, recorded.given, f"tools: {tools}")
     if options.html is not None:
         _write(options.html, page.render(found))
     if options.json:
@@ -128,9 +137,12 @@ def _request(file: str, choice: str | None) -> dict[str, Any]:
 
 def _opening(enforcer: Enforcer) -> list[int]:
     """Give the end of a prompt that opens the assistant's turn, and says nothing in it."""
-    dialect, vocabulary = enforcer.dialect, enforcer.vocabulary
-    begin, end = vocabulary.control(dialect.turn_begin), vocabulary.control(dialect.turn_end)
-    return [begin, *vocabulary.encode("assistant"), end]
+    turn, vocabulary = enforcer.dialect.turn, enforcer.vocabulary
+    begin = next(name for name in turn.begin if name in vocabulary.controls)
+    end = [] if turn.end is None else [vocabulary.control(turn.end)]
+    # Where any role will do, it is the assistant's.
+    role = turn.role if turn.role is not None else "assistant" if end else ""
+    return [vocabulary.control(begin), *vocabulary.encode(role), *end]
 
 
 def _text(given: str | None) -> str:
@@ -142,7 +154,8 @@ def _text(given: str | None) -> str:
         raise ConfigurationError(f"cannot read {given[1:]}: {error}") from error
 
 
-def _recorded(options: argparse.Namespace, text: str, vocabulary: Vocabulary) -> Recorded:
+def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Recorded:
+    vocabulary = enforcer.vocabulary
     if options.reply is not None:
         found = reply.read_reply(_json(options.reply), vocabulary, str(options.reply))
         if options.scores is not None:
@@ -151,8 +164,10 @@ def _recorded(options: argparse.Namespace, text: str, vocabulary: Vocabulary) ->
     if options.ids is not None:
         return reply.read_ids(_json(options.ids), str(options.ids))
     ids = trace.read_spelled(vocabulary, text)
-    opened = vocabulary.control(dialects.load("kimi_k2").turn_end)
-    begin = len(ids) - ids[::-1].index(opened) if opened in ids else 0
+    state, begun = enforcer.table.opened(ids)
+    turn = enforcer.dialect.turn
+    is_opened = state == turn.state and any(vocabulary.controls.get(n) in ids for n in turn.begin)
+    begin = len(ids) - len(begun) if is_opened else 0
     given = tuple(Given(token_id) for token_id in ids[begin:])
     return reply.Recorded(given, tuple(ids[:begin]) or None)
 
@@ -162,9 +177,9 @@ def _json(path: Path) -> Any:
     return read[0].value if len(read) == 1 else [each.value for each in read]
 
 
-def _vocabulary(options: argparse.Namespace, text: str) -> Vocabulary:
+def _vocabulary(options: argparse.Namespace, text: str, dialect: Dialect) -> Vocabulary:
     if options.model is None:
-        return _of_pieces(text)
+        return _of_pieces(text, dialect)
     folder: Path = options.model
     ranks, config = folder / "tiktoken.model", folder / "tokenizer_config.json"
     if ranks.is_file() and config.is_file():
@@ -185,12 +200,9 @@ def _vocabulary(options: argparse.Namespace, text: str) -> Vocabulary:
     return Vocabulary.from_transformers(tokenizer)
 
 
-def _of_pieces(text: str) -> Vocabulary:
+def _of_pieces(text: str, dialect: Dialect) -> Vocabulary:
     """Make a vocabulary of the bytes, the dialect's markers and the pieces of a text."""
-    dialect = dialects.load("kimi_k2")
-    names = [dialect.turn_begin, dialect.turn_end]
-    names += [name for each in dialect.markers.values() for name in each]
-    parts = trace.split_markers(text, names)
+    parts = trace.split_markers(text, dialect.controls)
     pieces = {
         piece.encode(): None
         for is_marker, part in parts
@@ -199,7 +211,7 @@ def _of_pieces(text: str) -> Vocabulary:
         if len(piece.encode()) > 1
     }
     tokens = [bytes([byte]) for byte in range(256)] + list(pieces)
-    controls = {name: len(tokens) + at for at, name in enumerate(dict.fromkeys(names))}
+    controls = {name: len(tokens) + at for at, name in enumerate(dialect.controls)}
     return Vocabulary([*tokens, *(name.encode() for name in controls)], controls)
 
 

@@ -18,14 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
-from enforcer.verify import measure, report, suites
+from enforcer.turn import dialect as dialects
+from enforcer.verify import expected, measure, report, suites
 from enforcer.verify.measure import Fault, IdRule
 from enforcer.verify.report import Result
+from enforcer.vllm import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from enforcer.verify.client import Endpoint
+    from enforcer.verify.expected import Expected
     from enforcer.verify.replies import Reply
     from enforcer.verify.suites import Case
 
@@ -105,8 +108,13 @@ def add_parser(commands: Any) -> None:
     what.add_argument("--limit", type=_positive(int), metavar="N", help="send the first N alone")
     judging = parser.add_argument_group("what is judged")
     judging.add_argument(
-        "--ids", type=IdRule, default=IdRule.KIMI, metavar="|".join(r.value for r in IdRule),
-        help="functions.NAME:IDX (kimi, the default), anything:IDX, or anything not repeated",
+        "--dialect", default="kimi_k2", metavar="NAME",
+        help="the model's format: a dialect, or the name of vLLM's parser for it (%(default)s)",
+    )  # fmt: skip
+    judging.add_argument(
+        "--ids", type=IdRule, metavar="|".join(r.value for r in IdRule),
+        help="functions.NAME:IDX (kimi), anything:IDX, nine letters and digits, or anything not "
+        "repeated (by default what the dialect has)",
     )  # fmt: skip
     judging.add_argument(
         "--allow-refused", action="store_true", help="a refused request (HTTP 400) is no violation"
@@ -160,11 +168,12 @@ def run(options: argparse.Namespace) -> int:
     )
     runs = _runs(options)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
+    judging = expected.of(dialects.named(names.stock(options.dialect)), options.ids)
     results: dict[str, list[Result]] = {}
     total = sum(len(one.cases) for one in runs)
     with _progress(total, quiet=options.quiet) as advance:
         for one in runs:
-            results[one.name] = _measure(endpoint, model, one, options, advance)
+            results[one.name] = _measure(endpoint, model, one, options, advance, judging=judging)
             if len(results[one.name]) < len(one.cases):
                 return _tell_part(
                     {name: run for name, run in results.items() if run}, total, options
@@ -217,6 +226,8 @@ def _measure(
     one: _Run,
     options: argparse.Namespace,
     advance: Callable[[Reply], None],
+    *,
+    judging: Expected,
 ) -> list[Result]:
     from enforcer.verify import client
 
@@ -230,7 +241,7 @@ def _measure(
     with suppress(KeyboardInterrupt):  # fewer results than cases say so
         asyncio.run(client.send_all(endpoint, bodies, arrived))
     return [
-        Result(case, at, bool(body.get("stream")), reply, measure.judge(body, reply, options.ids))
+        Result(case, at, bool(body.get("stream")), reply, judging.judge(body, reply))
         for at, (case, body) in enumerate(zip(one.cases, bodies, strict=True))
         if (reply := replies.get(at)) is not None
     ]

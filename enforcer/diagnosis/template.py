@@ -14,6 +14,8 @@ import re
 from typing import TYPE_CHECKING, Any, Protocol
 
 from enforcer.diagnosis import Check, bad, ok
+from enforcer.turn.dialect import FREE_TEXT, Ids
+from enforcer.turn.pattern import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _TEXTS = {"system": "Text of Sam.", "user": "Text of Una.", "assistant": "Text of Ann."}
 _RESULT = "Text of Tom."
+_ANY_ID = "abcdefgh1"  # some templates demand nine letters and digits, others nothing
 _TOOL = {
     "type": "function",
     "function": {
@@ -62,22 +65,41 @@ def _header(render: Render, dialect: Dialect) -> Check:
     dialog = [{"role": "user", "content": _TEXTS["user"]}]
     closed = render(dialog, tools=None, generate=False)
     prompt = render(dialog, tools=None, generate=True)
-    begin, end = dialect.turn_begin, dialect.turn_end
-    opened, thought = (
-        "|".join(map(re.escape, dialect.markers.get(role, ()))) or "(?!)"
-        for role in ("think_begin", "think_end")
-    )
-    header = rf"{re.escape(begin)}\w+{re.escape(end)}(?:(?:{opened})\s*(?:{thought})?\s*)?"
-    tail = prompt.removeprefix(closed) if prompt.startswith(closed) else prompt[-80:]
-    if re.fullmatch(header, tail):
-        return ok(_HEADER, tail)
+    added = prompt.removeprefix(closed) if prompt.startswith(closed) else ""
+    found = re.search(rf"(?:{_opening(dialect)})(?:\s|{_said_first(dialect)})*\Z", prompt)
+    # What the template adds for the turn is its opening alone, if that is not there already.
+    if found is not None and len(found[0]) >= len(added):
+        return ok(_HEADER, found[0])
+    turn = dialect.turn
+    header = f"{turn.begin[0]}{turn.role or ''}{turn.end or ''}"
     return bad(
         _HEADER,
-        f"{tail!r} is not the header of the assistant's turn: the model does not know that "
-        "it is to answer",
-        f"end the template with {{% if add_generation_prompt %}}{begin}assistant{end}"
-        "{% endif %}, or serve with --chat-template FILE",
+        f"{(added or prompt[-80:])!r} is not the header of the assistant's turn, {header!r} for "
+        "example: the model does not know that it is to answer",
+        "let the template write it where `add_generation_prompt` is set, or serve with "
+        "--chat-template FILE",
     )
+
+
+def _opening(dialect: Dialect) -> str:
+    """Write what opens a turn as a regular expression."""
+    turn = dialect.turn
+    begin = "|".join(map(re.escape, turn.begin))
+    # Where any role will do, its name is one word, between two tokens.
+    role = re.escape(turn.role) if turn.role is not None else r"\w+" if turn.end else ""
+    return f"(?:{begin}){role}{re.escape(turn.end or '')}"
+
+
+def _said_first(dialect: Dialect) -> str:
+    """Write the markers that lead from text to text, those of a think, in the same way."""
+    found = {
+        pattern
+        for state in dialect.states.values()
+        for role, transition in state.on.items()
+        for pattern in dialect.markers[role]
+        if {state.segment, dialect.states[transition.to].segment} <= FREE_TEXT
+    }
+    return "|".join(sorted(re.escape(plain(pattern)) for pattern in found)) or "(?!)"
 
 
 def _strings(render: Render, _: Dialect) -> Check:
@@ -99,47 +121,69 @@ def _strings(render: Render, _: Dialect) -> Check:
 
 
 def _calls(render: Render, dialect: Dialect) -> Check:
-    header = dialect.header_text("look_up", 0)
-    function = {"name": "look_up", "arguments": '{"word": "Oslo"}'}
-    call = {"id": header, "type": "function", "function": function}
+    written = dialect.ids is Ids.WRITTEN
+    header = dialect.header_text("look_up", 1 if dialect.ids is Ids.MESSAGE else 0)
+    call_id = header if written else _ANY_ID
+    # Arguments as vLLM gives them to a template.
+    function = {"name": "look_up", "arguments": {"word": "Oslo"}}
+    call = {"id": call_id, "type": "function", "function": function}
+    result: dict[str, Any] = {
+        "role": "tool",
+        "tool_call_id": call_id,
+        "name": "look_up",
+        "content": _RESULT,
+    }
+    if dialect.ids is Ids.MESSAGE:
+        result |= {"tool": "look_up", "index": 1}  # which vLLM's renderer finds out
     dialog: list[dict[str, Any]] = [
         {"role": "user", "content": _TEXTS["user"]},
         {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": header, "name": "look_up", "content": _RESULT},
+        result,
     ]
     prompt = render(dialog, tools=[_TOOL], generate=True)
-    begin = dialect.markers["call_begin"][0]
-    between = dialect.markers["arguments_begin"][0]
-    if f"{begin}{header}{between}" not in re.sub(r"\s", "", prompt):
+    if written:
+        begin = dialect.markers["call_begin"][0]
+        between = dialect.markers["arguments_begin"][0]
+        header = f"{begin}{header}{between}"
+    if re.sub(r"\s", "", header) not in re.sub(r"\s", "", prompt):
         return bad(
             _CALLS,
-            f"a call of the history does not read {begin}{header}{between}",
-            "render the id that the message carries, between these markers",
+            f"a call of the history does not read {header}",
+            "render the id that the message carries, between these markers"
+            if written
+            else "render calls as the model writes them",
         )
     missing = [what for what in ("Looks up.", "Oslo", _RESULT) if what not in prompt]
     if missing:
         return bad(_CALLS, f"{missing[0]!r} is not in the prompt", "use the template of the model")
-    return ok(_CALLS, "declarations, calls and results are there, ids as the model writes them")
+    return ok(_CALLS, "declarations, calls and results are there, as the model writes them")
 
 
 def checks_of(tokenizer: Any, file: Path | None, dialect: Dialect) -> Iterator[Check]:
-    """Check the chat template: the file's, or the tokenizer's own."""
+    """Check the chat template: the file's, the tokenizer's own, or code in its place."""
     try:
-        source = file.read_text(encoding="utf-8") if file else tokenizer.get_chat_template()
+        source = {"chat_template": _source(tokenizer, file)}
     except (OSError, ValueError) as error:
-        mend = "serve with --chat-template FILE, the template of the model"
-        yield bad("chat template", f"there is none: {error}", mend)
-        return
+        if file or not _renders_by_code(tokenizer):
+            mend = "serve with --chat-template FILE, the template of the model"
+            yield bad("chat template", f"there is none: {error}", mend)
+            return
+        source = {}
 
     def render(messages: list[dict[str, Any]], *, tools: list[Any] | None, generate: bool) -> str:
-        return str(
-            tokenizer.apply_chat_template(
-                messages,
-                tools=tools,
-                chat_template=source,
-                add_generation_prompt=generate,
-                tokenize=False,
-            )
+        made = tokenizer.apply_chat_template(
+            messages, tools=tools, add_generation_prompt=generate, tokenize=False, **source
         )
+        return str(made)
 
     yield from checks(render, dialect)
+
+
+def _source(tokenizer: Any, file: Path | None) -> str:
+    return file.read_text(encoding="utf-8") if file else str(tokenizer.get_chat_template())
+
+
+def _renders_by_code(tokenizer: Any) -> bool:
+    """Tell whether a tokenizer's own class renders chats, and not transformers' classes."""
+    makers = (kind for kind in type(tokenizer).__mro__ if "apply_chat_template" in vars(kind))
+    return not next(makers, object).__module__.startswith("transformers.")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.diagnosis.template import checks_of
 from enforcer.errors import EnforcerError
 from enforcer.turn import dialect as dialects
 from enforcer.turn.envelope import Table
-from enforcer.vllm import settings
+from enforcer.vllm import names, settings
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -26,12 +26,17 @@ if TYPE_CHECKING:
 
 
 def checks(
-    folder: Path, *, template: Path | None = None, trust_remote_code: bool = False
+    folder: Path,
+    *,
+    dialect: str | None = None,
+    template: Path | None = None,
+    trust_remote_code: bool = False,
 ) -> Iterator[Check]:
     """Check a model's folder.
 
     Args:
         folder: as vLLM's `--model` takes it.
+        dialect: name of a dialect, or of a parser of vLLM's; None for `ENFORCER_DIALECT`.
         template: a file that the server is given as `--chat-template`; None for the
             folder's own.
         trust_remote_code: run tokenizer code that lies in the folder.
@@ -41,9 +46,11 @@ def checks(
         yield bad("model", f"{folder} is no folder", "name the folder that has config.json")
         return
     try:
-        dialect = dialects.load(settings.read(os.environ).dialect)
-    except EnforcerError:
-        return  # the installation's checks have said so
+        name = names.stock(dialect or settings.read(os.environ).dialect)
+        dialects.named(name)
+    except EnforcerError as error:
+        yield bad("dialect", str(error), "name one of these with --dialect, or ENFORCER_DIALECT")
+        return
     try:
         from transformers import AutoTokenizer
     except ModuleNotFoundError:
@@ -58,24 +65,24 @@ def checks(
         mend = "complete the folder; a tokenizer that is code needs --trust-remote-code"
         yield bad("tokenizer", f"it cannot be loaded: {error!r}", mend)
         return
-    yield from tokenizer_checks(tokenizer, folder, dialect)
-    yield from checks_of(tokenizer, template, dialect)
-
-
-def tokenizer_checks(tokenizer: Any, folder: Path, dialect: Dialect) -> Iterator[Check]:
-    """Check that the tokenizer can be read exactly, and has the dialect's control tokens."""
     try:
         vocabulary = Vocabulary.from_transformers(tokenizer)
     except EnforcerError as error:
         yield bad("tokenizer", str(error), "serve the model with its own tokenizer")
+        yield from checks_of(tokenizer, template, dialects.named(name))
         return
     yield ok("tokenizer", f"{vocabulary.size} ids, of which {len(vocabulary.controls)} control")
+    found = dialects.named(name, vocabulary.controls)
+    yield from vocabulary_checks(vocabulary, folder, found)
+    yield from checks_of(tokenizer, template, found)
+
+
+def vocabulary_checks(vocabulary: Vocabulary, folder: Path, dialect: Dialect) -> Iterator[Check]:
+    """Check that the tokenizer has the dialect's control tokens, and the model its ids."""
     try:
         Table(dialect, vocabulary)
-        for name in (dialect.turn_begin, dialect.turn_end):
-            vocabulary.control(name)
     except EnforcerError as error:
-        mend = "every marker must be one added token; set ENFORCER_DIALECT for another format"
+        mend = "each must be one added token; name another format with --dialect"
         yield bad("control tokens", str(error), mend)
     else:
         yield ok("control tokens", f"all that {dialect.name} needs are added tokens")

@@ -16,8 +16,8 @@ from enforcer.errors import ConfigurationError, UnsatisfiableSchema
 from enforcer.request.spec import Route, extra_body
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
+from enforcer.verify.expected import Expected
 from enforcer.verify.measure import Fault
-from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from enforcer.verify.measure import Finding, Verdict
     from enforcer.verify.replies import Reply
 
-_START = f"start it with --enable-auto-tool-choice --tool-call-parser {PARSER_NAME}"
+_START = (
+    "start it with --enable-auto-tool-choice --tool-call-parser NAME_enforced, where NAME is "
+    "vLLM's parser of the model's format"
+)
 _TIMEOUT = 120.0
 _NOT_FOUND = 404
 _WANTED = "violet"
@@ -33,13 +36,20 @@ _PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTIL
 _ENGINES = re.compile(r'^vllm:num_requests_running\{[^}]*\bengine="(\d+)"', re.MULTILINE)
 
 
-def checks(url: str, *, key: str | None = None, model: str | None = None) -> Iterator[Check]:
+def checks(
+    url: str,
+    *,
+    key: str | None = None,
+    model: str | None = None,
+    expected: Expected | None = None,
+) -> Iterator[Check]:
     """Probe a server.
 
     Args:
         url: base of its OpenAI-compatible routes.
         key: API key.
         model: name of the model; None for the first that is served.
+        expected: what the replies of its format must look like; None for Kimi K2's.
 
     Raises:
         ConfigurationError: `url` is not one.
@@ -73,9 +83,9 @@ def checks(url: str, *, key: str | None = None, model: str | None = None) -> Ite
         return  # an unenforced server may well answer the others rightly by chance
     for streamed in (False, True):
         body = {**required(model), "stream": streamed}
-        yield calls(body, _ask(endpoint, asking(body, route)), route)
+        yield calls(body, _ask(endpoint, asking(body, route)), route, expected)
     body = without_tools(model)
-    yield keeps_quiet(body, _ask(endpoint, asking(body, route)), route)
+    yield keeps_quiet(body, _ask(endpoint, asking(body, route)), route, expected)
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield processes(metrics)
 
@@ -202,10 +212,15 @@ def by_request(route: Route) -> Check:
     )
 
 
-def calls(body: Mapping[str, Any], reply: Reply, route: Route | None = None) -> Check:
+def calls(
+    body: Mapping[str, Any],
+    reply: Reply,
+    route: Route | None = None,
+    expected: Expected | None = None,
+) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"makes a demanded call, {'streamed' if body.get('stream') else 'whole'}"
-    verdict = measure.judge(body, reply)
+    verdict = (expected or Expected()).judge(body, reply)
     if findings := _findings(verdict, route):
         found = "; ".join(finding.message for finding in findings)
         mend = "the engine process may run without the plugin: read its log for `enforcer`"
@@ -229,10 +244,15 @@ def _findings(verdict: Verdict, route: Route | None) -> list[Finding]:
     ]
 
 
-def keeps_quiet(body: Mapping[str, Any], reply: Reply, route: Route | None = None) -> Check:
+def keeps_quiet(
+    body: Mapping[str, Any],
+    reply: Reply,
+    route: Route | None = None,
+    expected: Expected | None = None,
+) -> Check:
     """Judge the answer to `without_tools`."""
     title = "calls nothing where no tool is declared"
-    findings = _findings(measure.judge(body, reply), route)
+    findings = _findings((expected or Expected()).judge(body, reply), route)
     if findings:
         return bad(title, "; ".join(finding.message for finding in findings), _START)
     return ok(title, "text alone, after a history of calls")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines.capacity import Capacity
+    from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -33,7 +34,7 @@ ENGINES = tuple(_MODULES)
 
 
 class ArgumentMatcher(Protocol):
-    """The state of one argument text. Control ids are never legal in it."""
+    """The state of one argument text. No control ids are legal in it but its layout's."""
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next.
@@ -108,18 +109,24 @@ class ArgumentEngine(Protocol):
         """What it can hold, which all that write for it ask."""
         ...
 
-    def check(self, grammar: ArgumentGrammar) -> None:
+    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `UnsupportedSchema` if `write` or `read` would; may take as long as both."""
         ...
 
-    def write(self, grammar: ArgumentGrammar) -> str:
+    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar as the text that `read` compiles, in any process.
 
         This is the part of compiling that is done in Python, and so keeps every other thread
-        of the process waiting; `read` does not. It does not depend on the vocabulary's ids.
+        of the process waiting; `read` does not. It does not depend on the vocabulary's ids, but
+        for those that the layout is bound to.
+
+        Args:
+            grammar: a finished one.
+            layout: how the text is laid out; None for JSON with the usual white space.
 
         Raises:
-            UnsupportedSchema: this engine cannot do it exactly.
+            UnsupportedSchema: this engine cannot do it exactly, or the layout cannot write it.
+            UnknownEngine: this engine has no layouts; another one does.
 
         """
         ...
@@ -137,7 +144,9 @@ class ArgumentEngine(Protocol):
         """
         ...
 
-    def compile(self, grammar: ArgumentGrammar) -> CompiledGrammar:
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
+    ) -> CompiledGrammar:
         """Write and read a grammar; raises what these do."""
         ...
 

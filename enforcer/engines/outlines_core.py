@@ -17,7 +17,7 @@ import outlines_core
 from enforcer.engines._pattern import PatternSizeError, to_pattern
 from enforcer.engines._recursion import recursion
 from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
-from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
+from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
 from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentEngine
     from enforcer.engines._rules import Rules
+    from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -69,26 +70,30 @@ class OutlinesCoreEngine:
         self._tokens = outlines_core.Vocabulary(min(controls), ids)
         self._states = min(_STATES, _WORK // vocabulary.size)
 
-    def check(self, grammar: ArgumentGrammar) -> None:
+    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Build the automaton over single bytes only; raises what `write` would."""
-        self.write(grammar)
+        self.write(grammar, layout)
 
-    def write(self, grammar: ArgumentGrammar) -> str:
+    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar as one regular expression, whose automaton is small enough.
 
         Raises:
             UnsupportedSchema: what is not regular, or has too many states.
+            ConfigurationError: a layout other than JSON with the usual white space.
 
         """
+        refuse_layout(self.name, layout)
         return self._pattern(_rules(grammar))
 
     def read(self, written: str, *, quick: bool = False) -> OutlinesCoreGrammar:  # noqa: ARG002
         """Compile what `write` has given."""
         return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
 
-    def compile(self, grammar: ArgumentGrammar) -> OutlinesCoreGrammar:
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
+    ) -> OutlinesCoreGrammar:
         """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar))
+        return self.read(self.write(grammar, layout))
 
     def compile_text(self, wanted: ResponseFormat) -> OutlinesCoreGrammar:
         """Compile a regular expression or a choice.

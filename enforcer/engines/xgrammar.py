@@ -14,7 +14,7 @@ import xgrammar
 
 from enforcer.engines._ebnf import to_ebnf
 from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
-from enforcer.engines.capacity import REGULAR_FORMATS, Capacity
+from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
 from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentEngine
     from enforcer.engines._rules import Rules
+    from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -68,26 +69,30 @@ class XGrammarEngine:
         )
         self._compiling = threading.Lock()
 
-    def check(self, grammar: ArgumentGrammar) -> None:
+    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Write the grammar without compiling it; raises what `write` would."""
-        self.write(grammar)
+        self.write(grammar, layout)
 
-    def write(self, grammar: ArgumentGrammar) -> str:
+    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar in xgrammar's notation.
 
         Raises:
             UnsupportedSchema: what xgrammar cannot express.
+            ConfigurationError: a layout other than JSON with the usual white space.
 
         """
+        refuse_layout(self.name, layout)
         return _written(rules_of(grammar, _CAPACITY))
 
     def read(self, written: str, *, quick: bool = False) -> XGrammarGrammar:  # noqa: ARG002
         """Compile what `write` has given."""
         return self._compile(written)
 
-    def compile(self, grammar: ArgumentGrammar) -> XGrammarGrammar:
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
+    ) -> XGrammarGrammar:
         """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar))
+        return self.read(self.write(grammar, layout))
 
     def compile_text(self, wanted: ResponseFormat) -> XGrammarGrammar:
         """Compile a regular expression or a choice.

@@ -1,8 +1,8 @@
 """The calls that a dialog already has.
 
 Owns: counting them, so that the next index continues the dialog's counter, and
-renaming their ids to the form that the model was trained on. Must not know:
-tools, schemas, token ids, formats.
+renaming their ids, those of results with them, to the form that the model was trained
+on. Must not know: tools, schemas, token ids, formats.
 
 The K2 technical report: the counter is "auto-increasing … of all tool calls
 starting from 0 in the dialog". Ids of any other shape mislead the model.
@@ -11,9 +11,28 @@ starting from 0 in the dialog". Ids of any other shape mislead the model.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeGuard
+from dataclasses import dataclass
+from typing import Any
 
 from enforcer.errors import InvalidTools
+
+
+@dataclass(frozen=True, slots=True)
+class PastCall:
+    """A call of the dialog.
+
+    Attributes:
+        id: what the client sends as such; any value at all.
+        name: the tool's; None where the client sends none.
+        index: how many calls the dialog has before it.
+        position: how many of them are in the same message.
+
+    """
+
+    id: object
+    name: str | None
+    index: int
+    position: int
 
 
 def count_calls(messages: object) -> int:
@@ -26,10 +45,10 @@ def count_calls(messages: object) -> int:
     return sum(len(calls) for _, calls in _assistant_calls(messages))
 
 
-def normalise(messages: object, id_of: Callable[[str, int], str]) -> list[dict[str, Any]]:
+def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list[dict[str, Any]]:
     """Copy a dialog with every call id in the dialect's form, results following their calls.
 
-    `id_of` writes an id for the name of a tool and an index (`Dialect.header_text`).
+    `id_of` writes an id; None leaves the call its own.
 
     A result is matched to its call by id; where ids are missing or repeated, to the first
     call of the preceding assistant message that has no result yet. A result that answers
@@ -48,11 +67,9 @@ def normalise(messages: object, id_of: Callable[[str, int], str]) -> list[dict[s
         if calls := calls_at.get(at):
             pending = []
             renamed = []
-            for call in calls:
-                function = call.get("function")
-                name = function.get("name") if isinstance(function, Mapping) else None
-                # A call without a name has no id in the dialect's form; it keeps its own.
-                new = id_of(name, count) if _is_name(name) else call.get("id")
+            for position, call in enumerate(calls):
+                new = id_of(PastCall(call.get("id"), _name_of(call), count, position))
+                new = call.get("id") if new is None else new
                 count += 1
                 pending.append((call.get("id"), new))
                 renamed.append(dict(call) if new is None else {**call, "id": new})
@@ -64,8 +81,10 @@ def normalise(messages: object, id_of: Callable[[str, int], str]) -> list[dict[s
     return out
 
 
-def _is_name(name: object) -> TypeGuard[str]:
-    return isinstance(name, str) and bool(name)
+def _name_of(call: Mapping[str, Any]) -> str | None:
+    function = call.get("function")
+    name = function.get("name") if isinstance(function, Mapping) else None
+    return name if isinstance(name, str) and name else None
 
 
 def _match(old: object, pending: list[tuple[object, object]]) -> tuple[object, object] | None:

@@ -190,4 +190,5 @@ def _compile(
     parser.raise_problems()
     asked = f"{root.value} {on_unsupported.value} {limits!r} {conventions!r}"
     key = f"{asked} {json.dumps(schema, sort_keys=False)}"
-    return ArgumentGrammar(definitions, reached.root, tuple(parser.unsupported), key), provenance
+    relaxed = tuple(parser.unsupported)
+    return ArgumentGrammar(definitions, reached.root, relaxed, key, schema), provenance

@@ -198,6 +198,8 @@ class ArgumentGrammar:
         root: the integer of the whole value.
         relaxed: what is not enforced, in relax mode; empty if enforcement is exact.
         key: identity for caches: equal keys mean equal grammars within a process.
+        schema: what it was compiled from; for formats in which a value's type is declared there
+            and nowhere else.
 
     """
 
@@ -205,6 +207,7 @@ class ArgumentGrammar:
     root: Formula
     relaxed: tuple[Problem, ...]
     key: str
+    schema: object = True
 
 
 def least(a: int | None, b: int | None) -> int | None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from enforcer.turn.deadline import FITTING, clear, ids_of
+from enforcer.turn.deadline import clear, ids_of
 from enforcer.turn.dialect import Segment
+from enforcer.turn.lexer import FITTING
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,7 @@ from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import PENDING
 from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
-from enforcer.turn.envelope import Opening
+from enforcer.turn.lexer import FITTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from enforcer.budget.shortest import Shortest
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
-
-# After text that fits its format.
-FITTING = Opening(call=False, finish=True, text=False, empty=True)
+    from enforcer.turn.lexer import Opening
 
 
 class Deadline:

@@ -7,18 +7,29 @@ format is data, never code.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnknownDialect, brief
+from enforcer.layouts import Layout
+from enforcer.turn import pattern
+from enforcer.turn.pattern import BLANK, INDEX, MADE, NAME, Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
+
+    from enforcer.layouts import BoundLayout
+    from enforcer.turn.pattern import Fixed
+
+_FORMS: Mapping[Fixed, str] = MappingProxyType(
+    {NAME: "(?P<name>.+)", INDEX: "(?P<index>0|[1-9][0-9]{0,8})", BLANK: r"\s*"}
+)
 
 
 class Segment(Enum):
@@ -34,6 +45,22 @@ class Segment(Enum):
 FREE_TEXT = frozenset({Segment.REASONING, Segment.CONTENT})
 
 
+class Ids(Enum):
+    """Where the id of a call comes from."""
+
+    WRITTEN = "written"  # it is the header, whose index counts the dialog's calls
+    MESSAGE = "message"  # the header's index counts the calls of its message; nothing renders ids
+    RANDOM = "random"  # nothing of it is in the text: the server invents one
+    RANDOM9 = "random9"  # likewise, of nine letters and digits, as Mistral's templates demand
+
+
+class Names(Enum):
+    """Which names the format can write."""
+
+    ANY = "any"
+    IDENTIFIER = "identifier"  # of Python, no keyword, no underscore first
+
+
 class Guard(Enum):
     """When a transition is open."""
 
@@ -45,65 +72,167 @@ class Guard(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Where a marker leads, and when."""
+    """Where a marker leads, and when.
+
+    Attributes:
+        to: the state after it.
+        when: what opens it.
+        else_text: whether its text is like any other while it is closed; else it is illegal.
+
+    """
 
     to: str
     when: Guard
+    else_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state: its text, and the markers that leave it."""
+    """One state: its text, and what leaves it.
+
+    Attributes:
+        segment: what its text is.
+        text_to, blank_to: the state after a piece of text, and after one of white space.
+        on: markers, and where they lead.
+        then: the state after a header or arguments that end by themselves; None where a marker
+            ends them.
+
+    """
 
     segment: Segment
     text_to: str
     blank_to: str
     on: Mapping[str, Transition]
+    then: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
+class Tokens:
+    """The control tokens that stand in markers.
+
+    Attributes:
+        needed: those that a tokenizer must have; None if each marker is one token as a whole.
+        optional: those that it may lack, as it then lacks the markers that have them.
+        spelled: those that are text where it lacks them.
+
+    """
+
+    needed: tuple[str, ...] | None
+    optional: frozenset[str]
+    spelled: frozenset[str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that may stand inside a marker."""
+        return (*(self.needed or ()), *sorted(self.optional | self.spelled))
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What in a prompt opens the turn that is to be generated.
+
+    Attributes:
+        begin: control tokens any of which begins it.
+        role: the text that follows; None if it may be any.
+        end: control token behind it; None if there is none.
+        state: where the turn begins after it.
+
+    """
+
+    begin: tuple[str, ...]
+    role: str | None
+    end: str | None
+    state: str
+
+
+@dataclass(frozen=True)
 class Dialect:
     """A format. `states` and `markers` keep the order of the file.
 
     Attributes:
-        markers: role to the names of the control tokens that play it.
-        optional: names of control tokens that a tokenizer may lack.
-        header: template of a call's header, with `{name}` and `{index}`.
+        parsers: names of vLLM's parsers for it.
+        ids: where the ids of its calls come from.
+        names: which names it can write.
+        header: pattern of a call's header, with `{name}` and perhaps `{index}`.
         start: state of a turn whose prompt is not known.
         final: state after the end of the turn.
-        turn_begin, turn_end: control tokens around the role name that opens a turn.
-        turn_state: state right after them.
+        markers: role to the patterns that play it.
+        tokens: the control tokens in them.
+        arguments: how the arguments of a call are laid out.
+        turn: what opens a turn.
         examples: the file's own examples, for the tests.
 
     """
 
     name: str
+    parsers: tuple[str, ...]
+    ids: Ids
+    names: Names
     header: str
     start: str
     final: str
     markers: Mapping[str, tuple[str, ...]]
-    optional: frozenset[str]
-    turn_begin: str
-    turn_end: str
-    turn_state: str
+    tokens: Tokens
+    arguments: Layout
+    turn: Opening
     states: Mapping[str, State]
     examples: tuple[Mapping[str, Any], ...]
 
+    @property
+    def turn_state(self) -> str:
+        """State right after what opens a turn."""
+        return self.turn.state
+
+    @cached_property
+    def header_pieces(self) -> tuple[Fixed, ...]:
+        """The header's fixed texts, its fields, and white space that may be missing."""
+        return pattern.pieces_of(self.header, pattern.FIELDS)
+
+    @cached_property
+    def _header_form(self) -> re.Pattern[str]:
+        return re.compile(
+            "".join(_FORMS.get(piece) or _form(piece) for piece in self.header_pieces), re.DOTALL
+        )
+
+    @property
+    def has_index(self) -> bool:
+        """Whether the header counts."""
+        return INDEX in self.header_pieces
+
+    def layout(self, controls: Mapping[str, int]) -> BoundLayout:
+        """Give the layout of arguments for a tokenizer, by its control tokens."""
+        inside = {name: controls.get(name) for name in self.tokens.names}
+        return self.arguments.bind(inside.get)
+
+    @property
+    def has_unmarked_calls(self) -> bool:
+        """Whether a call begins with what is text like any other where none may."""
+        return any(each.else_text for state in self.states.values() for each in state.on.values())
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """Names of all control tokens that the format may use."""
+        if self.tokens.needed is None:
+            inside = tuple(text for texts in self.markers.values() for text in texts)
+        else:
+            inside = self.tokens.names
+        ends = () if self.turn.end is None else (self.turn.end,)
+        return tuple(dict.fromkeys((*self.turn.begin, *ends, *inside)))
+
     def header_text(self, name: str, index: int) -> str:
-        """Header of the call number `index` of a dialog, to the tool `name`."""
-        return self.header.format(name=name, index=index)
+        """Header of the call number `index`, to the tool `name`, without white space."""
+        return written(self.header_pieces, name, index)
 
     def header_parts(self, text: str) -> tuple[str, int] | None:
-        """Name and index that a header carries; None if it is not one."""
-        head, between, tail = _split_header(self.header)
-        if not (text.startswith(head) and text.endswith(tail)):
+        """Name and index that a header carries; None if it is not one.
+
+        The index is 0 where the format has none. One of ten digits or more is none: no dialog
+        has as many calls.
+        """
+        found = self._header_form.fullmatch(text)
+        if found is None:
             return None
-        name, found, digits = text[len(head) : len(text) - len(tail)].rpartition(between)
-        canonical = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
-        # int() refuses thousands of digits; no dialog has a number of calls that long.
-        if not found or not name or not canonical or len(digits) > 9:  # noqa: PLR2004
-            return None
-        return name, int(digits)
+        return found["name"], int(found["index"]) if self.has_index else 0
 
     def diagram(self) -> str:
         """Draw the table as a Mermaid state diagram."""
@@ -113,6 +242,8 @@ class Dialect:
                 lines.append(f"    {name} --> {state.text_to}: text")
             if state.blank_to not in {name, state.text_to}:
                 lines.append(f"    {name} --> {state.blank_to}: white space")
+            if state.then is not None:
+                lines.append(f"    {name} --> {state.then}: its end")
             for marker, transition in state.on.items():
                 guard = "" if transition.when is Guard.ALWAYS else f" [{transition.when.value}]"
                 lines.append(f"    {name} --> {transition.to}: {marker}{guard}")
@@ -147,6 +278,57 @@ def load(name: str) -> Dialect:
 
 
 @cache
+def of_parser(parser: str) -> tuple[Dialect, ...]:
+    """Give the dialects that a parser of vLLM's reads, those that need most tokens first.
+
+    A model's is the first whose tokens its tokenizer has.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+
+    """
+    found = [dialect for dialect in map(load, available()) if parser in dialect.parsers]
+    return tuple(sorted(found, key=lambda dialect: -len(dialect.tokens.needed or ())))
+
+
+def fitting(several: Sequence[Dialect], controls: Collection[str]) -> Dialect:
+    """Give the first of some dialects whose tokens a tokenizer has; the last if it has none's."""
+    has = set(controls)
+    return next((one for one in several if has.issuperset(one.tokens.needed or ())), several[-1])
+
+
+def named(name: str, controls: Collection[str] | None = None) -> Dialect:
+    """Give the dialect of that name, or of that parser of vLLM's.
+
+    Args:
+        name: as `available` or `parsers` give it.
+        controls: names of the tokenizer's control tokens, which tell the dialects of one
+            parser apart; None takes the first.
+
+    Raises:
+        UnknownDialect: there is none, or a file is not a valid dialect.
+
+    """
+    several = () if name in available() else of_parser(name)
+    if several:
+        return several[0] if controls is None else fitting(several, controls)
+    if name not in available():
+        known = ", ".join(sorted({*available(), *parsers()}))
+        raise UnknownDialect(f"unknown dialect or parser {brief(name)}; known are: {known}")
+    return load(name)
+
+
+def parsers() -> tuple[str, ...]:
+    """Name the parsers of vLLM's whose formats are known.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+
+    """
+    return tuple(sorted({name for one in map(load, available()) for name in one.parsers}))
+
+
+@cache
 def _load(name: str) -> Dialect:
     return parse((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
 
@@ -162,7 +344,7 @@ def parse(text: str) -> Dialect:
     """
     try:
         dialect = _build(tomllib.loads(text))
-        _split_header(dialect.header)
+        _read_patterns(dialect)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise UnknownDialect(f"not a dialect file: {error!r}") from error
     _check(dialect)
@@ -176,21 +358,33 @@ def _build(data: dict[str, Any]) -> Dialect:
     states = {name: _state(name, table) for name, table in tables.items()}
     for name, table in tables.items():
         _nothing_left(table, f"states.{name}")
-    optional = data.pop("optional", {"tokens": []})
+    tokens = data.pop("tokens", {})
+    begin = turn.pop("begin")
     dialect = Dialect(
         name=_text(data.pop("name")),
+        parsers=_texts(data.pop("parsers", [])),
+        ids=Ids(data.pop("ids", "written")),
+        names=Names(data.pop("names", "any")),
         header=_text(data.pop("header")),
         start=_text(data.pop("start")),
         final=_text(data.pop("final")),
         markers=MappingProxyType({role: _texts(names) for role, names in markers.items()}),
-        optional=frozenset(_texts(optional.pop("tokens"))),
-        turn_begin=_text(turn.pop("begin")),
-        turn_end=_text(turn.pop("end")),
-        turn_state=_text(turn.pop("state")),
+        tokens=Tokens(
+            needed=_texts(tokens.pop("needed")) if "needed" in tokens else None,
+            optional=frozenset(_texts(tokens.pop("optional", []))),
+            spelled=frozenset(_texts(tokens.pop("spelled", []))),
+        ),
+        arguments=Layout.read(data.pop("arguments", {})),
+        turn=Opening(
+            begin=(begin,) if isinstance(begin, str) else _texts(begin),
+            role=_text(turn.pop("role")) if "role" in turn else None,
+            end=_text(turn.pop("end")) if "end" in turn else None,
+            state=_text(turn.pop("state")),
+        ),
         states=MappingProxyType(states),
         examples=tuple(data.pop("examples", ())),
     )
-    _nothing_left(optional, "optional")
+    _nothing_left(tokens, "tokens")
     _nothing_left(turn, "turn")
     _nothing_left(data, "the file")
     return dialect
@@ -203,8 +397,9 @@ def _state(name: str, table: dict[str, Any]) -> State:
         text_to=text_to,
         blank_to=_text(table.pop("blank_to", text_to)),
         on=MappingProxyType(
-            {marker: _transition(entry) for marker, entry in table.pop("on").items()}
+            {marker: _transition(entry) for marker, entry in table.pop("on", {}).items()}
         ),
+        then=_text(table.pop("then")) if "then" in table else None,
     )
 
 
@@ -221,7 +416,11 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _transition(entry: dict[str, str]) -> Transition:
-    transition = Transition(to=_text(entry.pop("to")), when=Guard(entry.pop("when", "always")))
+    transition = Transition(
+        to=_text(entry.pop("to")),
+        when=Guard(entry.pop("when", "always")),
+        else_text={"text": True, "illegal": False}[entry.pop("closed", "illegal")],
+    )
     _nothing_left(entry, "a transition")
     return transition
 
@@ -231,15 +430,32 @@ def _nothing_left(table: Mapping[str, object], where: str) -> None:
         raise ValueError(f"unknown keys in {where}: {', '.join(table)}")
 
 
-def _split_header(header: str) -> tuple[str, str, str]:
-    """Split a header's template into what stands before, between and after its two fields."""
-    head, name, rest = header.partition("{name}")
-    between, index, tail = rest.partition("{index}")
-    if not (name and index and between) or {"{", "}"} & set(head + between + tail):
+def written(pieces: Sequence[Fixed], name: str, index: int) -> str:
+    """Write part of a header, without the white space that may be missing."""
+    values: Mapping[Fixed, str] = {NAME: name, INDEX: str(index), BLANK: ""}
+    return "".join(
+        piece.words[0] if isinstance(piece, Choice) else values.get(piece, str(piece))
+        for piece in pieces
+    )
+
+
+def _form(piece: Fixed) -> str:
+    if isinstance(piece, Choice):
+        return "(?:" + "|".join(map(re.escape, piece.words)) + ")"
+    return re.escape(str(piece))
+
+
+def _read_patterns(dialect: Dialect) -> None:
+    fields = [piece for piece in dialect.header_pieces if piece in {NAME, INDEX}]
+    counted = dialect.ids in {Ids.WRITTEN, Ids.MESSAGE}
+    if fields != ([NAME, INDEX] if counted else [NAME]) or "{name}{index}" in dialect.header:
         raise ValueError(
-            f"header {header!r}: it needs one {{name}} and then, after some text, one {{index}}"
+            f"header {dialect.header!r}: it needs one {{name}}, and one {{index}} after some more "
+            "text if calls are numbered, else none"
         )
-    return head, between, tail
+    for patterns in dialect.markers.values():
+        for each in patterns:
+            pattern.pieces_of(each, (MADE.name,))
 
 
 def _check(dialect: Dialect) -> None:
@@ -252,6 +468,8 @@ def _check(dialect: Dialect) -> None:
         for marker in state.on:
             if marker not in dialect.markers:
                 raise UnknownDialect(f"{dialect.name}: {name} leaves on unknown {marker!r}")
+        if state.then is not None and state.segment not in {Segment.HEADER, Segment.ARGUMENTS}:
+            raise UnknownDialect(f"{dialect.name}: the text of {name} does not end by itself")
         if state.segment not in FREE_TEXT and {state.text_to, state.blank_to} != {name}:
             raise UnknownDialect(
                 f"{dialect.name}: text leads out of {name}, whose {state.segment.value} only a "
@@ -271,7 +489,8 @@ def _check(dialect: Dialect) -> None:
 
 
 def _targets(state: State) -> tuple[str, ...]:
-    return (state.text_to, state.blank_to, *(found.to for found in state.on.values()))
+    then = () if state.then is None else (state.then,)
+    return (state.text_to, state.blank_to, *then, *(found.to for found in state.on.values()))
 
 
 def _closure(dialect: Dialect, names: set[str]) -> set[str]:

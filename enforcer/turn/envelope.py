@@ -8,15 +8,20 @@ hosts, or how a turn is advanced (that is `matcher`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
-from enforcer.turn.dialect import Guard, Segment
-from enforcer.turn.header import HeaderTrie
+from enforcer.turn import pattern
+from enforcer.turn.borders import Borders
+from enforcer.turn.dialect import Ids, Segment, written
+from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
+from enforcer.turn.lexer import Lexer, Opening, Place
+from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
+_ROWS = 4096
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
+    from enforcer.regex import Regex
     from enforcer.turn.dialect import Dialect
     from enforcer.vocabulary import Vocabulary
 
@@ -38,24 +44,6 @@ class Due(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """What the request's state of affairs permits at one moment.
-
-    Attributes:
-        call: another call may begin.
-        finish: the turn may end.
-        text: text outside a think may go on (a demanded call cannot be put off for ever).
-        empty: the turn may end though it has said nothing.
-
-    """
-
-    call: bool
-    finish: bool
-    text: bool
-    empty: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """The ids that are legal at one moment, apart from headers and arguments.
 
@@ -63,12 +51,17 @@ class Row:
         markers: legal control id to the state it leads to.
         mask: int32, shape `(vocabulary.words,)`: the markers, and all text if it is free.
         text: whether text is free.
+        opening: what it was computed for.
+        crossing: ids of text that complete a marker and have more bytes behind, which a
+            request may allow or not; not in the mask.
 
     """
 
     markers: Mapping[int, str]
     mask: npt.NDArray[np.int32]
     text: bool
+    opening: Opening
+    crossing: tuple[int, ...] = ()
 
 
 class Table:
@@ -82,25 +75,50 @@ class Table:
     def __init__(self, dialect: Dialect, vocabulary: Vocabulary) -> None:
         self.dialect = dialect
         self.vocabulary = vocabulary
-        present = vocabulary.controls
-        self._ids: dict[str, tuple[int, ...]] = {
-            role: tuple(
-                vocabulary.control(name)
-                for name in names
-                if name in present or name not in dialect.optional
-            )
-            for role, names in dialect.markers.items()
+        controls = vocabulary.controls
+        needed = dialect.tokens.needed or ()
+        for name in (*needed, *dialect.turn.begin[:1], *filter(None, [dialect.turn.end])):
+            vocabulary.control(name)
+        self._turn_begin = frozenset(controls[n] for n in dialect.turn.begin if n in controls)
+        self._turn_end = None if dialect.turn.end is None else controls[dialect.turn.end]
+        self._inside = {name: controls.get(name) for name in dialect.tokens.names}
+        markers = {
+            role: tuple(self._language(text) for text in texts if self._is_there(text))
+            for role, texts in dialect.markers.items()
         }
-        self._turn_begin = vocabulary.control(dialect.turn_begin)
-        self._turn_end = vocabulary.control(dialect.turn_end)
+        self.layout = dialect.layout(controls)
+        header = pattern.language(dialect.header, self._inside.get)
+        self.lexer = Lexer(dialect, self.layout, markers, header)
+        # By a role, the ids that are the whole of one of its markers.
+        self._ids = {
+            role: tuple(
+                token
+                for text in texts
+                if self._is_there(text) and (token := self._only_id(text)) is not None
+            )
+            for role, texts in dialect.markers.items()
+        }
         # Computed here, so that no request waits for them.
         _ = vocabulary.sorted_text, vocabulary.blank_ids
-        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, dialect, vocabulary))
+        form = self._form()
+        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, form, vocabulary))
+        # Whether each marker is one token, so that no token goes across a border.
+        self.is_simple = (
+            self.layout.plain
+            and not any(state.then for state in dialect.states.values())
+            and all(
+                self._only_id(text) is not None
+                for texts in dialect.markers.values()
+                for text in texts
+                if self._is_there(text)
+            )
+        )
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
         nothing.setflags(write=False)
-        self.nothing = Row({}, nothing, text=False)
-        # Every marker of a state, whatever the request: for the parser.
+        closed = Opening(call=False, finish=False, text=False, empty=False)
+        self.nothing = Row({}, nothing, text=False, opening=closed)
+        # Every marker of a state that is one token, whatever the request: for the parser.
         self.leaves: Mapping[str, Mapping[int, str]] = {
             name: {
                 token: transition.to
@@ -109,6 +127,46 @@ class Table:
             }
             for name, state in dialect.states.items()
         }
+        self.borders = Borders(self.lexer, vocabulary)
+        self._places = lru_cache(_ROWS)(self._build_at)
+
+    def _is_there(self, text: str) -> bool:
+        """Tell whether the tokenizer can have a marker.
+
+        Raises:
+            InvalidVocabulary: it must, and cannot.
+
+        """
+        tokens, controls = self.dialect.tokens, self.vocabulary.controls
+        if tokens.needed is not None:
+            return not any(name in text and name not in controls for name in tokens.optional)
+        if text not in controls and text not in tokens.optional:
+            self.vocabulary.control(text)
+        return text in controls
+
+    def _only_id(self, text: str) -> int | None:
+        """Give the id that is the whole of a marker, if it is one."""
+        return self.vocabulary.controls.get(text)
+
+    def _language(self, text: str) -> Regex:
+        token = self._only_id(text)
+        if token is not None:
+            return pattern.symbol(ID + token)
+        return pattern.language(text, self._inside.get)
+
+    def _form(self) -> HeaderForm:
+        """Divide the header's pattern: white space that may be missing is not the trie's."""
+        pieces = self.dialect.header_pieces
+        at = pieces.index(NAME)
+        blanks = [i for i, piece in enumerate(pieces) if piece is BLANK or type(piece) is Choice]
+        first = max((i for i in blanks if i < at), default=-1) + 1
+        last = min((i for i in blanks if i > at), default=len(pieces))
+
+        def text(name: str, index: int) -> str:
+            return written(pieces[first:last], name, index)
+
+        head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
+        return HeaderForm(text, head, tail)
 
     def segment(self, state: str) -> Segment:
         """Tell what the text of a state is."""
@@ -122,14 +180,85 @@ class Table:
             row = self._rows[key] = self._build(state, opening)
         return row
 
+    def row_of(self, state: str, place: Place | None, opening: Opening) -> Row:
+        """Look up what is legal in a state, at a place in it if there is one."""
+        return self.row(state, opening) if place is None else self.row_at(place, opening)
+
+    def symbols(self, token_id: int) -> Sequence[int]:
+        """Give the symbols of an id: its bytes, or itself; none for a hole or a stranger."""
+        vocabulary = self.vocabulary
+        if token_id in vocabulary.control_ids:
+            return (ID + token_id,)
+        return vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else ()
+
+    def beyond(self, node: HeaderNode, place: Place | None) -> tuple[int, ...]:
+        """Give the ids that complete a header and have bytes behind that may follow."""
+        if place is None:
+            return ()
+        if node.followed is None:
+            viable, token_bytes = self.borders.viable, self.vocabulary.token_bytes
+            node.followed = tuple(i for i in node.beyond if viable(place, token_bytes(i)))
+        return node.followed
+
+    def row_at(self, place: Place, opening: Opening) -> Row:
+        """Look up what is legal at a place between two symbols, apart from what is inside.
+
+        The inside of headers and arguments is not the table's: there, a row has what ends them.
+        """
+        if place.header is not None or place.scan is not None:
+            place = Place(place.state)
+        return self._places(place, self.opening(place.state, opening))
+
+    def opening(self, state: str, opening: Opening) -> Opening:
+        """Close the text of a state after which nothing could be called, while a call is owed."""
+        found = self.dialect.states[state]
+        if opening.finish or not opening.text or found.segment is not Segment.CONTENT:
+            return opening
+        return replace(opening, text=found.text_to in self._before_calls)
+
+    @cached_property
+    def _before_calls(self) -> frozenset[str]:
+        """The states from which a call can still begin."""
+        states = self.dialect.states
+        found = {name for name, state in states.items() if state.segment is Segment.HEADER}
+        before = -1
+        while before < len(found):
+            before = len(found)
+            for name, state in states.items():
+                if found & {state.text_to, *(each.to for each in state.on.values())}:
+                    found.add(name)
+        return frozenset(found)
+
+    def _build_at(self, place: Place, opening: Opening) -> Row:
+        vocabulary, state = self.vocabulary, self.dialect.states[place.state]
+        markers = {}
+        for token in sorted(self._known):
+            step = self.lexer.by_markers(place, ID + token, opening)
+            if step is not None:
+                markers[token] = step.place.state
+        mask = vocabulary.row(markers)
+        free = not place.committed and (
+            state.segment is Segment.REASONING
+            or (state.segment is Segment.CONTENT and opening.text)
+        )
+        found = self.borders.around(place, opening, free=free)
+        if free:
+            mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *found.crossing))
+        else:
+            mask |= vocabulary.row(found.legal)
+        mask.setflags(write=False)
+        return Row(markers, mask, free, opening, found.crossing)
+
+    @cached_property
+    def _known(self) -> frozenset[int]:
+        """The control tokens that stand in markers."""
+        whole = (token for tokens in self._ids.values() for token in tokens)
+        return frozenset(whole).union(i for i in self._inside.values() if i is not None)
+
     def _build(self, name: str, opening: Opening) -> Row:
         state = self.dialect.states[name]
         closed = {
-            role
-            for role, transition in state.on.items()
-            if (transition.when is Guard.CALL and not opening.call)
-            or (transition.when is Guard.FINISH and not opening.finish)
-            or (transition.when is Guard.EMPTY and not (opening.finish and opening.empty))
+            role for role, transition in state.on.items() if not opening.permits(transition.when)
         }
         markers = {
             token: transition.to
@@ -144,7 +273,7 @@ class Table:
         if free:
             mask |= self.vocabulary.text_row
         mask.setflags(write=False)
-        return Row(markers, mask, free)
+        return Row(markers, mask, free, opening)
 
     def step(self, state: str, token_id: int, markers: Mapping[int, str]) -> str | None:
         """Give the state after one id: the one reading of the table, by matcher and parser.
@@ -188,15 +317,42 @@ class Table:
 
         """
         controls = self.vocabulary.control_ids
+        if self._role is None:
+            return self._opened_by_any(prompt_ids)
+        for begin in range(len(prompt_ids) - 1, -1, -1):
+            if prompt_ids[begin] not in self._turn_begin:
+                continue
+            end, role = begin + 1, b""
+            while end < len(prompt_ids) and prompt_ids[end] not in controls:
+                if self._turn_end is None and len(role) >= len(self._role):
+                    break
+                role += self.vocabulary.token_bytes(prompt_ids[end])
+                end += 1
+            if self._turn_end is not None and list(prompt_ids[end : end + 1]) != [self._turn_end]:
+                continue
+            if role.startswith(self._role):
+                return self.dialect.turn_state, prompt_ids[end + (self._turn_end is not None) :]
+        return self.dialect.start, ()
+
+    def _opened_by_any(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
+        """Find the last of the turns of whatever role, which is the one to be generated."""
+        controls = self.vocabulary.control_ids
         for end in range(len(prompt_ids) - 1, -1, -1):
+            if self._turn_end is None and prompt_ids[end] in self._turn_begin:
+                return self.dialect.turn_state, prompt_ids[end + 1 :]
             if prompt_ids[end] == self._turn_end:
                 begin = end - 1
                 while begin >= 0 and prompt_ids[begin] not in controls:
                     begin -= 1
-                if begin >= 0 and prompt_ids[begin] == self._turn_begin:
+                if begin >= 0 and prompt_ids[begin] in self._turn_begin:
                     return self.dialect.turn_state, prompt_ids[end + 1 :]
                 break
         return self.dialect.start, ()
+
+    @cached_property
+    def _role(self) -> bytes | None:
+        role = self.dialect.turn.role
+        return None if role is None else role.encode()
 
 
 class Envelope:
@@ -244,4 +400,9 @@ class Envelope:
 
     def headers(self, calls: int) -> HeaderTrie:
         """Give the trie of the headers that are legal for the next call."""
-        return self.table.headers(self.names, self.first + calls)
+        if self.table.dialect.ids is Ids.MESSAGE:
+            # From 1 in each message; some count the dialog's on, and no parser reads it.
+            indices = tuple(sorted({1 + calls, 1 + self.first + calls}))
+        else:
+            indices = (self.first + calls,)
+        return self.table.headers(self.names, indices)

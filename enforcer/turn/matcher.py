@@ -8,19 +8,19 @@ A matcher belongs to one request and is not thread-safe; all that it shares is.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix, UnexpectedFailure
+from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn.countdown import Countdown
-from enforcer.turn.deadline import FITTING
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
-from enforcer.turn.position import Position
+from enforcer.turn.lexer import FITTING
+from enforcer.turn.moves import Moves, named
 from enforcer.turn.trail import Trail
+from enforcer.turn.weaving import Weaver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
-    from enforcer.turn.header import HeaderNode
+    from enforcer.turn.position import Position
 
 
 class Matcher:
@@ -66,9 +66,9 @@ class Matcher:
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
-        self._arguments = arguments
-        self._expect = expect
         self._countdown = None if deadline is None else Countdown(deadline, envelope.table)
+        self._moves = Moves(envelope, arguments, expect, self._countdown)
+        self._weaver = None if self._table.is_simple else Weaver(envelope, self._moves)
         self._words = self._table.vocabulary.words
         self._trail: Trail[Position] = Trail(rollback)
         self._accepted = 0
@@ -80,7 +80,7 @@ class Matcher:
             state, begun = self._table.opened(prompt_ids)
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
-        self._now = self._enter(state, calls=0, text=0)
+        self._now = self._moves.enter(state, calls=0, text=0)
         for at, token_id in enumerate(begun):
             if self._now.failure is None and not self.accept(token_id):
                 raise self._now.failure or IllegalPrefix(
@@ -157,7 +157,8 @@ class Matcher:
         if now.failure is not None:
             self._fill_end(target)
             return
-        if now.grammar is None and now.header is None and self._countdown is None:
+        plain = now.grammar is None and now.header is None and not now.row.crossing
+        if plain and self._countdown is None:
             np.copyto(target, now.row.mask)
             return
         try:
@@ -170,6 +171,9 @@ class Matcher:
 
     def _fill_text(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
+        if self._weaver is not None:
+            self._weaver.fill(now, target)
+            return
         markers = now.markers
         left = self._left()
         if now.grammar is not None:
@@ -201,10 +205,10 @@ class Matcher:
 
         An error of ours leaves the engine's state as it was; after any other it is unknown.
         """
-        named = _named(error, f"{doing} in {self._now.state}")
-        if named is not error and self._now.grammar is not None:
-            self._lost = (self._now.grammar, named)
-        self.fail(named)
+        found = named(error, f"{doing} in {self._now.state}")
+        if found is not error and self._now.grammar is not None:
+            self._lost = (self._now.grammar, found)
+        self.fail(found)
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id.
@@ -231,30 +235,36 @@ class Matcher:
             if token_id not in self._table.turn_end_ids:
                 return None
             return replace(
-                self._enter(self._table.dialect.final, now.calls, 0), failure=now.failure
+                self._moves.enter(self._table.dialect.final, now.calls, 0), failure=now.failure
             )
+        if self._weaver is not None:
+            return self._weaver.read(now, token_id, counts=self._started)
         markers = now.markers.markers
         to = self._table.step(now.state, token_id, markers)
         if to is None or not self._fits(now, token_id):
             return None
         if token_id in markers:
-            return self._follow(to)
+            return self._moves.follow(now, to)
         if now.grammar is not None:
             return self._formatted(now, token_id, to) if now.grammar.accept(token_id) else None
         if now.header is not None:
             node = now.header.advance(token_id)
-            return None if node is None else self._at_header(now, node)
+            return None if node is None else self._moves.at_header(now, node)
         return self._free_text(to)
 
     def _free_text(self, to: str) -> Position | None:
         now = self._now
         if not now.row.text:
             return None
-        owed = self._envelope.due is Due.CALL and not now.calls
-        counts = owed and self._started and self._table.segment(now.state) is Segment.CONTENT
+        counts = self._counts(now)
         if to == now.state and not counts:
             return now
-        return self._enter(to, now.calls, now.text + counts)
+        return self._moves.enter(to, now.calls, now.text + counts)
+
+    def _counts(self, now: Position) -> bool:
+        """Tell whether text is counted: while a call is demanded, outside a think."""
+        owed = self._envelope.due is Due.CALL and not now.calls
+        return owed and self._started and self._table.segment(now.state) is Segment.CONTENT
 
     def _formatted(self, now: Position, token_id: int, to: str) -> Position:
         """Go on after an id of arguments or formatted content, which has been accepted."""
@@ -266,53 +276,6 @@ class Matcher:
         # Text has begun, so the turn is not calls.
         row = self._table.row(to, FITTING)
         return replace(now, state=to, row=row, before=self._table.nothing, text=1)
-
-    def _follow(self, to: str) -> Position:
-        now = self._now
-        segment = self._table.segment(now.state)
-        if segment is Segment.ARGUMENTS:
-            return self._enter(to, now.calls + 1, now.text)
-        position = self._enter(to, now.calls, now.text)
-        if now.header is not None and now.header.name is not None:
-            name = now.header.name
-            if self._countdown is not None:
-                position = replace(position, reading=self._countdown.arguments(name))
-            return self._with_grammar(position, partial(self._arguments, name))
-        if self._table.segment(to) is Segment.HEADER:
-            return self._at_header(position, self._envelope.headers(now.calls).root)
-        return position
-
-    def _at_header(self, position: Position, node: HeaderNode) -> Position:
-        was_clear = position.header is not None and position.header.only is not None
-        if self._expect is not None and node.only is not None and not was_clear:
-            self._expect(node.only)
-        return replace(position, header=node)
-
-    def _enter(self, state: str, calls: int, text: int) -> Position:
-        opening = self._envelope.opening(calls, text)
-        formatted = self._envelope.text_format
-        if formatted is None or self._table.segment(state) is not Segment.CONTENT:
-            row = self._table.row(state, opening)
-            return Position(state, row, self._table.nothing, calls, text)
-        position = Position(
-            state,
-            self._table.row(state, replace(opening, text=False, empty=True)),
-            self._table.row(state, replace(opening, text=False, finish=False)),
-            calls,
-            text,
-        )
-        # The text fits the format or the turn is calls: a demanded call leaves no text.
-        if not opening.finish:
-            return position
-        if self._countdown is not None:
-            position = replace(position, reading=self._countdown.text())
-        return self._with_grammar(position, formatted)
-
-    def _with_grammar(self, position: Position, start: Callable[[], ArgumentMatcher]) -> Position:
-        try:
-            return replace(position, grammar=start())
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
-            return replace(position, failure=_named(error, f"starting a text in {position.state}"))
 
     def _fits(self, now: Position, token_id: int) -> bool:
         if self._countdown is None or (left := self._left()) == inf:
@@ -345,7 +308,8 @@ class Matcher:
         for before, run in self._trail.pop(count):
             if before.grammar is not None:
                 # All but the last of them left this text where it is.
-                read = run if self._now.grammar is before.grammar else run - 1
+                stayed = self._now.grammar is before.grammar
+                read = run if stayed else run - 1 + self._now.fed
                 self._back_in(before.grammar, read)
             self._now = before
         if self._lost is not None and self._now.grammar is self._lost[0]:
@@ -357,7 +321,7 @@ class Matcher:
         try:
             grammar.rollback(count)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
-            self._lost = (grammar, _named(error, f"taking back {count} ids"))
+            self._lost = (grammar, named(error, f"taking back {count} ids"))
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count how many leading ids are legal; the state is unchanged."""
@@ -374,14 +338,3 @@ class Matcher:
         if self._lost is None or self._lost[0] is not now.grammar:
             self._now = now  # a draft may fail where the turn never comes
         return legal
-
-
-def _named(error: BaseException, doing: str) -> EnforcerError:
-    """Give the error of ours that stands for any other; what ends the process is none."""
-    if isinstance(error, EnforcerError):
-        return error
-    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
-        raise error
-    named = UnexpectedFailure(f"{type(error).__name__} while {doing}: {error}")
-    named.__cause__ = error
-    return named

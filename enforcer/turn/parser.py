@@ -1,23 +1,27 @@
 """Ids back into reasoning, content and calls: the envelope's table read backwards.
 
 Owns: what counts as a call. Does no I/O and holds nothing back but bytes of an
-unfinished character. Must not know: masks, schemas, hosts. Marker ids alone make
-structure; marker text spelled with ordinary tokens stays text.
+unfinished character, and what may turn out to be a marker. Must not know: masks, engines,
+hosts. Where markers are control tokens, their ids alone make structure, and the same text
+spelled with ordinary tokens stays text.
 """
 
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from enforcer.turn.dialect import FREE_TEXT, Segment
+from enforcer.layouts import ID, Decoder, Kind
+from enforcer.turn.dialect import FREE_TEXT, Ids, Segment
+from enforcer.turn.lexer import OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from enforcer.turn.envelope import Table
+    from enforcer.turn.lexer import Place, Step
 
 _Decoder = getincrementaldecoder("utf-8")
 
@@ -27,10 +31,11 @@ class Call:
     """A completed call.
 
     Attributes:
-        id: its header as the model wrote it, for example `functions.get_weather:0`.
+        id: its header as the model wrote it, for example `functions.get_weather:0`; empty in
+            formats that write no ids.
         name: the tool's name.
         index: the counter in the header.
-        arguments: JSON text as the model wrote it.
+        arguments: JSON text, as the model wrote it where it writes JSON.
 
     """
 
@@ -77,7 +82,8 @@ class Event:
 
     Attributes:
         what: piece of reasoning, content or arguments; beginning or end of a call.
-        text: the piece; the call's id for a beginning, its whole arguments for an end.
+        text: the piece; for a beginning the call's id, if the format writes one; for an end its
+            whole arguments.
         name: the tool's name for the beginning of a call.
 
     """
@@ -102,7 +108,10 @@ class Parser:
         prompt_ids: the prompt's ids; the turn starts where they leave it, and what they
             have said of it is not reported. None means that the ids begin a turn, so
             that they may open a think.
-        names: the declared tools; calls to others are dropped. None keeps every call.
+        names: the tools that may be called; calls to others are dropped. None keeps every call.
+            Where there are none, what could only be told from a call by that is text.
+        schema_of: gives the parameters of a tool, by which formats that do not write the types
+            of values tell them.
 
     Attributes:
         reasoning_ids: how many ids of text inside a think have been read.
@@ -115,16 +124,24 @@ class Parser:
         table: Table,
         prompt_ids: Sequence[int] | None = None,
         names: Collection[str] | None = None,
+        schema_of: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
     ) -> None:
         self._table = table
         self._names = names
+        self._schema_of = schema_of
+        no_calls = names is not None and not names and table.dialect.has_unmarked_calls
+        self._opening = replace(OPEN, call=False) if no_calls else OPEN
         self._state = table.dialect.turn_state
+        self._place = table.lexer.enter(self._state)
         self._decoder = _Decoder(errors="replace")
-        self._header = ""
+        self._values: Decoder | None = None
+        self._header = b""
+        self._held = b""
         self._call: tuple[str, str, int] | None = None
         self._reset()
         if prompt_ids is not None:
             self._state, begun = table.opened(prompt_ids)
+            self._place = table.lexer.enter(self._state)
             self.feed(begun)
             self._reset()
             self._call = None  # a call that the prompt has begun lacks its beginning here
@@ -150,6 +167,11 @@ class Parser:
         return segment not in FREE_TEXT and not self._closed
 
     @property
+    def held(self) -> int:
+        """How many bytes are held back that may turn out to be a marker."""
+        return len(self._held)
+
+    @property
     def ended(self) -> bool:
         """Whether the end of the turn was read."""
         return self._state == self._table.dialect.final
@@ -171,6 +193,12 @@ class Parser:
             self._read += 1
         return events
 
+    def finish(self) -> list[Event]:
+        """Let go of text that might have become a marker, where nothing comes any more."""
+        events: list[Event] = []
+        self._let_out(self._table.segment(self._state), 0, events)
+        return events
+
     def turn(self) -> Turn:
         """Say what has been read so far."""
         return Turn(
@@ -182,6 +210,8 @@ class Parser:
         )
 
     def _step(self, token_id: int, events: list[Event]) -> bool:
+        if not self._table.is_simple:
+            return self._through(token_id, events)
         table = self._table
         segment, leaves = table.segment(self._state), table.leaves[self._state]
         to = table.step(self._state, token_id, leaves)
@@ -190,22 +220,83 @@ class Parser:
         self._state = to
         if token_id not in leaves:
             self.reasoning_ids += segment is Segment.REASONING
-            text = self._decoder.decode(table.vocabulary.token_bytes(token_id))
-            self._take(segment, text, events)
+            self._take(segment, table.vocabulary.token_bytes(token_id), events)
             return True
-        self._take(segment, self._decoder.decode(b"", final=True), events)
+        self._leave(segment, events)
+        return True
+
+    def _through(self, token_id: int, events: list[Event]) -> bool:
+        """Read an id symbol by symbol; what stands before one that is illegal has been read."""
+        table = self._table
+        symbols = table.symbols(token_id)
+        thinks = table.segment(self._state) is Segment.REASONING
+        for symbol in symbols:
+            fallen = table.lexer.falls(self._place, symbol)
+            if fallen is not None:
+                self._leave(Segment.HEADER, events)
+                self._go(fallen)
+            step = table.lexer.step(self._place, symbol, self._opening)
+            if step is None:
+                return False
+            self._read_symbol(symbol, step, events)
+        self.reasoning_ids += thinks and table.segment(self._state) is Segment.REASONING
+        return bool(symbols)
+
+    def _read_symbol(self, symbol: int, step: Step, events: list[Event]) -> None:
+        segment = self._table.segment(self._state)
+        ended = step.place.state != self._state
+        if step.taken:
+            self._take_symbol(segment, symbol, events)
+            if ended:
+                self._leave(segment, events)
+        else:
+            self._held += bytes([symbol]) if symbol < ID else b""
+            # As much as may belong to a marker, of which this symbol is the last.
+            begun = step.place.begun
+            length = step.marker or (begun[0].length if begun else 0)
+            if symbol >= ID or not self._place.committed:
+                self._let_out(segment, length - (symbol >= ID), events)
+            if step.marker or step.place.committed:
+                self._held = b""
+            if step.marker:
+                self._leave(segment, events)
+        self._go(step.place)
+
+    def _let_out(self, segment: Segment, behind: int, events: list[Event]) -> None:
+        """Let go of the text that is held back, but its last bytes."""
+        cut = len(self._held) - behind
+        if cut > 0 and segment in FREE_TEXT:
+            self._take(segment, self._held[:cut], events)
+        self._held = self._held[max(cut, 0) :]
+
+    def _go(self, place: Place) -> None:
+        self._place, self._state = place, place.state
+
+    def _take_symbol(self, segment: Segment, symbol: int, events: list[Event]) -> None:
+        if segment is not Segment.ARGUMENTS or self._values is None:
+            if segment is Segment.ARGUMENTS and not self._arguments and symbol in b" \t\r\n":
+                return  # white space of the header's
+            self._take(segment, bytes([symbol]), events)
+        else:
+            self._say(segment, self._values.feed([symbol]), events)
+
+    def _take(self, segment: Segment, data: bytes, events: list[Event]) -> None:
+        if segment is Segment.HEADER:
+            self._header += data
+            return
+        self._say(segment, self._decoder.decode(data), events)
+
+    def _leave(self, segment: Segment, events: list[Event]) -> None:
+        """End a segment's text."""
+        self._say(segment, self._decoder.decode(b"", final=True), events)
         self._decoder.reset()
         if segment is Segment.HEADER:
             self._begin_call(events)
         elif segment is Segment.ARGUMENTS:
             self._end_call(events)
-        return True
 
-    def _take(self, segment: Segment, text: str, events: list[Event]) -> None:
+    def _say(self, segment: Segment, text: str, events: list[Event]) -> None:
         if not text:
-            return
-        if segment is Segment.HEADER:
-            self._header += text
             return
         if segment is Segment.ARGUMENTS:
             if self._call is None:
@@ -216,19 +307,27 @@ class Parser:
         events.append(Event(_PIECES[segment], text))
 
     def _begin_call(self, events: list[Event]) -> None:
-        header, self._header = self._header, ""
+        header, self._header = self._header.decode(errors="replace"), b""
         self._arguments.clear()
         parts = self._table.dialect.header_parts(header)
         if parts is None or (self._names is not None and parts[0] not in self._names):
             self._call = None
             self.dropped += 1
             return
-        self._call = (header, *parts)
-        events.append(Event(Happening.CALL, header, parts[0]))
+        name, index = parts
+        # The id of a call, where the format writes it.
+        written = header if self._table.dialect.ids is Ids.WRITTEN else ""
+        self._call = (written, name, index)
+        if self._table.layout.layout.kind is not Kind.JSON:
+            self._values = Decoder(self._table.layout, self._schema_of(name))
+        events.append(Event(Happening.CALL, written, name))
 
     def _end_call(self, events: list[Event]) -> None:
         if self._call is None:
             return
+        if self._values is not None:
+            self._say(Segment.ARGUMENTS, self._values.finish(), events)
+            self._values = None
         call = Call(*self._call, "".join(self._arguments))
         self._calls.append(call)
         events.append(Event(Happening.CALL_END, call.arguments))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from enforcer.errors import EnforcerError
     from enforcer.turn.envelope import Row
     from enforcer.turn.header import HeaderNode
+    from enforcer.turn.lexer import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Position:
         header: place in the header trie, while in a header.
         grammar: the engine's state of arguments or of formatted content; it moves by itself.
         reading: the same text as the deadline sees it, where there is one.
+        place: between which symbols, where markers are spelled or texts end by themselves.
+        fed: how many ids the token that led here, out of another text, fed to that text's grammar.
         failure: why the gate is closed; None while it is open.
 
     """
@@ -42,6 +45,8 @@ class Position:
     header: HeaderNode | None = None
     grammar: ArgumentMatcher | None = None
     reading: Reading | None = None
+    place: Place | None = None
+    fed: int = 0
     failure: EnforcerError | None = None
 
     def complete(self) -> bool:

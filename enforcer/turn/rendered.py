@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.turn.dialect import Segment
+from enforcer.turn.dialect import Ids, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,11 @@ def count_calls(table: Table, prompt_ids: Sequence[int]) -> int:
     tokenizers then make control tokens of them) are none of the dialog's calls. Those of the
     opened turn are left out, since the turn's matcher counts them itself.
     """
-    dialect, vocabulary = table.dialect, table.vocabulary
-    turn_begin = vocabulary.control(dialect.turn_begin)
-    turn_end = vocabulary.control(dialect.turn_end)
+    turn, vocabulary = table.dialect.turn, table.vocabulary
+    if table.dialect.ids not in {Ids.WRITTEN, Ids.MESSAGE} or turn.end is None:
+        return 0  # no call of this format has a number
+    turn_begin = vocabulary.control(turn.begin[0])
+    turn_end = vocabulary.control(turn.end)
     begins = {
         token
         for leaves in table.leaves.values()

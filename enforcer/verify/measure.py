@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from enforcer.verify.replies import Call, Reply
 
+# Kimi K2's, which are judged by where nothing else is said.
 MARKERS = (
     "<|tool_calls_section_begin|>",
     "<|tool_call_begin|>",
@@ -56,6 +57,7 @@ class IdRule(Enum):
 
     KIMI = "kimi"  # functions.NAME:IDX, as the model writes it
     INDEX = "index"  # anything:IDX, as Moonshot's own API answers
+    NINE = "nine"  # nine letters and digits, as Mistral's templates demand; unique
     UNIQUE = "unique"  # anything that no other call of the reply has
 
 
@@ -99,8 +101,13 @@ def is_refusal(reply: Reply) -> bool:
     return reply.status in _REFUSED
 
 
-def judge(body: Mapping[str, Any], reply: Reply, ids: IdRule = IdRule.KIMI) -> Verdict:
-    """Judge one reply to a chat request.
+def judge(
+    body: Mapping[str, Any],
+    reply: Reply,
+    ids: IdRule = IdRule.KIMI,
+    markers: Iterable[str] = MARKERS,
+) -> Verdict:
+    """Judge one reply to a chat request; `markers` are those of the model's format.
 
     A reply that was cut off (`finish_reason` is `length`) has no calls: not streamed, it
     must not report any; streamed, the last one is a prefix and is judged only if its
@@ -118,12 +125,14 @@ def judge(body: Mapping[str, Any], reply: Reply, ids: IdRule = IdRule.KIMI) -> V
         complete=complete,
         has_calls=complete and bool(reply.calls),
         empty=complete and not reply.calls and not reply.content,
-        findings=tuple(_findings(body, reply, ids)),
+        findings=tuple(_findings(body, reply, ids, markers)),
     )
 
 
-def _findings(body: Mapping[str, Any], reply: Reply, ids: IdRule) -> Iterable[Finding]:
-    for marker in MARKERS:
+def _findings(
+    body: Mapping[str, Any], reply: Reply, ids: IdRule, markers: Iterable[str]
+) -> Iterable[Finding]:
+    for marker in markers:
         if marker in reply.content:
             yield Finding(Fault.LEAK, f"{marker} in the content")
     calls = reply.calls
@@ -156,6 +165,8 @@ def _wrong_ids(body: Mapping[str, Any], calls: Sequence[Call], rule: IdRule) -> 
             yield Finding(Fault.ID, f"{call.id!r} is not functions.{call.name}:{index}")
         elif rule is IdRule.INDEX and not re.fullmatch(rf".+:{index}", call.id, re.DOTALL):
             yield Finding(Fault.ID, f"{call.id!r} does not end in :{index}")
+        elif rule is IdRule.NINE and not re.fullmatch("[a-zA-Z0-9]{9}", call.id):
+            yield Finding(Fault.ID, f"{call.id!r} is not nine letters and digits")
         seen.add(call.id)
 
 

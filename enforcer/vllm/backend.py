@@ -22,8 +22,7 @@ from vllm.v1.structured_output.backend_types import (
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import spec as specs
-from enforcer.turn import dialect as dialects
-from enforcer.vllm import frontend, metrics, runtime, settings, stock
+from enforcer.vllm import frontend, metrics, runtime, served, stock
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.metrics import Failure
 from enforcer.vllm.readable import ReadableMatcher
@@ -258,7 +257,7 @@ def _source_of(request: Any) -> _Source | None:
     spec = specs.from_structural_tag(text)
     if spec is not None:
         return _Source(spec, is_ours=True)
-    if stock.concerns(text, dialects.load(settings.current().dialect)):
+    if any(stock.concerns(text, dialect) for dialect in served.dialects()):
         return _Source(text, is_ours=False)
     return None
 

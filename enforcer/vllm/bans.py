@@ -1,12 +1,14 @@
 """Turns that may call nothing: a handful of ids is banned, and no mask is made.
 
-Owns: which requests need no more than that, and the ban. Must not know: routes, masks.
+Owns: which requests and formats need no more than that, and the ban. Must not know: routes,
+masks.
 
 vLLM's bad words of one id each are what it has for this: an id's logit becomes minus infinity,
 with drafts too, and in Model Runner V2 without a copy from the device. A grammar costs a row of
 the whole vocabulary a step, and makes asynchronous scheduling wait for the last step's ids. On
 the first runner, bad words wait for those ids as well, one row after the other: there the
-grammar stays. See decision 0011.
+grammar stays. See decision 0011. So it does where text may begin a call that no token of its
+own does, or one that text needs as well.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm import envs
 
-from enforcer.turn.dialect import FREE_TEXT
-from enforcer.vllm import settings
+from enforcer.vllm import marks, settings
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Table
 
 
-def suffices(spec: Spec, vllm_config: Any) -> bool:
-    """Tell whether a ban is all that a request needs, and the cheaper way on this server.
+def is_cheaper(spec: Spec, vllm_config: Any) -> bool:
+    """Tell whether a request may call nothing, and a ban is the cheaper way on this server.
 
     An engine that is to refuse what carries no spec gets the spec.
     """
@@ -34,6 +35,16 @@ def suffices(spec: Spec, vllm_config: Any) -> bool:
         enforces_nothing
         and bool(vllm_config.use_v2_model_runner)
         and not settings.current().requires()
+    )
+
+
+def suffices(table: Table) -> bool:
+    """Tell whether each call of a format begins with a token that can be banned."""
+    banned = markers(table)
+    return all(
+        banned & marks.tokens(table, (pattern,))
+        for pattern in marks.beginnings(table)
+        if marks.is_there(table, pattern)
     )
 
 
@@ -65,11 +76,5 @@ def ban(params: Any, table: Table) -> None:
 
 
 def markers(table: Table) -> frozenset[int]:
-    """Name the ids that begin calls or stand in them."""
-    final = table.dialect.final
-    return frozenset(
-        token
-        for state, leaves in table.leaves.items()
-        for token, to in leaves.items()
-        if to != final and not {table.segment(state), table.segment(to)} <= FREE_TEXT
-    )
+    """Name the ids that begin calls or stand in them, and in nothing else."""
+    return marks.tokens(table, marks.of_calls(table)) - marks.tokens(table, marks.of_text(table))

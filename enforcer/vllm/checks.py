@@ -144,11 +144,17 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
     """List a spec's schemas with tools and paths, also of tools that the choice leaves out."""
     options = spec.resolve(settings.current().options())
+    laid_out = runtime.laid_out(
+        runtime.dialect_for().name if spec.settled is None else spec.settled.dialect
+    )
     for tool in spec.toolset.tools.values():
         yield (
             tool.name,
             tool.path,
-            _check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options),
+            replace(
+                _check(FormatKind.JSON_SCHEMA, tool.schema, Root.OBJECT, options),
+                dialect=laid_out,
+            ),
         )
     wanted = spec.response_format
     if wanted is None:
@@ -175,7 +181,7 @@ def _known(asked: Check) -> Verdict | None:
 
 
 def _is_plain(asked: Check) -> bool:
-    if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits():
+    if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits() or asked.dialect:
         return False
     return runtime.trusts_plain() and is_plain_object(asked.source)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from enforcer.turn.parser import Happening
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from enforcer.turn.parser import Event, Parser
     from enforcer.vocabulary import Vocabulary
@@ -41,9 +41,20 @@ class Clip:
         for token_id in token_ids:
             begin = self._length
             self._length += len(self._decoder.decode(self._vocabulary.token_bytes(token_id)))
-            for event in self._parser.feed([token_id]):
-                self._waiting.append((begin, self._length, event))
+            self._wait(begin, self._parser.feed([token_id]))
             self._uncut |= self._parser.in_calls
+
+    def finish(self) -> None:
+        """Read no more: what might have become a marker is text."""
+        self._wait(self._length, self._parser.finish())
+
+    def _wait(self, begin: int, events: Iterable[Event]) -> None:
+        # The bytes of a marker are ASCII, a character each.
+        end = self._length - self._parser.held
+        for event in events:
+            # What was held back began before this id did.
+            first = min(begin, end - len(event.text)) if event.what in _TEXT else begin
+            self._waiting.append((first, end, event))
 
     def let_out(self, length: int) -> list[Event]:
         """Give the events of the first `length` characters that have not been given.

@@ -31,6 +31,10 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "new_token_ids",
         "stop_terminated",
     ),
+    "vllm.engine.arg_utils.EngineArgs.from_cli_args": ("args",),
+    "vllm.renderers.kimi_k3.KimiK3Renderer._apply_chat_template": (
+        *("self", "conversation", "params"),
+    ),
     "vllm.v1.engine.core.EngineCore.preprocess_add_request": ("self", "request"),
     "vllm.v1.engine.async_llm.AsyncLLM.add_request": (
         *("self", "request_id", "prompt", "params", "arrival_time", "lora_request"),

@@ -45,7 +45,7 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         wanted = self.structured_outputs
         text = specs.from_structural_tag(wanted.structural_tag) if wanted else None
         if text is not None:
-            settled, spec = admit(text)
+            settled, spec = admit(text, tokenizer)
             refuse_sampling(self, spec)
             with answered():
                 inexact = checks.check(spec)
@@ -70,7 +70,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         own = getattr(request, "structured_outputs", None)
         text = specs.from_structural_tag(own.structural_tag) if own else None
         if text is not None:
-            settled, spec = admit(text)
+            settled, spec = admit(text, self.renderer.tokenizer)
             refuse_sampling(request, spec)
             with answered():
                 inexact = await checks.check_async(spec)
@@ -119,7 +119,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
         for text in _texts(params):
-            _, spec = admit(text)
+            _, spec = admit(text, getattr(self, "tokenizer", None))
             with answered():
                 _log(await checks.check_async(spec))
         return await original(self, request_id, prompt, params, *args, **kwargs)
@@ -137,7 +137,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
         refuse_unread_spec(getattr(params, "extra_args", None), self.model_config)
-        banned = _needs_a_ban_alone(params, self.vllm_config)
+        banned = _needs_a_ban_alone(params, self.vllm_config, self.tokenizer)
         if banned is not None:
             params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
@@ -158,14 +158,14 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
     return _process_inputs
 
 
-def _needs_a_ban_alone(params: Any, vllm_config: Any) -> Spec | None:
+def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:
     """Give the spec of a request that may call nothing, where banning ids is the cheaper way."""
     own = getattr(params, "structured_outputs", None)
     text = specs.from_structural_tag(own.structural_tag) if own else None
     if text is None:
         return None
-    _, spec = admit(text)
-    if not bans.suffices(spec, vllm_config):
+    _, spec = admit(text, tokenizer)
+    if not bans.is_cheaper(spec, vllm_config) or not bans.suffices(runtime.table_for(tokenizer)):
         return None
     refuse_sampling(params, spec)
     return spec
@@ -183,8 +183,12 @@ def answered() -> Iterator[None]:
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 
-def admit(text: str) -> tuple[str, Spec]:
+def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
     """Read a spec that somebody has sent, and settle what the server decides for it.
+
+    Args:
+        text: the spec.
+        tokenizer: the model's; None where it is not at hand, as `runtime.dialect_for` has it.
 
     Returns:
         The spec with the server's decisions in it, as text and read.
@@ -197,7 +201,7 @@ def admit(text: str) -> tuple[str, Spec]:
         spec = specs.read(text)
     except RequestError as error:
         raise refusal(error) from error
-    mine = _settled(spec)
+    mine = _settled(spec, runtime.dialect_for(tokenizer).name)
     if spec.settled is None:
         return specs.settle(text, mine), replace(spec, settled=mine)
     if spec.settled != mine:
@@ -207,7 +211,7 @@ def admit(text: str) -> tuple[str, Spec]:
     return text, spec
 
 
-def _settled(spec: Spec) -> specs.Settled:
+def _settled(spec: Spec, dialect: str) -> specs.Settled:
     chosen = settings.current()
     own, allowed = chosen.options(), chosen.allowed()
     wanted = spec.on_unsupported
@@ -229,7 +233,7 @@ def _settled(spec: Spec) -> specs.Settled:
             "this server does not let a request choose `closed_objects`: leave it out",
         )
     options = replace(spec, settled=None).resolve(own)
-    return specs.Settled(chosen.dialect, chosen.engine, options)
+    return specs.Settled(dialect, chosen.engine, options)
 
 
 def _put(own: Any, text: str, settled: str) -> None:

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-PARSER_NAME = "kimi_k2_enforced"
+_SUFFIX = "_enforced"
+# Where a launcher tells the processes that it starts which parser it was given.
+PARSER_VARIABLE = "ENFORCER_PARSER"
 # On what we have put in the place of a function of vLLM: the original.
 PATCHED = "_enforcer_original"
 PROCESSOR_NAME = "EnforcerLogitsProcessor"
 TESTED_VERSIONS = ("0.32.0", "0.33.0")
+
+
+def enforced(parser: str) -> str:
+    """Give the name of the parser that takes the place of one of vLLM's."""
+    return parser + _SUFFIX
+
+
+def stock(parser: str) -> str:
+    """Give the name of vLLM's parser in whose place a parser stands; its own if it is vLLM's."""
+    return parser.removesuffix(_SUFFIX)
+
+
+def is_enforced(parser: str | None) -> bool:
+    """Tell whether a parser's name is one of ours."""
+    return parser is not None and parser.endswith(_SUFFIX)
 
 
 def reads_extra(loaded: Any) -> bool:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedHost
 from enforcer.turn import dialect as dialects
-from enforcer.vllm import fit, settings
-from enforcer.vllm.names import PARSER_NAME, PATCHED
+from enforcer.vllm import fit, names, settings
+from enforcer.vllm.names import PATCHED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,8 @@ _BEHIND_RUST = (
     "`tool_choice` required or named; auto with --tool-strict-level function or parameter, or with "
     "a strict tool. Arguments fit the tool's schema only at level parameter or for a strict tool; "
     "else they are any object. Not enforced: replies that the front end reads no calls from (no "
-    "tools, `tool_choice` none), and auto below level function. Start with --tool-call-parser "
-    "kimi_k2 --tool-strict-level parameter"
+    "tools, `tool_choice` none), and auto below level function. Start with --tool-strict-level "
+    "parameter"
 )
 
 
@@ -76,8 +76,8 @@ def _unfit(error: UnsupportedHost, chosen: Settings) -> None:
     if chosen.requires():
         raise error
     logger.error(
-        "enforcer: nothing is enforced, and --tool-call-parser %s is not known: %s",
-        PARSER_NAME,
+        "enforcer: nothing is enforced, and no --tool-call-parser %s is known: %s",
+        names.enforced("NAME"),
         error,
     )
 
@@ -85,11 +85,13 @@ def _unfit(error: UnsupportedHost, chosen: Settings) -> None:
 def _patch() -> None:
     from prometheus_client import multiprocess
     from vllm import sampling_params
+    from vllm.engine.arg_utils import EngineArgs
     from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
     from vllm.parser.abstract_parser import DelegatingParser
     from vllm.parser.parser_manager import ParserManager
+    from vllm.renderers.kimi_k3 import KimiK3Renderer
     from vllm.renderers.online_renderer import OnlineRenderer
     from vllm.tool_parsers import ToolParserManager
     from vllm.v1 import structured_output
@@ -101,10 +103,12 @@ def _patch() -> None:
     from enforcer.vllm import (
         backend,
         frontend,
+        kimi_k3,
         metrics,
         places,
         requests,
         required,
+        served,
         stops,
         tool_parser,
     )
@@ -118,6 +122,7 @@ def _patch() -> None:
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
+    _wrap(EngineArgs, "from_cli_args", served.from_cli_args)
     _wrap(EngineCore, "preprocess_add_request", required.preprocess_add_request)
     _wrap(AsyncLLM, "add_request", frontend.add_request)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
@@ -133,11 +138,16 @@ def _patch() -> None:
         lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.is_ours)),
     )
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
+    _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
     _wrap(multiprocess.MultiProcessCollector, "__init__", metrics.collecting)
     metrics.install()
     ToolParserManager.register_module(
-        PARSER_NAME, force=True, module=tool_parser.EnforcedToolParser
+        _parser_names(), force=True, module=tool_parser.EnforcedToolParser
     )
+
+
+def _parser_names() -> list[str]:
+    return [names.enforced(parser) for parser in dialects.parsers()]
 
 
 # What has been replaced: owner, name, what was there.
@@ -164,4 +174,5 @@ def _take_back() -> None:
 
     while _replaced:
         setattr(*_replaced.pop())
-    ToolParserManager.tool_parsers.pop(PARSER_NAME, None)
+    for name in _parser_names():
+        ToolParserManager.tool_parsers.pop(name, None)

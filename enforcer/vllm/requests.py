@@ -23,8 +23,7 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import RequestError, brief
 from enforcer.request import history
 from enforcer.request import spec as specs
-from enforcer.turn import dialect as dialects
-from enforcer.vllm import metrics, places, settings
+from enforcer.vllm import call_ids, kimi_k3, metrics, places, runtime, settings
 from enforcer.vllm.places import Places, Shown
 
 if TYPE_CHECKING:
@@ -82,9 +81,8 @@ def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool])
             try:
                 dialog = [_materialised(message) for message in messages]
                 _dialog.set(_Dialog(history.count_calls(dialog), _declared_within(dialog)))
-                messages = history.normalise(
-                    dialog, dialects.load(settings.current().dialect).header_text
-                )
+                dialect = runtime.dialect_for(self.renderer.tokenizer)
+                messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
             except RequestError as error:
                 raise refusal(error) from error
         return await original(self, request, messages, *args, **kwargs)
@@ -279,14 +277,13 @@ def _nested_choice(choice: Any) -> Any:
     return _nested(choice)
 
 
-def tool_names(request: Any) -> frozenset[str]:
-    """Names that a reply to a request may call."""
+def callable_tools(request: Any) -> dict[str, Mapping[str, Any] | None]:
+    """Give the parameters, as declared, of each tool that a reply to a request may call."""
     if request.tool_choice == "none":
-        return frozenset()
-    return frozenset(
-        str(tool.function.name if hasattr(tool, "function") else tool.name)
-        for tool in get_function_tools(request.tools or ())
-    )
+        return {}
+    listed = get_function_tools(request.tools or ())
+    functions = [getattr(tool, "function", tool) for tool in listed]
+    return {str(each.name): getattr(each, "parameters", None) for each in functions}
 
 
 def own_up(request: Any) -> None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.request import spec as specs
-from enforcer.turn import dialect as dialects
-from enforcer.vllm import metrics, settings, stock
+from enforcer.vllm import metrics, served, settings, stock
 from enforcer.vllm.names import reads_extra
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def _may_pass(request: Any, excepted: frozenset[str], loaded: object) -> bool:
         tag = own.structural_tag
         if specs.from_structural_tag(tag) is not None:
             return True
-        if stock.concerns(tag, dialects.load(settings.current().dialect)):
+        if any(stock.concerns(tag, dialect) for dialect in served.dialects()):
             return True
         if RequestKind.STRUCTURED.value in excepted:
             return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from enforcer import engines
@@ -17,11 +17,13 @@ from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
+from enforcer.layouts import Layout
 from enforcer.request import spec as specs
 from enforcer.request.response_format import FormatKind
+from enforcer.schema import Root
 from enforcer.turn import dialect as dialects
 from enforcer.turn.envelope import Table
-from enforcer.vllm import metrics, settings
+from enforcer.vllm import metrics, served, settings
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
-    from enforcer.schema import Root
+    from enforcer.turn.dialect import Dialect
     from enforcer.turn.matcher import Matcher
 
 
@@ -74,12 +76,31 @@ def forget(tokenizer: Any) -> None:
         _known.pop(id(tokenizer), None)
 
 
+def dialect_for(tokenizer: Any = None) -> Dialect:
+    """Give the dialect that the served model speaks.
+
+    Args:
+        tokenizer: the model's, which tells formats of one parser apart; without it, the first
+            that this process has met.
+
+    Raises:
+        InvalidVocabulary: it would have to tell, and cannot be read.
+
+    """
+    several = served.dialects()
+    if len(several) == 1:
+        return several[0]
+    with _building:
+        known = next(iter(_known.values()), None) if tokenizer is None else _know(tokenizer)
+    return dialects.fitting(several, () if known is None else known.vocabulary.controls)
+
+
 def table_for(tokenizer: Any, dialect: str | None = None) -> Table:
     """Give the table of a dialect, by default the server's, for a tokenizer of transformers.
 
     It is all that reading replies takes.
     """
-    name = dialect or settings.current().dialect
+    name = dialect or dialect_for(tokenizer).name
     with _building:
         known = _know(tokenizer)
         table = known.tables.get(name)
@@ -92,7 +113,10 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
     """Give the process's enforcer for a tokenizer, and what a spec was settled for."""
     chosen = settings.current()
     settled = None if spec is None else spec.settled
-    key = (chosen.dialect, chosen.engine) if settled is None else (settled.dialect, settled.engine)
+    if settled is None:
+        key = (dialect_for(tokenizer).name, chosen.engine)
+    else:
+        key = (settled.dialect, settled.engine)
     with _building:
         known = _know(tokenizer)
         enforcer = known.enforcers.get(key)
@@ -103,7 +127,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 chosen.options(),
                 cache=kept(),
                 on_compile=metrics.compiled,
-                write=write,
+                write=partial(write, dialect=key[0]),
             )
         return enforcer
 
@@ -130,7 +154,12 @@ def _bytes() -> Vocabulary:
     return Vocabulary.of_bytes(["<|end|>"])
 
 
-def write(schema: str, options: Options, root: Root) -> str:
+def laid_out(name: str) -> str:
+    """Give a dialect's name where schemas have to be checked for its layout; else nothing."""
+    return "" if dialects.load(name).arguments == Layout() else name
+
+
+def write(schema: str, options: Options, root: Root, dialect: str) -> str:
     """Write a schema for the engine, in a process that is apart from this one.
 
     Raises:
@@ -146,6 +175,7 @@ def write(schema: str, options: Options, root: Root) -> str:
         options.limits,
         options.conventions,
         writes=True,
+        dialect=laid_out(dialect) if root is Root.OBJECT else "",
     )
     verdict = pool().check(asked)
     if verdict.error is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from enforcer.errors import ConfigurationError
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
+from enforcer.vllm.names import PARSER_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,8 +24,8 @@ _T = TypeVar("_T")
 
 PREFIX = "ENFORCER_"
 # Variables that are no settings: where the server's processes keep their numbers (see
-# `metrics`), and where this repository's own tests find their cases.
-OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED"})
+# `metrics`), where this repository's own tests find their cases, and what `served` tells.
+OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED", PARSER_VARIABLE})
 _CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed")
 _REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
@@ -40,7 +41,10 @@ def _setting(default: str, what: str) -> str:
 class Settings:
     """Each field is the variable `ENFORCER_` + its name in capitals."""
 
-    dialect: str = _setting("kimi_k2", "format of the served model, a file in `grammars/`")
+    dialect: str = _setting(
+        "kimi_k2",
+        "format of the served model, a file in `grammars/`, where no parser's name tells it",
+    )
     engine: str = _setting("llguidance", "argument engine: llguidance, xgrammar, outlines-core")
     on_unsupported: str = _setting(
         "refuse",

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
-from enforcer.turn import dialect as dialects
-from enforcer.vllm import settings
-from enforcer.vllm.names import PARSER_NAME
+from enforcer.turn import dialect as dialects_
+from enforcer.vllm import names, runtime, settings
 
 if TYPE_CHECKING:
     from enforcer.vllm.settings import Settings
@@ -31,24 +30,25 @@ _seen: set[int] = set()
 
 
 @cache
-def say(parser: str | None) -> None:
+def say(parser: str | None, dialects: tuple[str, ...]) -> None:
     """Log what this server enforces; once in a process.
 
     Args:
         parser: the name that the server was started with as `--tool-call-parser`.
+        dialects: names of those that the model may speak.
 
     """
-    logger.info("enforcer: %s", said(parser, settings.current()))
+    logger.info("enforcer: %s", said(parser, dialects, settings.current()))
 
 
-def said(parser: str | None, chosen: Settings) -> str:
+def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
     """Say in one line what a server enforces, how, and what it does not."""
-    if parser == PARSER_NAME:
+    if names.is_enforced(parser):
         what = f"every request by {_BY_ITSELF} is enforced"
         rest = _OTHERS
     else:
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
-        what = f"no request is enforced by itself ({given}; {PARSER_NAME} would enforce all)"
+        what = f"no request is enforced by itself ({given}{_remedy(parser, dialects)})"
         rest = "on any route"
     if chosen.requires():
         excepted = ", ".join(sorted(chosen.excepted()))
@@ -57,10 +57,16 @@ def said(parser: str | None, chosen: Settings) -> str:
         others = f"{rest}: only requests with a spec of `enforcer.extra_body`"
     switches = ", ".join(sorted(chosen.allowed())) or "nothing"
     return (
-        f"{what}; {others}; beam search is refused. dialect={chosen.dialect} "
+        f"{what}; {others}; beam search is refused. dialect={' or '.join(dialects)} "
         f"engine={chosen.engine} on_unsupported={chosen.on_unsupported}; "
         f"clients may switch: {switches}"
     )
+
+
+def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
+    if parser not in dialects_.parsers():
+        parser = next((name for one in dialects for name in dialects_.load(one).parsers), None)
+    return f"; {names.enforced(parser)} would enforce all" if parser else ""
 
 
 def look_at(tokenizer: Any) -> None:
@@ -68,7 +74,7 @@ def look_at(tokenizer: Any) -> None:
     if tokenizer is None or id(tokenizer) in _seen:
         return
     _seen.add(id(tokenizer))
-    for check in checks_of(tokenizer, None, dialects.load(settings.current().dialect)):
+    for check in checks_of(tokenizer, None, runtime.dialect_for(tokenizer)):
         if check.status is Status.BAD:
             logger.warning(
                 "the model's own chat template: %s: %s. What to do: %s",

@@ -10,14 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import spec as specs
-from enforcer.turn.dialect import FREE_TEXT
+from enforcer.turn.dialect import FREE_TEXT, Segment
 from enforcer.turn.parser import Parser
-from enforcer.vllm import runtime
+from enforcer.vllm import marks, runtime
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from enforcer.turn.dialect import Dialect
     from enforcer.turn.envelope import Table
 
 
@@ -29,22 +30,26 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
         wanted = request.sampling_params.structured_outputs
         enforced = wanted is not None and specs.from_structural_tag(wanted.structural_tag)
         if enforced and getattr(made, "stop", None):
-            table = runtime.table_for(tokenizer)
-            if Parser(table, request.prompt_token_ids).in_calls:
+            parser = Parser(runtime.table_for(tokenizer), request.prompt_token_ids)
+            if parser.in_calls:
                 _forget(made)
             else:
-                _spare_calls(made, _begins_calls(table))
+                _spare_calls(made, parser)
         return made
 
     return _from_new_request
 
 
-def _spare_calls(detokenizer: Any, begins_calls: frozenset[int]) -> None:
+def _spare_calls(detokenizer: Any, parser: Parser) -> None:
     """Make a detokenizer look for stop strings in what comes before the calls alone."""
     update = detokenizer.update
 
+    def begins_calls(token: int) -> bool:
+        parser.feed([token])
+        return parser.in_calls
+
     def _update(new_token_ids: Sequence[int], stop_terminated: bool) -> Any:  # noqa: FBT001 - vLLM's
-        at = next((at for at, token in enumerate(new_token_ids) if token in begins_calls), None)
+        at = next((at for at, token in enumerate(new_token_ids) if begins_calls(token)), None)
         if at is None:
             return update(new_token_ids, stop_terminated)
         found = update(new_token_ids[:at], False)
@@ -60,16 +65,6 @@ def _spare_calls(detokenizer: Any, begins_calls: frozenset[int]) -> None:
 def _forget(detokenizer: Any) -> None:
     detokenizer.stop = []
     detokenizer.stop_buffer_length = 0  # of text that is held back as it may begin a stop string
-
-
-def _begins_calls(table: Table) -> frozenset[int]:
-    return frozenset(
-        token
-        for state, leaves in table.leaves.items()
-        if table.segment(state) in FREE_TEXT
-        for token, to in leaves.items()
-        if table.segment(to) not in FREE_TEXT and to != table.dialect.final
-    )
 
 
 def refuse_ids(request: Any, table: Table) -> None:
@@ -96,15 +91,21 @@ def refuse_ids(request: Any, table: Table) -> None:
 
 def _cuts_calls(token: int, table: Table) -> bool:
     """Tell whether a call, or a section of calls, can have the id before its end."""
-    if token not in table.vocabulary.control_ids:
+    if token not in table.vocabulary.control_ids or token in table.layout.ids:
         return True
-    final = table.dialect.final
-    return any(
-        token in leaves and leaves[token] != final and not _only_ends(leaves[token], table)
-        for state, leaves in table.leaves.items()
-        if table.segment(state) not in FREE_TEXT
-    )
+    dialect = table.dialect
+    inside = [
+        pattern
+        for state in dialect.states.values()
+        if state.segment not in FREE_TEXT
+        for role, transition in state.on.items()
+        if transition.to != dialect.final and not _only_ends(transition.to, dialect)
+        for pattern in dialect.markers[role]
+    ]
+    return token in marks.tokens(table, inside)
 
 
-def _only_ends(state: str, table: Table) -> bool:
-    return set(table.leaves[state].values()) == {table.dialect.final}
+def _only_ends(name: str, dialect: Dialect) -> bool:
+    state = dialect.states[name]
+    leads_to = {transition.to for transition in state.on.values()}
+    return state.segment is Segment.NONE and leads_to == {dialect.final}

@@ -1,4 +1,4 @@
-"""The parser `kimi_k2_enforced`: switches the enforcer on, and reads what comes back.
+"""The parsers `NAME_enforced`: they switch the enforcer on, and read what comes back.
 
 Owns: the two ends of a chat request in the API server. Before: the spec, written
 from the request's tools. After: the second barrier, which reads calls from marker
@@ -23,18 +23,28 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer.request import spec as specs
 from enforcer.turn.parser import Happening, Parser
-from enforcer.vllm import metrics, places, requests, runtime, startup, stops
+from enforcer.vllm import (
+    call_ids,
+    metrics,
+    names,
+    places,
+    requests,
+    runtime,
+    served,
+    startup,
+    stops,
+)
 from enforcer.vllm.clip import Clip
-from enforcer.vllm.names import PARSER_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from enforcer.turn.dialect import Ids
     from enforcer.turn.parser import Event
 
 
 class EnforcedToolParser(ToolParser):  # type: ignore[misc]
-    """The name that vLLM's command line knows; `EnforcedParser` does the work."""
+    """What vLLM's command line knows by our names; `EnforcedParser` does the work."""
 
     supports_required_and_named = False
 
@@ -101,14 +111,14 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         Markers in `model_output` are not to be told from spelled ones: it only says how far
         the reply goes, where a stop string may have ended it.
         """
-        parser = Parser(self._table, self._prompt_ids, requests.tool_names(request))
+        parser = self._begin(self._prompt_ids, request)
         self._clip, self._length = None, 0
-        events = self._read(parser, model_output_token_ids, request, model_output)
+        events = self._read(parser, model_output_token_ids, request, model_output, last=True)
         # Right after: vLLM may report `length` there, under which no client expects a call.
         cut_off = parser.in_calls or (
             not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
         )
-        calls = [] if cut_off else _completed(events)
+        calls = [] if cut_off else _completed(events, self._table.dialect.ids)
         if not calls:
             requests.own_up(request)
         if self._parser is None:  # else its deltas have been counted
@@ -127,8 +137,8 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         """Read the next ids of a streamed reply."""
         if self._parser is None:
             begun = self._prompt_ids if prompt_token_ids is None else prompt_token_ids
-            self._parser = Parser(self._table, begun, requests.tool_names(request))
-        events = self._read(self._parser, delta_token_ids, request, delta_text)
+            self._parser = self._begin(begun, request)
+        events = self._read(self._parser, delta_token_ids, request, delta_text, last=finished)
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
         calls = self._delta_calls(events)
@@ -139,14 +149,21 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
             return None
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
+    def _begin(self, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
+        tools = requests.callable_tools(request)
+        return Parser(self._table, prompt_ids, tools.keys(), tools.get)
+
     def _read(
-        self, parser: Parser, token_ids: Sequence[int], request: Any, text: str
+        self, parser: Parser, token_ids: Sequence[int], request: Any, text: str, *, last: bool
     ) -> list[Event]:
         if not request.stop:
-            return parser.feed(token_ids)
+            events = parser.feed(token_ids)
+            return [*events, *parser.finish()] if last else events
         if self._clip is None:
             self._clip = Clip(parser, self._table.vocabulary)
         self._clip.feed(token_ids)
+        if last:
+            self._clip.finish()
         self._length += len(text)
         return self._clip.let_out(self._length)
 
@@ -155,10 +172,9 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         for event in events:
             if event.what is Happening.CALL:
                 function = DeltaFunctionCall(name=event.name, arguments="")
+                call_id = event.text or call_ids.invent(self._table.dialect.ids)
                 deltas.append(
-                    DeltaToolCall(
-                        id=event.text, type="function", index=self._calls, function=function
-                    )
+                    DeltaToolCall(id=call_id, type="function", index=self._calls, function=function)
                 )
                 self._calls += 1
             elif event.what is Happening.ARGUMENTS:
@@ -190,13 +206,14 @@ def _count(parser: Parser, begun: int, completed: int) -> None:
     metrics.calls(metrics.Outcome.DROPPED, parser.dropped)
 
 
-def _completed(events: list[Event]) -> list[FunctionCall]:
+def _completed(events: list[Event], ids: Ids) -> list[FunctionCall]:
     calls = []
     for event in events:
         if event.what is Happening.CALL:
             begun = event
         elif event.what is Happening.CALL_END:
-            calls.append(FunctionCall(id=begun.text, name=begun.name, arguments=event.text))
+            call_id = begun.text or call_ids.invent(ids)
+            calls.append(FunctionCall(id=call_id, name=begun.name, arguments=event.text))
     return calls
 
 
@@ -204,14 +221,16 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
-        startup.say(tool_parser_name)
-        if tool_parser_name == PARSER_NAME:
-            tokenizer = kwargs.get("tokenizer")
-            startup.look_at(tokenizer)
-            if tokenizer is not None:
-                runtime.warm(tokenizer)  # the server is not healthy before it
-            return EnforcedParser
-        return original(cls, tool_parser_name, *args, **kwargs)
+        served.tell(tool_parser_name)
+        if not names.is_enforced(tool_parser_name):
+            startup.say(tool_parser_name, tuple(one.name for one in served.dialects()))
+            return original(cls, tool_parser_name, *args, **kwargs)
+        tokenizer = kwargs.get("tokenizer")
+        startup.say(tool_parser_name, (runtime.dialect_for(tokenizer).name,))
+        startup.look_at(tokenizer)
+        if tokenizer is not None:
+            runtime.warm(tokenizer)  # the server is not healthy before it
+        return EnforcedParser
 
     return _compose_parser
 

@@ -23,8 +23,7 @@ from enforcer.errors import UnsupportedHost
 from enforcer.request import spec as specs
 from enforcer.turn import dialect as dialects
 from enforcer.turn.dialect import Segment
-from enforcer.vllm import backend, metrics, runtime, settings
-from enforcer.vllm.names import PARSER_NAME
+from enforcer.vllm import backend, metrics, names, runtime, settings
 from enforcer.vllm.tool_parser import EnforcedToolParser
 from enforcer.vocabulary import Vocabulary
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     from enforcer.turn.envelope import Table
 
+_DIALECT = "kimi_k2"  # any one does: what is tried is vLLM
 _SECONDS = 60  # a busy machine; an idle one needs some milliseconds
 _TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
 
@@ -57,18 +57,18 @@ def try_out() -> None:
 
 def _trouble() -> str:
     """Say what was wrong; nothing where all was right."""
-    if ToolParserManager.get_tool_parser(PARSER_NAME) is not EnforcedToolParser:
+    name = names.enforced(_DIALECT)
+    if ToolParserManager.get_tool_parser(name) is not EnforcedToolParser:
         return "the parser's name stood for another parser"
     if not _refuses_a_forged_spec():
         return "a forged spec was not refused"
-    dialect = dialects.load(settings.current().dialect)
-    names = [name for listed in dialect.markers.values() for name in listed]
-    vocabulary = Vocabulary.of_bytes([dialect.turn_begin, dialect.turn_end, *names])
+    dialect = dialects.load(_DIALECT)
+    vocabulary = Vocabulary.of_bytes(dialect.controls)
     tokenizer = object()
     runtime.know(tokenizer, vocabulary)
     one = manager(tokenizer, vocabulary.size, drafts=2)
     try:
-        return _turn(one, runtime.table_for(tokenizer))
+        return _turn(one, runtime.table_for(tokenizer, _DIALECT))
     finally:
         backend.detach(one)
         one.executor.shutdown(wait=False)
@@ -90,7 +90,11 @@ def _refuses_a_forged_spec() -> bool:
 
 
 def _turn(one: Any, table: Table) -> str:
-    asked = request("tried", [], structured(_TOOLS, "required"))
+    chosen = settings.current()
+    settled = specs.Settled(_DIALECT, chosen.engine, chosen.options())
+    text = specs.write(_TOOLS, "required", True, 0, settled=settled)
+    tag = StructuredOutputsParams(structural_tag=specs.structural_tag(text))
+    asked = request("tried", [], tag)
     one.grammar_init(asked)
     held = asked.structured_output_request
     # Made ready on another thread, or there already where vLLM wants it at once.

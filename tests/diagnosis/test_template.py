@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from enforcer.diagnosis import Status, template
@@ -23,7 +25,7 @@ class Template:
             out += self.text(message["content"])
             for call in message.get("tool_calls", ()):
                 out += f"<|tool_call_begin|>{self.call_id(call['id'])}"
-                out += f"<|tool_call_argument_begin|>{call['function']['arguments']}"
+                out += f"<|tool_call_argument_begin|>{json.dumps(call['function']['arguments'])}"
             out += "<|im_end|>"
         return out + (self.header if generate else "")
 

@@ -41,9 +41,7 @@ def save(tmp_path):
         tokens = Tokenizer(models.BPE({char: n for n, char in enumerate(alphabet)}, []))
         tokens.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokens.decoder = decoders.ByteLevel()
-        names = {name for names in K2.markers.values() for name in names}
-        names |= {K2.turn_begin, K2.turn_end}
-        tokens.add_tokens(sorted(names - set(missing)))
+        tokens.add_tokens(sorted(set(K2.controls) - set(missing)))
         wrapped = PreTrainedTokenizerFast(tokenizer_object=tokens)
         if template:
             wrapped.chat_template = template

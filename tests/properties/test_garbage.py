@@ -159,7 +159,7 @@ def test_garbage_in_every_field(listed, choice, parallel, messages, text_format)
     only_enforcer_errors(served().matcher, listed, choice, parallel, messages)
     only_enforcer_errors(tools.parse, listed, choice, parallel)
     only_enforcer_errors(history.count_calls, messages)
-    only_enforcer_errors(history.normalise, messages, served().dialect)
+    only_enforcer_errors(history.normalise, messages, lambda call: f"{call.name}:{call.index}")
     only_enforcer_errors(formats.parse, text_format)
     only_enforcer_errors(specs.write, listed, choice, parallel, messages, text_format)
 

@@ -15,6 +15,10 @@ from enforcer.turn import dialect as dialects
 KIMI = dialects.load("kimi_k2")
 
 
+def kimi(call):
+    return call.name and KIMI.header_text(call.name, call.index)
+
+
 def asks(*calls):
     listed = [{"id": i, "type": "function", "function": {"name": n}} for i, n in calls]
     return {"role": "assistant", "content": None, "tool_calls": listed}
@@ -30,7 +34,7 @@ USER = {"role": "user", "content": "And now?"}
 def normalise(*messages):
     """Give the ids of calls and results in order."""
     ids = []
-    for message in history.normalise(list(messages), KIMI.header_text):
+    for message in history.normalise(list(messages), kimi):
         ids += [call["id"] for call in message.get("tool_calls") or ()]
         if "tool_call_id" in message:
             ids.append(message["tool_call_id"])
@@ -70,7 +74,7 @@ def test_calls_are_counted(messages, count):
     ],
 )
 def test_what_is_no_dialog(messages, path):
-    for read in (history.count_calls, lambda value: history.normalise(value, KIMI.header_text)):
+    for read in (history.count_calls, lambda value: history.normalise(value, kimi)):
         with pytest.raises(InvalidTools) as caught:
             read(messages)
         assert caught.value.path == path
@@ -126,7 +130,7 @@ def test_a_result_that_answers_nothing_keeps_its_id():
 def test_the_given_dialog_is_left_alone():
     messages = [USER, asks(("x", "a")), answers("x")]
     before = copy.deepcopy(messages)
-    changed = history.normalise(messages, KIMI.header_text)
+    changed = history.normalise(messages, kimi)
     assert messages == before
     assert changed[0] == USER
     assert changed[1]["tool_calls"][0]["function"] == {"name": "a"}
@@ -148,11 +152,11 @@ def test_all_ids_become_the_dialogs_counter_and_stay_so(turns):
     messages = []
     for calls in turns:
         messages += [USER, asks(*calls), *(answers(call_id) for call_id, _ in calls)]
-    once = history.normalise(messages, KIMI.header_text)
+    once = history.normalise(messages, kimi)
     ids = [call["id"] for message in once for call in message.get("tool_calls") or ()]
     names = [name for calls in turns for _, name in calls]
     assert ids == [KIMI.header_text(name, at) for at, name in enumerate(names)]
     results = [message["tool_call_id"] for message in once if message["role"] == "tool"]
     assert sorted(results) == sorted(ids)
-    assert history.normalise(once, KIMI.header_text) == once
+    assert history.normalise(once, kimi) == once
     assert history.count_calls(once) == len(ids)

@@ -44,6 +44,23 @@ on.stop = { to = "END" }
 """
 
 
+def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(tmp_path, monkeypatch):
+    assert dialects.of_parser("kimi_k2") == (KIMI,)
+    assert dialects.of_parser("kimi_k2_enforced") == dialects.of_parser("") == ()
+    assert "kimi_k2" in dialects.parsers()
+    for name, needed in (("a", "[]"), ("b", '["<call>"]')):
+        keys = f'parsers = ["shared", "only_{name}"]\n'
+        text = keys + MINIMAL.replace('name = "mini"', f'name = "{name}"')
+        text += f"[tokens]\nneeded = {needed}\n"
+        (tmp_path / f"{name}.toml").write_text(text)
+    monkeypatch.setattr(dialects, "_folder", lambda: tmp_path)
+    for cached in ("_load", "of_parser"):
+        monkeypatch.setattr(dialects, cached, getattr(dialects, cached).__wrapped__)
+    assert [one.name for one in dialects.of_parser("shared")] == ["b", "a"]
+    assert [one.name for one in dialects.of_parser("only_a")] == ["a"]
+    assert dialects.parsers() == ("only_a", "only_b", "shared")
+
+
 def test_kimi_is_there():
     assert "kimi_k2" in dialects.available()
     assert KIMI is dialects.load("kimi_k2")
@@ -96,7 +113,7 @@ def test_a_small_file_is_read():
     dialect = dialects.parse(MINIMAL)
     assert dialect.header_text("a", 3) == "a#3"
     assert dialect.states["TEXT"].on["open"] == dialects.Transition("HEADER", Guard.CALL)
-    assert dialect.optional == frozenset()
+    assert dialect.tokens == dialects.Tokens(None, frozenset(), frozenset())
 
 
 BROKEN = {

@@ -154,6 +154,7 @@ def test_the_index_goes_on_from_the_history():
         (IdRule.KIMI, ("functions.weather:0", "functions.weather:1"), ("weather:0", "weather:1")),
         (IdRule.INDEX, ("weather:0", "weather:1"), ("weather:0", "weather:2")),
         (IdRule.UNIQUE, ("call_x", "call_y"), ("call_x", "call_x")),
+        (IdRule.NINE, ("aB3dE6gH9", "aB3dE6gH8"), ("aB3dE6gH9", "call_xyz9")),
     ],
 )
 def test_rules_of_ids(rule, right, wrong):

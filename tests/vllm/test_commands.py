@@ -12,10 +12,11 @@ pytest.importorskip("vllm")
 
 from snippets import PAGES, ROOT, blocks
 
-from enforcer.vllm.names import PARSER_NAME
+from enforcer.turn import dialect as dialects
+from enforcer.vllm import names
 
 _ASSIGNMENT = re.compile(r"\w+=")
-PARSERS = {PARSER_NAME, "kimi_k2"}
+PARSERS = {name for parser in dialects.parsers() for name in (parser, names.enforced(parser))}
 
 
 def _lines(text):

@@ -45,7 +45,8 @@ def copied(tmp_path_factory):
     def keep(folder, names):
         return [n for n in names if not (n.endswith(".py") or (Path(folder) / n).is_dir())]
 
-    for part in ("entrypoints", "parser", "renderers", "tool_parsers", "tokenizers", "config"):
+    parts = ("engine", "entrypoints", "parser", "renderers", "tool_parsers", "tokenizers")
+    for part in (*parts, "config"):
         shutil.copytree(INSTALLED / "vllm" / part, root / "vllm" / part, ignore=keep)
     for part in ("engine", "structured_output", "sample", "worker/gpu/sample", "metrics"):
         shutil.copytree(INSTALLED / "vllm/v1" / part, root / "vllm/v1" / part, ignore=keep)

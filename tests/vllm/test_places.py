@@ -161,7 +161,7 @@ def test_tools_that_vllm_does_not_show_the_model_are_not_declared():
     request = _responses(tools=[*good, {"type": "custom", "name": "shell"}], tool_choice="auto")
     spec = specs.read(requests.write_spec(request))
     assert list(spec.toolset.tools) == ["good", "mcp__files__read", "shell"]
-    assert requests.tool_names(request) == {"good", "mcp__files__read", "shell"}
+    assert requests.callable_tools(request).keys() == {"good", "mcp__files__read", "shell"}
     assert _refused(request) == ""
 
 

@@ -21,7 +21,7 @@ from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from enforcer.errors import UnsupportedHost
 from enforcer.request import spec as specs
 from enforcer.vllm import fit, metrics, plugin
-from enforcer.vllm.names import PARSER_NAME, PATCHED, TESTED_VERSIONS
+from enforcer.vllm.names import PATCHED, TESTED_VERSIONS
 
 pytestmark = pytest.mark.slow
 
@@ -136,7 +136,7 @@ def test_on_a_vllm_that_does_not_fit_other_models_are_served(arguments, why):
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["patched", "False", "named", "False"]
     assert why in done.stderr
-    assert f"nothing is enforced, and --tool-call-parser {PARSER_NAME} is not known" in done.stderr
+    assert "nothing is enforced, and no --tool-call-parser NAME_enforced is known" in done.stderr
 
 
 def test_on_a_vllm_that_does_not_fit_an_operator_who_requires_enforcement_has_no_server():

@@ -33,11 +33,13 @@ def test_no_tokenizer_is_no_error(caplog):
     assert not caplog.records
 
 
-def test_one_line_says_what_is_enforced_and_what_is_not(caplog):
+def test_one_line_says_what_is_enforced_and_what_is_not(caplog, monkeypatch):
+    chosen = settings.read({"ENFORCER_ALLOW_CLIENT": "finish"})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
     startup.say.cache_clear()
     with caplog.at_level(logging.INFO, logger="vllm.enforcer"):
-        startup.say("kimi_k2_enforced")
-        startup.say("kimi_k2_enforced")
+        startup.say("kimi_k2_enforced", ("kimi_k2",))
+        startup.say("kimi_k2_enforced", ("kimi_k2",))
     (line,) = [record.getMessage() for record in caplog.records]
     assert line == (
         "enforcer: every request by /v1/chat/completions, /v1/responses and /v1/messages is "
@@ -51,7 +53,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(caplog):
     ("parser", "environment", "expected"),
     [
         ("kimi_k2", {}, "no request is enforced by itself (--tool-call-parser kimi_k2; "),
-        (None, {}, "(no --tool-call-parser; "),
+        (None, {}, "(no --tool-call-parser; kimi_k2_enforced would enforce all)"),
         (
             "kimi_k2_enforced",
             {"ENFORCER_REQUIRE": "on", "ENFORCER_REQUIRE_EXCEPT": "structured"},
@@ -62,7 +64,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(caplog):
     ],
 )
 def test_the_line_tells_parser_and_settings(parser, environment, expected):
-    assert expected in startup.said(parser, settings.read(environment))
+    assert expected in startup.said(parser, ("kimi_k2",), settings.read(environment))
 
 
 @pytest.mark.vllm

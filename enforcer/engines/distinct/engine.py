@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct import tracks
 from enforcer.engines.distinct.following import START, Follower
 from enforcer.engines.distinct.tokens import Tokens, clear
-from enforcer.errors import EngineFailure
+from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
+from enforcer.layouts import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
     from enforcer.engines.capacity import Capacity
     from enforcer.engines.distinct.following import Place
+    from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -53,14 +55,15 @@ class DistinctEngine:
     def _tokens(self) -> Tokens:
         return Tokens(self._vocabulary)
 
-    def check(self, grammar: ArgumentGrammar) -> None:
+    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise what `write` or `read` would."""
-        self.engine.check(grammar)
+        self._ways(grammar, layout)
+        self.engine.check(grammar, layout)
 
-    def write(self, grammar: ArgumentGrammar) -> str:
+    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar, and the ways to arrays of distinct elements if it has any."""
-        text = self.engine.write(grammar)
-        ways = tracks.written(grammar)
+        ways = self._ways(grammar, layout)
+        text = self.engine.write(grammar, layout)
         return _MARK + json.dumps([text, ways]) if ways else text
 
     def read(self, written: str, *, quick: bool = False) -> CompiledGrammar:
@@ -72,9 +75,29 @@ class DistinctEngine:
         inner = self.engine.read(text, quick=quick)
         return _Grammar(inner, Follower(found), self._tokens, self._vocabulary, len(found))
 
-    def compile(self, grammar: ArgumentGrammar) -> CompiledGrammar:
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
+    ) -> CompiledGrammar:
         """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar))
+        return self.read(self.write(grammar, layout))
+
+    @staticmethod
+    def _ways(grammar: ArgumentGrammar, layout: BoundLayout | None) -> list[Any]:
+        ways = tracks.written(grammar)
+        if not ways or layout is None or layout.layout.kind is Kind.JSON:
+            return ways
+        # They lead through JSON, from its first bracket on.
+        paths = {
+            f"{array.path}.uniqueItems": None
+            for value in grammar.definitions.values()
+            for array in value.arrays
+            if array.unique and not array.choices
+        }
+        reason = (
+            "elements can only be kept distinct in formats whose arguments are JSON; leave it "
+            "out, or list the elements that there may be in an `enum`"
+        )
+        raise UnsupportedSchema(tuple(Problem(path, "uniqueItems", reason) for path in paths))
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""

@@ -7,6 +7,8 @@ limits that it is given. Must not know: schemas, envelopes, hosts, how a text is
 from __future__ import annotations
 
 import json
+import re
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from enforcer.engines.llguidance.lark import to_lark
 from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, Table
 from enforcer.engines.llguidance.probes import probes
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
+from enforcer.layouts import Kind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import BITS
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer.engines import ArgumentEngine
+    from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
@@ -66,25 +70,42 @@ _TRYING = 0.6
 class _Tokenizer:
     """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
 
-    def __init__(self, vocabulary: Vocabulary, special_ids: frozenset[int]) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, special_ids: frozenset[int], legal: frozenset[int]
+    ) -> None:
         self._vocabulary = vocabulary
         self.tokens: Sequence[bytes] = [vocabulary.token_bytes(i) for i in range(vocabulary.size)]
-        self.special_token_ids = sorted(special_ids)
+        self.special_token_ids = sorted(special_ids | legal)
         # Some id has to be named the end of the text; no mask that leaves here has it.
-        self.eos_token_id = min(vocabulary.control_ids, default=0)
+        self.eos_token_id = min(special_ids - legal, default=0)
         self.bos_token_id = None
 
     def __call__(self, text: str) -> list[int]:
         return self._vocabulary.encode(text)
 
 
-def _table(vocabulary: Vocabulary, without: Iterable[int] = ()) -> Table:
-    special_ids = vocabulary.control_ids.union(without)
-    wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary, special_ids))
+def _table(
+    vocabulary: Vocabulary,
+    without: Iterable[int] = (),
+    legal: frozenset[int] = frozenset(),
+    slices: list[str] | None = None,
+) -> Table:
+    """Build a table.
+
+    Args:
+        vocabulary: the ids.
+        without: ids of text that never occur.
+        legal: control ids that do.
+        slices: regular expressions; the tokens that match one are known to be legal at once
+            where whatever matches it is. None for llguidance's own.
+
+    """
+    special_ids = vocabulary.control_ids.union(without) - legal
+    wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary, special_ids, legal))
     return Table(
-        llguidance.LLTokenizer(wrapped, n_vocab=vocabulary.size),
+        llguidance.LLTokenizer(wrapped, n_vocab=vocabulary.size, slices=slices),
         special_ids,
-        vocabulary.text_row & ~vocabulary.row(special_ids),
+        (vocabulary.text_row & ~vocabulary.row(special_ids)) | vocabulary.row(legal),
         vocabulary.size,
     )
 
@@ -110,23 +131,34 @@ class LLGuidanceEngine:
         # For text that need not be JSON. Built now, since a server stands still for the half
         # second that it takes.
         self._any_text = _table(vocabulary)
+        self._of_layouts: dict[tuple[frozenset[int], str], Table] = {}
+        self._lock = threading.Lock()
 
-    def check(self, grammar: ArgumentGrammar) -> None:
+    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Do what `write` and `read` do, with less for each step: what passes bears more later.
 
         Over the real vocabulary, for what is too much for the engine depends on it.
         """
-        self._read(self.write(grammar), _LESS)
+        self._read(self.write(grammar, layout), _LESS)
 
-    def write(self, grammar: ArgumentGrammar) -> str:
+    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar in Lark's notation, and the texts to try it with; see `probes`.
 
+        Args:
+            grammar: a finished one.
+            layout: how the text is laid out; its control ids become part of what is written.
+                None for JSON with the usual white space.
+
         Raises:
-            UnsupportedSchema: what llguidance cannot express.
+            UnsupportedSchema: what llguidance cannot express, or the layout cannot write.
 
         """
         try:
-            return json.dumps([_ANY_SPLIT + to_lark(grammar), *probes(grammar)])
+            text = _ANY_SPLIT + to_lark(grammar, layout)
+            if layout is None or layout.layout.kind is Kind.JSON:
+                return json.dumps([text, *probes(grammar)])
+            begins = "".join(layout.avoided)[:1]  # all that is avoided begins alike
+            return json.dumps({"lark": text, "ids": sorted(layout.ids), "begins": begins})
         except RecursionError as error:
             raise _too_large("$", "it is nested too deeply") from error
 
@@ -139,17 +171,23 @@ class LLGuidanceEngine:
         """
         return self._read(written, _LIMITS, quick=quick)
 
-    def compile(self, grammar: ArgumentGrammar) -> LLGuidanceGrammar:
+    def compile(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
+    ) -> LLGuidanceGrammar:
         """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar))
+        return self.read(self.write(grammar, layout))
 
     def _read(
         self, written: str, limits: llguidance.LLParserLimits, *, quick: bool = False
     ) -> LLGuidanceGrammar:
-        text, *tried = json.loads(written)
-        path = "$"
+        found = json.loads(written)
+        path, table = "$", self._json
+        if isinstance(found, dict):
+            table = self._table_of(frozenset(found["ids"]), found["begins"])
+            found = [found["lark"]]
+        text, *tried = found
         try:
-            compiled = self._compiled(text, self._json, limits)
+            compiled = self._compiled(text, table, limits)
             begun = time.thread_time()
             for path, probe in () if quick else tried:  # noqa: B007 - where it failed is used
                 if time.thread_time() - begun > _TRYING:
@@ -158,6 +196,19 @@ class LLGuidanceEngine:
         except EngineFailure as error:
             raise _too_large(path, str(error)) from error
         return compiled
+
+    def _table_of(self, ids: frozenset[int], begins: str) -> Table:
+        """Give the table of texts with these control ids, and without some that begin alike.
+
+        llguidance finds out that all of a slice is legal only where no token of it can begin what
+        is not; without such slices a mask of a raw value takes 1.4 ms, with them 5 microseconds.
+        """
+        key = (ids, begins)
+        with self._lock:
+            if key not in self._of_layouts:
+                slices = _slices(begins) if begins else None
+                self._of_layouts[key] = _table(self._vocabulary, legal=ids, slices=slices)
+            return self._of_layouts[key]
 
     def _try(self, compiled: LLGuidanceGrammar, probe: str) -> None:
         """Follow a text that may not be legal as far as it is, with a mask before each id."""
@@ -192,6 +243,13 @@ class LLGuidanceEngine:
             return self._compiled(text, self._any_text, _LIMITS)
         except EngineFailure as error:
             raise _unreadable(wanted, str(error)) from error
+
+
+def _slices(first: str) -> list[str]:
+    """Give slices of tokens without the character that a stop begins with."""
+    out = re.escape(first)
+    inside = rf'[^"\\\x00-\x1F\x7F{out}]'
+    return [f"{inside}{{1,10}}", f"{inside}+", f"(?s:[^{out}]{{1,10}})", f"(?s:[^{out}]+)"]
 
 
 def _too_large(path: str, reason: str) -> SchemaLimit:

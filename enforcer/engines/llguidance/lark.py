@@ -12,62 +12,115 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.engines.llguidance.division import division
+from enforcer.engines.llguidance.framing import JsonFraming, PythonFraming, TaggedFraming
 from enforcer.engines.llguidance.lark_arrays import Arrays
 from enforcer.engines.llguidance.lark_objects import Objects
 from enforcer.engines.llguidance.sheet import Sheet
 from enforcer.engines.llguidance.terminals import expression
+from enforcer.engines.spellable import Spellable
+from enforcer.layouts import BoundLayout, Kind, Layout, WhiteSpace
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import either
-from enforcer.spelling import RAW, WHITE_SPACE
+from enforcer.schema.nodes import Formula, Value
+from enforcer.spelling import JSON, PYTHON, RAW, WHITE_SPACE
 
 if TYPE_CHECKING:
+    from enforcer.engines.llguidance.framing import Framing
+    from enforcer.engines.spellable import Option
     from enforcer.numbers.sets import NumberSet
-    from enforcer.schema.nodes import ArgumentGrammar, Formula, Value
+    from enforcer.schema.nodes import ArgumentGrammar
 
 # The engine takes a third of a microsecond to read each symbol, and as much for each blank
 # between two, so this is terse.
-_HEADER = rf"""WS:{expression(WHITE_SPACE, RAW)}
-OPEN_OBJECT:"{{"WS?
-CLOSE_OBJECT:WS?"}}"
+_SPACES = {
+    WhiteSpace.USUAL: expression(WHITE_SPACE, RAW),
+    WhiteSpace.NO_LINE_BREAKS: '" "',
+}
+_HEADER = """
+OPEN_OBJECT:"{"WS?
+CLOSE_OBJECT:WS?"}"
 COMMA:WS?","WS?
 COLON:WS?":"WS?
 """
+# What the words are; parsers of Python's literals know JSON's too.
+_JSON = {None: "null", False: "false", True: "true"}
+_PYTHON = {None: "None|null", False: "False|false", True: "True|true"}
 _ARRAY_HEADER = """OPEN_ARRAY:"["WS?
 CLOSE_ARRAY:WS?"]"
 """
 
 
 class Writer:
-    """Writes the values of one grammar."""
+    """Writes the values of one grammar.
 
-    def __init__(self, grammar: ArgumentGrammar) -> None:
-        self.grammar = grammar
-        self._sheet = Sheet()
+    Args:
+        grammar: a finished one.
+        layout: how the text is laid out; None for JSON with the usual white space.
+
+    """
+
+    def __init__(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
+        self.definitions = dict(grammar.definitions)
+        self.root = grammar.root
+        self.layout = layout or BoundLayout(Layout())
+        kind = self.layout.layout.kind
+        self._words = _PYTHON if kind is Kind.PYTHON else _JSON
+        self._sheet = Sheet(PYTHON if kind is Kind.PYTHON else (JSON,), self.layout.avoided)
         self._values: dict[Formula, str] = {}
+        self._parts: dict[Value, Formula] = {}
         self._pending: list[Formula] = []
-        self._objects = Objects(self._sheet, self.value)
+        self._objects = Objects(self._sheet, JsonFraming(self._sheet, self.value))
         self._arrays = Arrays(self._sheet, self.value)
+        self._spellable = Spellable(grammar, self.layout) if kind is not Kind.JSON else None
 
     def text(self) -> str:
         """Write the whole grammar.
 
         Raises:
-            UnsupportedSchema: a set of numbers that has no bounded terminal, or more
-                properties to keep apart than fit.
+            UnsupportedSchema: a set of numbers that has no bounded terminal, more properties to
+                keep apart than fit, or nothing that the layout can write.
 
         """
-        top = self.value(self.grammar.root)
+        start = self._start()
         while self._pending:
             self._define(self._pending.pop())
-        arrays = _ARRAY_HEADER if self._arrays.used else ""
-        return f"start:{top}|WS {top}\n{_HEADER}{arrays}" + "\n".join(self._sheet.lines) + "\n"
+        header = f"WS:{_SPACES[self.layout.layout.white_space]}{_HEADER}"
+        if self._arrays.used:
+            header += _ARRAY_HEADER
+        if self.layout.layout.kind is Kind.PYTHON:
+            header += PythonFraming.header
+        return f"start:{start}\n{header}" + "\n".join(self._sheet.lines) + "\n"
+
+    def _start(self) -> str:
+        if self._spellable is None:
+            top = self.value(self.root)
+            return f"{top}|WS {top}"
+        self.definitions, self.root = self._spellable.grammar()
+        framing: Framing
+        if self.layout.layout.kind is Kind.PYTHON:
+            framing = PythonFraming(self._sheet, self.value)
+        else:
+            framing = TaggedFraming(self._sheet, self._spellable, self._part, self._division)
+        whole = self.definitions[self.root]
+        return "|".join(Objects(self._sheet, framing).bodies(whole.objects, dict(whole.cells)))
+
+    def _part(self, value: Value) -> str:
+        """Return the symbol of a value that is a part of one of the grammar's."""
+        if value not in self._parts:
+            formula = Formula(max(self.definitions) + 1)
+            self.definitions[formula] = value
+            self._parts[value] = formula
+        return self.value(self._parts[value])
+
+    def _division(self, option: Option) -> list[str]:
+        return [self._sheet.rule(division(each), "n") for each in option.hard]
 
     def value(self, formula: Formula) -> str:
         """Return the symbol of a value grammar, to be defined if it is new."""
         name = self._values.get(formula)
         if name is None:
-            found = self.grammar.definitions[formula]
+            found = self.definitions[formula]
             scalar = self._scalar(found)
             if scalar is not None and not (found.arrays or found.objects):
                 name = scalar
@@ -78,7 +131,7 @@ class Writer:
         return name
 
     def _define(self, formula: Formula) -> None:
-        value = self.grammar.definitions[formula]
+        value = self.definitions[formula]
         options = []
         scalar = self._scalar(value)
         if scalar is not None:
@@ -96,7 +149,7 @@ class Writer:
         if value.numbers:
             numbers, rules = self._numbers(value.numbers)
             terminals.extend(numbers)
-        words = _words(value)
+        words = self._words_of(value)
         if words:
             terminals.append(f"/{words}/" if terminals else self._sheet.terminal(f"/{words}/"))
         if len(terminals) > 1:
@@ -105,6 +158,11 @@ class Writer:
         if not options:
             return None
         return options[0] if len(options) == 1 else self._sheet.rule("|".join(options), "s")
+
+    def _words_of(self, value: Value) -> str:
+        words = [self._words[None]] if value.null else []
+        words.extend(self._words[each] for each in sorted(value.booleans))
+        return "|".join(words)
 
     def _numbers(self, sets: tuple[NumberSet, ...]) -> tuple[list[str], list[str]]:
         """Return the terminal of sets of numbers, if any, and symbols of those that have none."""
@@ -117,12 +175,6 @@ class Writer:
         return ([self._sheet.text(either(*spelled))] if spelled else []), symbols
 
 
-def _words(value: Value) -> str:
-    words = ["null"] if value.null else []
-    words.extend("true" if each else "false" for each in sorted(value.booleans))
-    return "|".join(words)
-
-
-def to_lark(grammar: ArgumentGrammar) -> str:
+def to_lark(grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
     """Write a grammar for llguidance; see `Writer.text` for what it raises."""
-    return Writer(grammar).text()
+    return Writer(grammar, layout).text()

@@ -2,7 +2,8 @@
 
 Owns: which declared names are tracked by a bit of the rule's parameter, so that none
 repeats and every required one occurs, and how properties are counted with the same bits.
-Must not know: values other than by their symbol.
+Must not know: values other than by their symbol, what names, brackets and commas look like
+(`framing` does).
 
 A parameter has 64 bits: required names first, then witnesses, then the other declared
 names, then bits that undeclared properties set one after the other where they are
@@ -24,12 +25,13 @@ from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from enforcer.engines.llguidance.framing import Framing
     from enforcer.engines.llguidance.sheet import Sheet
     from enforcer.regex import Regex
     from enforcer.schema.finishing.presence import Cells, Merged, Property, Term
-    from enforcer.schema.nodes import Formula, ObjectShape
+    from enforcer.schema.nodes import ObjectShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +80,13 @@ class Objects:
 
     Args:
         sheet: what they are written on.
-        symbol_of: returns the symbol of a value grammar.
+        framing: gives the symbols of all that an object has around its values.
 
     """
 
-    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
+    def __init__(self, sheet: Sheet, framing: Framing) -> None:
         self._sheet = sheet
-        self._symbol_of = symbol_of
+        self._framing = framing
         self._others: dict[tuple[Regex, tuple[str, ...]], str] = {}
 
     def bodies(self, shapes: Sequence[ObjectShape], cells: Cells) -> list[str]:
@@ -114,9 +116,10 @@ class Objects:
         no bit stand in a left-recursive list between the two, so that a long object does not
         nest as deep as it is long.
         """
-        sheet = self._sheet
+        sheet, framing = self._sheet, self._framing
+        opening, comma, closing = framing.opening, framing.comma, framing.closing
         declared = [
-            (name, f"{sheet.name(name)} COLON {self._symbol_of(value)}")
+            (name, f"{framing.name(name)} {framing.value(name, value)}")
             for name, value in shape.names
             if value != NEVER
         ]
@@ -129,28 +132,28 @@ class Objects:
         bits = {name: bit for bit, name in enumerate(tracked[:BITS])}
         untracked = [each for each in shape.names if each[1] != NEVER and each[0] not in bits]
         loose = [
-            f"{sheet.any_name([name for name, _ in alike])} COLON {value}"
+            f"{framing.any_name([name for name, _ in alike])} {value}"
             for value, alike in self._by_value(untracked).items()
         ]
-        loose += [f"{symbol} COLON {value}" for symbol, value in self._undeclared_of(shape)]
+        loose += [f"{symbol} {value}" for symbol, value in self._undeclared_of(shape)]
         if not bits:
             return self._plain(loose, at_least_one=False)
         if len(declared) == 1 and not loose:
             pair = declared[0][1]
-            return f"OPEN_OBJECT {pair if must else f'({pair})?'} CLOSE_OBJECT"
+            return f"{opening} {pair if must else f'({pair})?'} {closing}"
         first, more = sheet.fresh("m"), sheet.fresh("m")
-        done = f"CLOSE_OBJECT{_if([_all_set(must)] if must else [])}"
-        start = [f"OPEN_OBJECT {first}::0"]
+        done = f"{closing}{_if([_all_set(must)] if must else [])}"
+        start = [f"{opening} {first}::0"]
         if not must:
-            start.append("OPEN_OBJECT CLOSE_OBJECT")
+            start.append(f"{opening} {closing}")
         if loose:
             pair = loose[0] if len(loose) == 1 else sheet.rule("|".join(loose), "q")
-            gap = sheet.rule(f"(COMMA {pair})*", "g")
-            start.append(f"OPEN_OBJECT {pair} {more}::0")
-            after = f"{gap} COMMA {first}::_|{gap} {done}"
+            gap = sheet.rule(f"({comma} {pair})*", "g")
+            start.append(f"{opening} {pair} {more}::0")
+            after = f"{gap} {comma} {first}::_|{gap} {done}"
         else:
             # A comma promises a property, so one must be left.
-            after = f"COMMA {first}::_ %if not(is_ones([0:{len(bits)}]))|{done}"
+            after = f"{comma} {first}::_ %if not(is_ones([0:{len(bits)}]))|{done}"
         moves = "|".join(
             f"{pair} {more}::set_bit({bits[name]}) %if bit_clear({bits[name]})"
             for name, pair in declared
@@ -207,22 +210,22 @@ class Objects:
         )
 
     def _properties(self, shape: ObjectShape, layout: _Layout) -> list[_Property]:
-        sheet = self._sheet
+        framing = self._framing
         properties = [
-            _Property(sheet.name(name), self._symbol_of(value), (name, value))
+            _Property(framing.name(name), framing.value(name, value), (name, value))
             for name, value in shape.names
             if (name, value) in layout.bits
         ]
         untracked = [x for x in shape.names if x[1] != NEVER and x not in layout.bits]
         for symbol, alike in self._by_value(untracked).items():
-            terminal = sheet.any_name([name for name, _ in alike])
+            terminal = framing.any_name([name for name, _ in alike])
             properties.append(_Property(terminal, symbol, alike[0]))
         properties.extend(_Property(*each) for each in self._undeclared_of(shape))
         names = _names(shape)
         properties.extend(
             _Property(
                 self._undeclared(mark.names, names),
-                self._symbol_of(mark.value),
+                framing.value(None, mark.value),
                 marks=tuple(layout.witnesses[i] for i in mark.hits),
             )
             for mark in shape.marks
@@ -237,60 +240,60 @@ class Objects:
         """
         found: dict[str, list[Property]] = {}
         for each in untracked:
-            found.setdefault(self._symbol_of(each[1]), []).append(each)
+            found.setdefault(self._framing.value(*each), []).append(each)
         return found
 
     def _pair(self, each: _Property) -> str:
-        return f"{each.name} COLON {each.value}"
+        return f"{each.name} {each.value}"
 
     def _undeclared_of(self, shape: ObjectShape) -> list[tuple[str, str]]:
         """List the terminals of the names that are not declared, and the symbols of values."""
         names = _names(shape)
         return [
-            (self._undeclared(regex, names), self._symbol_of(value))
+            (self._undeclared(regex, names), self._framing.value(None, value))
             for regex, value in shape.classes
             if value != NEVER
         ]
 
     def _undeclared(self, regex: Regex, names: tuple[str, ...]) -> str:
-        """Return the terminal of the names in a class that are not declared."""
-        if not names:
-            return self._sheet.string(regex)
+        """Return the symbol of the names in a class that are not declared."""
         key = (regex, names)
         if key not in self._others:
-            self._others[key] = self._sheet.string_but(regex, names)
+            self._others[key] = self._framing.other_name(regex, names)
         return self._others[key]
 
     def _plain(self, pairs: Sequence[str], *, at_least_one: bool) -> str:
+        framing = self._framing
         if not pairs:
-            return "OPEN_OBJECT CLOSE_OBJECT"
+            return f"{framing.opening} {framing.closing}"
         pair = pairs[0] if len(pairs) == 1 else self._sheet.rule("|".join(pairs), "q")
         optional = "" if at_least_one else "?"
-        return f"OPEN_OBJECT({pair}(COMMA {pair})*){optional}CLOSE_OBJECT"
+        return f"{framing.opening}({pair}({framing.comma} {pair})*){optional}{framing.closing}"
 
     def _tracked(self, layout: _Layout, properties: list[_Property]) -> str:
         """Write an object by a rule for its start and one for all that follows."""
-        sheet = self._sheet
+        sheet, framing = self._sheet, self._framing
+        comma, closing = framing.comma, framing.closing
         first, more = sheet.fresh("m"), sheet.fresh("m")
         done = _if(self._done(layout))
         loose = [x for x in properties if x.declared not in layout.bits and not x.marks]
         gap = ""
         if loose and not layout.counts:
             pairs = sheet.rule("|".join(dict.fromkeys(map(self._pair, loose))), "q")
-            gap = f"{sheet.rule(f'(COMMA {pairs})*', 'g')} "
-        start, rest = [], [f"{gap}CLOSE_OBJECT{done}"]
+            gap = f"{sheet.rule(f'({comma} {pairs})*', 'g')} "
+        start, rest = [], [f"{gap}{closing}{done}"]
         if not layout.least:
-            start.append(f"CLOSE_OBJECT{done}")
+            start.append(f"{closing}{done}")
         for each in properties:
             pair = sheet.rule(self._pair(each), "p")
             for change, conditions in self._moves(layout, each):
                 going_on = f"{pair} {more}::{change}{_if(conditions)}"
                 start.append(going_on)
                 if not gap or each not in loose:
-                    rest.append(f"{gap}COMMA {going_on}")
+                    rest.append(f"{gap}{comma} {going_on}")
         sheet.line(f"{first}::_:{'|'.join(start)}")
         sheet.line(f"{more}::_:{'|'.join(rest)}")
-        return f"OPEN_OBJECT {first}::0"
+        return f"{framing.opening} {first}::0"
 
     def _moves(self, layout: _Layout, each: _Property) -> list[tuple[str, list[str]]]:
         """List how a property may change the parameter, and under which conditions."""

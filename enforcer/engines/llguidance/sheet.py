@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.engines.llguidance.terminals import definitions, expression
+from enforcer.layouts.texts import holding, without
 from enforcer.regex import either, literal
 from enforcer.regex.syntax import names_in
 from enforcer.spelling import JSON, RAW
@@ -25,13 +26,16 @@ class Sheet:
     """Collects rules and terminals; equal ones are written once.
 
     Args:
-        strings: how strings and names of properties are spelled.
+        strings: how strings and names of properties are spelled; one of these ways.
+        avoided: what no string may hold as it is written, for it would end what is around it.
 
     """
 
-    def __init__(self, strings: Spelling = JSON) -> None:
+    def __init__(self, strings: Sequence[Spelling] = (JSON,), avoided: Sequence[str] = ()) -> None:
         self.lines: list[str] = []
-        self._spelling = strings
+        self._spellings = strings
+        self._avoided = avoided
+        self._holding = holding(avoided)
         self._terminals: dict[str, str] = {}
         self._rules: dict[str, str] = {}
         self._named: set[str] = set()
@@ -64,15 +68,17 @@ class Sheet:
 
     def text(self, regex: Regex) -> str:
         """Return the terminal of a language of texts that stand as they are."""
-        return self._language(regex, RAW)
+        return self.terminal(self._expression(regex, RAW))
 
     def string(self, regex: Regex) -> str:
         """Return the terminal of a string language."""
-        return self._language(regex, self._spelling)
+        return self._strings(regex)
 
     def name(self, name: str) -> str:
         """Return the terminal of one string."""
-        return self.terminal(_name(name, self._spelling))
+        if len(self._spellings) > 1 or any(each in name for each in self._avoided):
+            return self.string(literal(name))
+        return self.terminal(_name(name, *self._spellings))
 
     def any_name(self, names: Sequence[str]) -> str:
         """Return the terminal of one of some strings."""
@@ -82,13 +88,20 @@ class Sheet:
         """Return the terminal of a string language without some names."""
         return self.terminal(f"{self.string(regex)}&~{self.any_name(names)}")
 
-    def _language(self, regex: Regex, spelling: Spelling) -> str:
+    def _strings(self, regex: Regex) -> str:
+        found = [self._expression(regex, spelling) for spelling in self._spellings]
+        text = found[0] if len(found) == 1 else "|".join(f"({each})" for each in found)
+        if self._avoided and without(regex, self._holding) is not regex:
+            text = f"({text})&~{expression(self._holding, RAW)}"
+        return self.terminal(text)
+
+    def _expression(self, regex: Regex, spelling: Spelling) -> str:
         for language in names_in(regex) if regex.boolean else ():
             for name, line in definitions(language, spelling).items():
                 if name not in self._named:
                     self._named.add(name)
                     self.line(line)
-        return self.terminal(_cached(regex, spelling))
+        return _cached(regex, spelling)
 
 
 @lru_cache(maxsize=8192)

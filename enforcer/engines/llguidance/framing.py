@@ -1,0 +1,233 @@
+"""What an object has around its values, as symbols of llguidance's Lark.
+
+Owns: brackets, commas and names of JSON's objects, and of the arguments of a call in each layout.
+Must not know: which properties an object has, and in what order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from enforcer.layouts.pattern import ID, Choice, Field, Space
+from enforcer.layouts.texts import OPTIONAL_SPACE, written_key
+from enforcer.regex import both, either, inverse, length, literal
+from enforcer.regex.constructors import EPSILON, NOTHING, concat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from enforcer.engines.llguidance.sheet import Sheet
+    from enforcer.engines.spellable import Option, Spellable
+    from enforcer.layouts import BoundLayout
+    from enforcer.layouts.pattern import Piece
+    from enforcer.regex import Regex
+    from enforcer.schema.nodes import Formula, Value
+
+_NOT_EMPTY = length(1, None)
+
+
+class Framing(Protocol):
+    """Symbols around the values of an object; any of them may be empty."""
+
+    @property
+    def opening(self) -> str:
+        """What stands before the first pair."""
+        ...
+
+    @property
+    def comma(self) -> str:
+        """What stands between two pairs."""
+        ...
+
+    @property
+    def closing(self) -> str:
+        """What stands behind the last pair."""
+        ...
+
+    def name(self, name: str) -> str:
+        """Return the symbols of a name, and of all that stands between it and its value."""
+        ...
+
+    def any_name(self, names: Sequence[str]) -> str:
+        """Return those of one of some names."""
+        ...
+
+    def other_name(self, names: Regex, but: Sequence[str]) -> str:
+        """Return those of a name of a language, but none of some."""
+        ...
+
+    def value(self, name: str | None, value: Formula) -> str:
+        """Return the symbol of a value, and of all that stands between it and the next pair.
+
+        Args:
+            name: the name of its property; None for one that is not declared.
+            value: its value grammar.
+
+        """
+        ...
+
+
+class JsonFraming:
+    """Objects as JSON has them."""
+
+    opening, comma, closing = "OPEN_OBJECT", "COMMA", "CLOSE_OBJECT"
+
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
+        self._sheet = sheet
+        self._symbol_of = symbol_of
+
+    def name(self, name: str) -> str:
+        """Return the symbols of a name; see `Framing`."""
+        return f"{self._sheet.name(name)} COLON"
+
+    def any_name(self, names: Sequence[str]) -> str:
+        """Return those of one of some names."""
+        return f"{self._sheet.any_name(names)} COLON"
+
+    def other_name(self, names: Regex, but: Sequence[str]) -> str:
+        """Return those of a name of a language, but none of some."""
+        found = self._sheet.string_but(names, but) if but else self._sheet.string(names)
+        return f"{found} COLON"
+
+    def value(self, name: str | None, value: Formula) -> str:  # noqa: ARG002 - all are alike
+        """Return the symbol of a value."""
+        return self._symbol_of(value)
+
+
+class PythonFraming:
+    """Keyword arguments, and the bracket behind them."""
+
+    opening, comma, closing = "WS?", "COMMA", "CLOSE_CALL"
+    header = 'CLOSE_CALL:WS?")"\n'
+
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
+        self._sheet = sheet
+        self._symbol_of = symbol_of
+
+    def name(self, name: str) -> str:
+        """Return the symbols of a name; see `Framing`."""
+        return self._named(literal(name))
+
+    def any_name(self, names: Sequence[str]) -> str:
+        """Return those of one of some names."""
+        return self._named(either(*map(literal, names)))
+
+    def other_name(self, names: Regex, but: Sequence[str]) -> str:
+        """Return those of a name of a language, but none of some."""
+        return self._named(both(names, *(inverse(literal(each)) for each in but)))
+
+    def value(self, name: str | None, value: Formula) -> str:  # noqa: ARG002 - all are alike
+        """Return the symbol of a value."""
+        return self._symbol_of(value)
+
+    def _named(self, names: Regex) -> str:
+        equals = concat(OPTIONAL_SPACE, literal("="), OPTIONAL_SPACE)
+        return self._sheet.text(concat(names, equals))
+
+
+class TaggedFraming:
+    """Pairs of a key and a raw value.
+
+    Args:
+        sheet: what terminals and rules are written on.
+        spellable: tells how the values of properties can be written.
+        symbol_of: returns the symbol of a value that is no scalar, in JSON.
+        division: returns the symbol of numbers that have no terminal.
+
+    """
+
+    comma = opening = ""
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        spellable: Spellable,
+        symbol_of: Callable[[Value], str],
+        division: Callable[[Option], Iterable[str]],
+    ) -> None:
+        self._sheet = sheet
+        self._spellable = spellable
+        self._symbol_of = symbol_of
+        self._division = division
+        self._layout: BoundLayout = spellable.layout
+        self._typed = spellable.typed
+        self.closing = self._sequence(self._layout.close)
+
+    def name(self, name: str) -> str:
+        """Return the symbols of a name; see `Framing`."""
+        return self._named(literal(name))
+
+    def any_name(self, names: Sequence[str]) -> str:
+        """Return those of one of some names."""
+        return self._named(either(*map(literal, names)))
+
+    def other_name(self, names: Regex, but: Sequence[str]) -> str:
+        """Return those of a name of a language, but none of some."""
+        return self._named(both(names, *(inverse(literal(each)) for each in but)))
+
+    def value(self, name: str | None, value: Formula) -> str:
+        """Return the symbol of a value, with its type before it where that is written."""
+        found = self._spellable.options(name, value)
+        return self._sheet.rule("|".join(x for each in found for x in self._bodies(each)), "k")
+
+    def _named(self, names: Regex) -> str:
+        before = self._layout.part(None, "key")
+        behind = self._layout.part("key", "type" if self._typed else "value")
+        return self._sequence((*before, written_key(names, self._layout), *behind))
+
+    def _bodies(self, option: Option) -> Iterable[str]:
+        before: tuple[Piece | Regex, ...] = ()
+        if option.type is not None:
+            before = (literal(option.type), *self._layout.part("type", "value"))
+        stop = self._layout.stop
+        if option.scalar is not None:
+            yield self._sequence((*before, option.scalar, *stop))
+        symbols = [*self._division(option)]
+        if option.nested is not None:
+            symbols.append(self._symbol_of(option.nested))
+        end = self._sequence((Space.OPTIONAL, *stop))
+        for symbol in symbols:
+            yield f"{self._sequence(before)} WS? {symbol} {end}"
+
+    def _sequence(self, pieces: Iterable[Piece | Regex]) -> str:
+        """Write pieces; what has no id within is one terminal."""
+        symbols: list[str] = []
+        run: list[Regex] = []
+        data = bytearray()
+
+        def end_bytes() -> None:
+            if data:
+                run.append(literal(data.decode()))
+                data.clear()
+
+        def end_run() -> None:
+            end_bytes()
+            symbols.extend(self._terminal(run))
+            run.clear()
+
+        for piece in pieces:
+            if isinstance(piece, int):
+                if piece < ID:
+                    data.append(piece)
+                else:
+                    end_run()
+                    symbols.append(f"<[{piece - ID}]>")
+                continue
+            end_bytes()
+            if isinstance(piece, Field | Choice):
+                raise TypeError("a field where what stands in it should")
+            run.append(OPTIONAL_SPACE if isinstance(piece, Space) else piece)
+        end_run()
+        return " ".join(symbols)
+
+    def _terminal(self, run: Sequence[Regex]) -> list[str]:
+        if not run:
+            return []
+        if all(each is OPTIONAL_SPACE for each in run):
+            return ["WS?"]
+        regex = concat(*run)
+        if not regex.nullable:
+            return [self._sheet.text(regex)]
+        # No terminal is empty in llguidance.
+        some = both(regex, _NOT_EMPTY)
+        return [] if some in {NOTHING, EPSILON} else [f"{self._sheet.text(some)}?"]

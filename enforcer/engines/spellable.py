@@ -1,0 +1,237 @@
+"""What of a grammar a layout of arguments can write.
+
+Owns: which values of the properties at the root have a text that is read back as themselves, and
+a grammar without the others. What is forbidden in this way has no spelling at all; what leaves
+nothing is refused. Must not know: any engine's notation, how properties are tracked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.layouts import Kind, Types
+from enforcer.layouts.declared import ONLY_STRING, types_of_properties
+from enforcer.layouts.texts import OPTIONAL_SPACE, Readable, holding, keys, trimming, without
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiples import NotSpellableError
+from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
+from enforcer.regex.constructors import concat
+from enforcer.regex.derivative import RegexBudget
+from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.finishing.pruning import prune
+from enforcer.schema.nodes import NEVER, Formula, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.layouts import BoundLayout
+    from enforcer.numbers.sets import NumberSet
+    from enforcer.regex import Regex
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.nodes import ObjectShape
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to write a value.
+
+    Attributes:
+        type: the type that is written before it; None where none is.
+        scalar: the texts of strings, numbers and words; None if there are none.
+        hard: sets of numbers that have no such language.
+        nested: arrays and objects, as JSON; None if there are none.
+
+    """
+
+    type: str | None
+    scalar: Regex | None = None
+    hard: tuple[NumberSet, ...] = ()
+    nested: Value | None = None
+
+
+class Spellable:
+    """Finds how a layout writes the properties of one grammar.
+
+    Args:
+        grammar: a finished one.
+        layout: pairs of keys and values, or Python's keyword arguments.
+
+    """
+
+    def __init__(self, grammar: ArgumentGrammar, layout: BoundLayout) -> None:
+        self.layout = layout
+        self._definitions = grammar.definitions
+        self._root = grammar.root
+        self._types = types_of_properties(grammar.schema)
+        self._options: dict[tuple[frozenset[str] | None, Formula], tuple[Option, ...]] = {}
+        self._stopped = holding(layout.avoided)
+
+    @property
+    def typed(self) -> bool:
+        """Whether types are written."""
+        return self.layout.layout.types is Types.WRITTEN
+
+    def grammar(self) -> tuple[dict[Formula, Value], Formula]:
+        """Leave out what has no spelling; gives definitions, and the name of the whole.
+
+        Raises:
+            UnsupportedSchema: a declared name that cannot be written, or nothing is left.
+
+        """
+        whole = self._definitions[self._root]
+        self._refuse_names(whole)
+        objects = tuple(map(self._reduced, whole.objects))
+        cells = tuple(
+            ((name, value), tuple(part for part in parts if self._is_possible(name, part)))
+            for (name, value), parts in whole.cells
+        )
+        root = Formula(max(self._definitions) + 1)
+        definitions = {**self._definitions, root: Value(objects=objects, cells=cells)}
+        pruned = prune(definitions, root)
+        if pruned is None:
+            raise UnsupportedSchema(tuple(self._culprits(whole)))
+        return pruned, root
+
+    def options(self, name: str | None, value: Formula) -> tuple[Option, ...]:
+        """Give the ways to write the value of a property; None is one that is not declared."""
+        types = None if self.typed else self._types_of(name)
+        key = (types, value)
+        if key not in self._options:
+            found = self._definitions[value]
+            self._options[key] = tuple(
+                self._written(found) if types is None else self._raw(found, types)
+            )
+        return self._options[key]
+
+    def _types_of(self, name: str | None) -> frozenset[str]:
+        return ONLY_STRING if name is None else self._types.get(name, ONLY_STRING)
+
+    def _written(self, value: Value) -> Iterator[Option]:
+        if value.strings is not None:
+            texts = self._kept(without(value.strings, self._stopped))
+            if texts is not None:
+                yield Option("string", texts)
+        readable = Readable(None)
+        numbers, hard = _numbers(value.numbers)
+        if numbers is not None or hard:
+            yield Option("number", _spaced(numbers), hard)
+        if words := [x for each in sorted(value.booleans) if (x := readable.boolean(each))]:
+            yield Option("boolean", _spaced(either(*words)))
+        if value.null:
+            yield Option("null", _spaced(readable.null))
+        if value.arrays:
+            yield Option("array", nested=Value(arrays=value.arrays))
+        if value.objects:
+            yield Option("object", nested=Value(objects=value.objects, cells=value.cells))
+
+    def _raw(self, value: Value, types: frozenset[str]) -> Iterator[Option]:
+        readable = Readable(types)
+        texts: list[Regex | None] = [readable.null] if value.null else []
+        texts += [readable.boolean(each) for each in sorted(value.booleans)]
+        numbers, hard = _numbers(value.numbers)
+        if hard and not (types & {"integer", "number"} and value.strings is None):
+            hard = ()  # they could not be told from strings
+        if numbers is not None:
+            texts.append(readable.numbers(numbers))
+        if value.strings is not None:
+            texts.append(readable.strings(value.strings))
+        every = either(*(text for text in texts if text is not None))
+        scalar = self._kept(without(trimming(every, self.layout.layout.trim), self._stopped))
+        nested = None
+        if readable.as_json and (value.arrays or value.objects):
+            nested = Value(arrays=value.arrays, objects=value.objects, cells=value.cells)
+        if scalar is not None or hard or nested is not None:
+            yield Option(None, scalar, hard, nested)
+
+    @staticmethod
+    def _kept(texts: Regex) -> Regex | None:
+        try:
+            return None if is_empty(texts) else texts
+        except RegexBudget:
+            return texts
+
+    def _is_possible(self, name: str | None, value: Formula) -> bool:
+        if value == NEVER:
+            return False
+        return self.layout.layout.kind is Kind.PYTHON or bool(self.options(name, value))
+
+    def _reduced(self, shape: ObjectShape) -> ObjectShape:
+        allowed = keys(self.layout)
+        declared = dict(shape.names)
+        # vLLM reads these by their own type, wherever their value grammar comes from.
+        typed = () if self.typed else [x for x in self._types if x not in declared]
+        names = [*shape.names, *((name, child_of(shape, name)) for name in typed)]
+        classes = [
+            (regex, value if self._is_possible(None, value) else NEVER)
+            for regex, value in shape.classes
+        ]
+        if allowed != ANY:
+            split = [(both(regex, allowed), value) for regex, value in classes]
+            classes = [*split, *((both(x, inverse(allowed)), NEVER) for x, _ in classes)]
+        return replace(
+            shape,
+            names=tuple(
+                (name, value if self._is_possible(name, value) else NEVER) for name, value in names
+            ),
+            classes=tuple(each for each in classes if not is_empty(each[0])),
+            marks=tuple(
+                replace(mark, names=both(mark.names, allowed))
+                for mark in shape.marks
+                if self._is_possible(None, mark.value) and not is_empty(both(mark.names, allowed))
+            ),
+        )
+
+    def _refuse_names(self, whole: Value) -> None:
+        allowed = keys(self.layout)
+        if allowed == ANY:
+            return
+        refused = {
+            (shape.path, name): None
+            for shape in whole.objects
+            for name, value in shape.names
+            if value != NEVER and not fullmatch(allowed, name)
+        }
+        if refused:
+            raise UnsupportedSchema(
+                tuple(
+                    Problem(
+                        f"{path}.properties[{json.dumps(name)}]",
+                        "properties",
+                        f"the model's format cannot write an argument named {name!r}; rename it",
+                    )
+                    for path, name in refused
+                )
+            )
+
+    def _culprits(self, whole: Value) -> Iterator[Problem]:
+        found = {
+            (shape.path, name): None
+            for shape in whole.objects
+            for name, value in shape.names
+            if value != NEVER and not self._is_possible(name, value)
+        }
+        for path, name in found or {("$", ""): None}:
+            place = f"{path}.properties[{json.dumps(name)}]" if name else path
+            reason = (
+                "the model's format has no text that would be read as a value of this; state its "
+                "`type` beside it, or leave one type to it"
+            )
+            yield Problem(place, "", reason)
+
+
+def _numbers(sets: tuple[NumberSet, ...]) -> tuple[Regex | None, tuple[NumberSet, ...]]:
+    """Give the texts of numbers, and those that have no bounded language."""
+    spelled, hard = [], []
+    for each in sets:
+        try:
+            spelled.append(number_texts(each))
+        except NotSpellableError:
+            hard.append(each)
+    return (either(*spelled) if spelled else None), tuple(hard)
+
+
+def _spaced(texts: Regex | None) -> Regex | None:
+    return None if texts is None else concat(OPTIONAL_SPACE, texts, OPTIONAL_SPACE)

@@ -1,0 +1,117 @@
+"""Values whose type is declared in the schema, not written: how vLLM reads their text.
+
+Source: `extract_types_from_schema` and `coerce_to_schema_type` in vLLM 0.32's
+`tool_parsers/utils.py`. Owns: which types count as declared, and what a text is read as. Must not
+know: where in a call a value stands, grammars.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+STRING = "string"
+ONLY_STRING = frozenset({STRING})
+_TYPES = frozenset({"null", "integer", "number", "boolean", "object", "array", STRING})
+_ALIASES = {
+    **dict.fromkeys(("str", "text", "varchar", "char", "enum"), STRING),
+    **dict.fromkeys(("int", "int32", "int64", "uint", "uint32", "uint64"), "integer"),
+    **dict.fromkeys(("long", "short", "unsigned"), "integer"),
+    **dict.fromkeys(("float", "float32", "float64", "double"), "number"),
+    "bool": "boolean",
+    "dict": "object",
+    **dict.fromkeys(("arr", "list", "sequence"), "array"),
+}
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def types_of_properties(schema: object) -> dict[str, frozenset[str]]:
+    """Give the declared types of a tool's properties; others are strings.
+
+    Args:
+        schema: the tool's parameters; only `properties` at its root count.
+
+    """
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping):
+        return {}
+    return {
+        name: frozenset(_types(each)) & _TYPES
+        for name, each in properties.items()
+        if isinstance(each, Mapping)
+    }
+
+
+def read_value(text: str, types: frozenset[str]) -> Any:
+    """Read the text of a value: the first type that fits, in vLLM's order."""
+    if "null" in types and text.lower() == "null":
+        return None
+    if "integer" in types:
+        try:
+            return int(text)
+        except ValueError:
+            pass  # the text of another type
+    if "number" in types and (number := _number(text)) is not None:
+        return number
+    if "boolean" in types and (word := text.lower().strip()) in _BOOLEANS:
+        return _BOOLEANS[word]
+    if types & {"object", "array"} or STRING not in types:
+        return _json(text)
+    return text
+
+
+def _types(schema: object) -> set[str]:
+    if not isinstance(schema, Mapping):
+        return {STRING}
+    given = schema.get("type")
+    listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    found = {each for each in listed if isinstance(each, str)}
+    values = schema.get("enum")
+    found.update(map(_type_of, values) if isinstance(values, list) else ())
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        options = schema.get(keyword)
+        for each in options if isinstance(options, list) else ():
+            found |= _types(each)
+    names = (each.strip().lower() for each in found or {STRING})
+    return {_ALIASES.get(each, each) for each in names}
+
+
+def _type_of(value: object) -> str:
+    if value is None:
+        return "null"
+    kinds: Sequence[tuple[type, str]] = (
+        (bool, "boolean"),
+        (int, "integer"),
+        (float, "number"),
+        (str, STRING),
+        (list, "array"),
+    )
+    return next((name for kind, name in kinds if isinstance(value, kind)), "object")
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if not math.isfinite(value):
+        return None
+    return int(value) if value == int(value) else value
+
+
+def _json(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if _is_finite(value) else text
+
+
+def _is_finite(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, list) or all(map(_is_finite, value))

@@ -1,0 +1,219 @@
+"""What keys and raw values look like in a text of pairs, as regular languages.
+
+Owns: which keys a layout can write; for a value whose type is declared, which of its texts are
+read back as what they are (see `declared`); what is trimmed; and that no text holds its stop. A
+text that would be read as something else is left out, so it is never written. Must not know:
+schemas, any engine's notation.
+"""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from enforcer.layouts.declared import STRING
+from enforcer.layouts.layout import Escape, Kind, Trim
+from enforcer.regex import ANY, NOTHING, both, either, inverse, is_empty, literal
+from enforcer.regex.charset import ALL, CharSet, digit, space
+from enforcer.regex.constructors import EPSILON, chars, concat, repeat
+from enforcer.regex.derivative import RegexBudget
+from enforcer.regex.syntax import Complement, Intersection, Union
+from enforcer.spelling import RAW, WHITE_SPACE, XML, spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from enforcer.layouts.layout import BoundLayout
+    from enforcer.regex import Regex
+
+_EFFORT = 300  # states to find out that a language needs no exclusion
+_LINE = literal("\n")
+_JSON_SPACE = repeat(chars(CharSet.span(" ", "\t", "\n", "\r")), 0, None)
+_WHOLE = concat(
+    repeat(literal("-"), 0, 1),
+    either(
+        literal("0"), concat(chars(CharSet.span("19")), repeat(chars(CharSet.span("09")), 0, None))
+    ),
+)
+OPTIONAL_SPACE = either(EPSILON, WHITE_SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """What is left of a value where its text is read by declared types.
+
+    Attributes:
+        types: the declared types; None where types are written, so that nothing is mistaken.
+
+    """
+
+    types: frozenset[str] | None
+
+    @property
+    def as_json(self) -> bool:
+        """Whether a text is read as JSON if no declared type takes it before."""
+        return (
+            self.types is None
+            or STRING not in self.types
+            or not self.types.isdisjoint({"object", "array"})
+        )
+
+    @property
+    def null(self) -> Regex | None:
+        """The texts of null."""
+        if self.types is not None and "null" in self.types:
+            return _any_case("null")
+        return literal("null") if self.as_json else None
+
+    def boolean(self, value: bool) -> Regex | None:  # noqa: FBT001 - the value that is meant
+        """Give the texts of a boolean."""
+        word = "true" if value else "false"
+        if self.types is not None and "boolean" in self.types:
+            return _any_case(word)
+        return literal(word) if self.as_json else None
+
+    def numbers(self, texts: Regex) -> Regex | None:
+        """Give those of the texts of numbers, as JSON has them, that are read as numbers."""
+        types = self.types
+        if types is None or "number" in types:
+            return texts
+        if "boolean" in types and "integer" not in types:
+            texts = both(texts, inverse(either(literal("0"), literal("1"))))
+        if self.as_json:
+            return texts
+        return both(texts, _WHOLE) if "integer" in types else None
+
+    def strings(self, texts: Regex) -> Regex:
+        """Give those of the texts that are read as strings."""
+        types = self.types
+        if types is None:
+            return texts
+        others = [_any_case("null")] if "null" in types else []
+        if "number" in types:
+            others.append(_floats())
+        elif "integer" in types:
+            others.append(_integers())
+        if "boolean" in types:
+            words = either(*map(_any_case, ("true", "false", "0", "1")))
+            others.append(concat(_space(), words, _space()))
+        if self.as_json:
+            others.append(_json_texts())
+        return both(texts, *map(inverse, others))
+
+
+def trimming(texts: Regex, trim: Trim) -> Regex:
+    """Give all texts that are these once they are trimmed."""
+    if trim is Trim.NONE or texts == ANY:
+        return texts
+    # What is trimmed to a text is the inverse image of a function, which all operators pass.
+    if isinstance(texts, Complement):
+        return inverse(trimming(texts.part, trim))
+    if isinstance(texts, Union):
+        return either(*(trimming(part, trim) for part in texts.parts))
+    if isinstance(texts, Intersection):
+        return both(*(trimming(part, trim) for part in texts.parts))
+    left, right = concat(_LINE, ANY), concat(ANY, _LINE)
+    inner = without(texts, left), without(texts, right)
+    return either(
+        without(inner[0], right), concat(_LINE, inner[1]), concat(inner[0], _LINE),
+        concat(_LINE, texts, _LINE),
+    )  # fmt: skip
+
+
+def holding(stops: Sequence[str]) -> Regex:
+    """Give the texts that hold one of some texts."""
+    return concat(ANY, either(*map(literal, stops)), ANY) if stops else NOTHING
+
+
+def without(texts: Regex, others: Regex) -> Regex:
+    """Leave out some texts; the same language comes back if it has none of them."""
+    try:
+        if is_empty(both(texts, others), budget=_EFFORT):
+            return texts
+    except RegexBudget:
+        pass  # it costs nothing but time to exclude what is not there
+    return both(texts, inverse(others))
+
+
+def keys(layout: BoundLayout) -> Regex:
+    """Give the names that the layout can write."""
+    if layout.layout.kind is Kind.PYTHON:
+        return _identifiers()
+    if layout.layout.key is Escape.XML:
+        return ANY
+    end = layout.text_behind("key")
+    if layout.ends_by_id("key"):
+        allowed = inverse(concat(ANY, literal(end), ANY))
+    else:
+        allowed = repeat(chars(ALL & ~CharSet.span(end[0])), 0, None)
+    # Parsers strip keys.
+    solid = chars(ALL & ~space().wide)
+    return both(either(solid, concat(solid, ANY, solid)), allowed)
+
+
+def written_key(names: Regex, layout: BoundLayout) -> Regex:
+    """Give what names look like in a tag."""
+    return spelled(names, XML if layout.layout.key is Escape.XML else RAW)
+
+
+@lru_cache(maxsize=1)
+def _identifiers() -> Regex:
+    letters = chars(CharSet.span("AZ", "az"))
+    rest = chars(CharSet.span("AZ", "az", "09", "_"))
+    # Python reads others in a normal form, so that what is read is not what was written.
+    words = either(*map(literal, keyword.kwlist))
+    return both(concat(letters, repeat(rest, 0, None)), inverse(words))
+
+
+def _any_case(word: str) -> Regex:
+    return concat(*(chars(CharSet.span(*{each, each.upper()})) for each in word))
+
+
+def _space() -> Regex:
+    return repeat(chars(space().python), 0, None)
+
+
+@lru_cache(maxsize=1)
+def _digits() -> Regex:
+    some = repeat(chars(digit().python), 1, None)
+    return concat(some, repeat(concat(literal("_"), some), 0, None))
+
+
+@lru_cache(maxsize=1)
+def _integers() -> Regex:
+    """Give what `int` reads."""
+    sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
+    return concat(_space(), sign, _digits(), _space())
+
+
+@lru_cache(maxsize=1)
+def _floats() -> Regex:
+    """Give what `float` reads but for words, which are not finite; those of `int` among it."""
+    sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
+    point, some = literal("."), _digits()
+    number = either(
+        concat(some, repeat(concat(point, repeat(some, 0, 1)), 0, 1)), concat(point, some)
+    )
+    exponent = concat(chars(CharSet.span("E", "e")), sign, some)
+    return concat(_space(), sign, number, repeat(exponent, 0, 1), _space())
+
+
+@lru_cache(maxsize=1)
+def _json_texts() -> Regex:
+    """Give what may be JSON: all that begins like a string, an array or an object, and scalars."""
+    begun = concat(_JSON_SPACE, chars(CharSet.span("[", "{", '"')), ANY)
+    words = either(*map(literal, ("null", "true", "false")), _numbers())
+    return either(begun, concat(_JSON_SPACE, words, _JSON_SPACE))
+
+
+def _numbers() -> Regex:
+    some = repeat(chars(CharSet.span("09")), 1, None)
+    sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
+    return concat(
+        repeat(literal("-"), 0, 1),
+        some,
+        repeat(concat(literal("."), some), 0, 1),
+        repeat(concat(chars(CharSet.span("E", "e")), sign, some), 0, 1),
+    )

@@ -1,0 +1,181 @@
+"""Tokens that go across the borders of a dialect's segments.
+
+Owns: finding them in the vocabulary, for places that no request changes. What is behind a border
+may be a request's own (its names, its schemas): such tokens are only named here, and tried by
+whoever knows. Must not know: requests, engines, masks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from enforcer.turn.lexer import OPEN, Place
+from enforcer.turn.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.layouts import Scan
+    from enforcer.turn.lexer import Lexer, Opening
+    from enforcer.vocabulary import Vocabulary
+
+_KEPT = 4096
+_DONE = Place("")
+_NO_MARKER = b"no marker"  # compared by identity
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Ids of text at a place outside headers and arguments.
+
+    Attributes:
+        legal: those that go on with, or complete, a marker; nothing behind it.
+        illegal: those that spell a marker which is closed, or one and then what cannot follow.
+        crossing: those that complete a marker and have bytes behind it that may follow.
+
+    """
+
+    legal: tuple[int, ...]
+    illegal: tuple[int, ...]
+    crossing: tuple[int, ...]
+
+
+class Borders:
+    """The tokens of a vocabulary that end a segment of a dialect's and go on."""
+
+    def __init__(self, lexer: Lexer, vocabulary: Vocabulary) -> None:
+        self._lexer = lexer
+        self._vocabulary = vocabulary
+        self.leaving = lru_cache(_KEPT)(self._leaving)
+        self._leavers = lru_cache(None)(self._find_leavers)
+        self._holding = lru_cache(None)(self._find_holding)
+
+    def around(self, place: Place, opening: Opening, *, free: bool) -> Around:
+        """Sort the ids of text at a place.
+
+        Args:
+            place: outside headers and arguments, or where nothing of them is read any more.
+            opening: what is open.
+            free: whether text that spells no marker is legal, so that only others are sorted.
+
+        """
+        if free:
+            return self._in_text(place, opening)
+
+        def step(at: Place, byte: int) -> Place | None:
+            found = self._lexer.by_markers(at, byte, opening)
+            return None if found is None else (_DONE if found.marker else found.place)
+
+        found = walk(self._vocabulary, place, step, lambda at: at is _DONE)
+        crossing = (i for i in found.beyond if self._after_marker(place, i, opening))
+        return Around((*found.inside, *found.done), (), tuple(crossing))
+
+    def _in_text(self, place: Place, opening: Opening) -> Around:
+        """Sort the ids that complete a marker in free text, whether it is open or not."""
+        legal, illegal, crossing = [], [], []
+        for token in sorted(self._marking(place)):
+            rest = self._after_marker(place, token, opening)
+            if rest is _NO_MARKER:
+                continue
+            if rest is None:
+                illegal.append(token)
+            elif rest:
+                crossing.append(token)
+            else:
+                legal.append(token)
+        return Around(tuple(legal), tuple(illegal), tuple(crossing))
+
+    def _marking(self, place: Place) -> set[int]:
+        """Give the ids that may complete a marker in free text; others among them do no harm."""
+        found = {
+            token for text in self._lexer.spelled(place.state) for token in self._holding(text)
+        }
+
+        def go_on(at: Place, byte: int) -> Place | None:
+            step = self._lexer.by_markers(at, byte, OPEN)
+            if step is None or step.marker:
+                return None if step is None else _DONE
+            # Only what has been begun before this token is followed.
+            least = min(each.length for each in at.begun)
+            kept = tuple(each for each in step.place.begun if each.length > least)
+            return Place(step.place.state, kept) if kept else None
+
+        if place.begun:
+            walked = walk(self._vocabulary, place, go_on, lambda at: at is _DONE)
+            found.update(walked.done, walked.beyond)
+        return found
+
+    def _after_marker(self, place: Place, token: int, opening: Opening) -> bytes | None:
+        """Give a token's bytes behind the first marker that it completes.
+
+        Returns:
+            `_NO_MARKER` if it completes none; None if that marker is closed, or such bytes
+            cannot follow it.
+
+        """
+        data = self._vocabulary.token_bytes(token)
+        for count, byte in enumerate(data, 1):
+            step = self._lexer.by_markers(place, byte, opening)
+            if step is None:
+                return None
+            place = step.place
+            if step.marker:
+                return data[count:] if self.viable(place, data[count:]) else None
+        return _NO_MARKER
+
+    def viable(self, place: Place, data: bytes) -> bool:
+        """Tell whether bytes may follow a place in some request."""
+        for byte in data:
+            fallen = self._lexer.falls(place, byte)
+            step = self._lexer.step(place if fallen is None else fallen, byte, OPEN)
+            if step is None:
+                return False
+            place = step.place
+        return True
+
+    def _leaving(self, state: str, scan: Scan) -> tuple[tuple[int, int], ...]:
+        """Give the ids that end a text of arguments at a place in it, and have more behind.
+
+        Returns:
+            Of each, the id, and how many of its bytes belong to the text.
+
+        """
+        found = []
+        for token, cuts in self._leavers(state):
+            at = scan
+            for count, byte in enumerate(self._vocabulary.token_bytes(token), 1):
+                after = at.step(byte)
+                if after is None:
+                    break
+                at = after
+                if at.complete:
+                    if count in cuts:
+                        found.append((token, count))
+                    break
+        return tuple(found)
+
+    def _find_leavers(self, state: str) -> tuple[tuple[int, frozenset[int]], ...]:
+        then = self._lexer.dialect.states[state].then
+        last = self._lexer.layout.last_byte
+        if then is None or last is None:
+            return ()
+        return tuple(
+            (token, cuts)
+            for data, token in self._tokens()
+            if last in data[:-1] and (cuts := frozenset(self._cuts(data, last, then)))
+        )
+
+    def _cuts(self, data: bytes, last: int, then: str) -> Iterator[int]:
+        """Give the places behind a byte that ends arguments after which the rest may follow."""
+        for at, byte in enumerate(data[:-1], 1):
+            if byte == last and self.viable(self._lexer.enter(then), data[at:]):
+                yield at
+
+    def _find_holding(self, text: bytes) -> frozenset[int]:
+        return frozenset(token for data, token in self._tokens() if text in data)
+
+    def _tokens(self) -> Iterator[tuple[bytes, int]]:
+        keys, ids = self._vocabulary.sorted_text
+        return zip(keys, ids, strict=True)

@@ -1,0 +1,237 @@
+"""What each symbol of a turn is: the one reading of a dialect, by the matcher and the parser.
+
+Owns: the step from a place of a turn over one symbol, a byte or a control token, so over any
+token, however many borders its bytes go across. A segment ends where its text does or where a
+marker is complete. Must not know: which names, arguments and guards a request has (`opening` tells
+of the last), masks, hosts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from enforcer.turn import pattern
+from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
+from enforcer.turn.pattern import ID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from enforcer.layouts import BoundLayout, Scan
+    from enforcer.regex import Regex
+    from enforcer.turn.dialect import Dialect
+
+_BLANK_BYTES = frozenset(b" \t\n\r\x0b\x0c")
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the request's state of affairs permits at one moment.
+
+    Attributes:
+        call: another call may begin.
+        finish: the turn may end.
+        text: text outside a think may go on (a demanded call cannot be put off for ever).
+        empty: the turn may end though it has said nothing.
+
+    """
+
+    call: bool
+    finish: bool
+    text: bool
+    empty: bool
+
+    def permits(self, guard: Guard) -> bool:
+        """Tell whether transitions with that guard are open."""
+        if guard is Guard.CALL:
+            return self.call
+        if guard is Guard.FINISH:
+            return self.finish
+        return guard is Guard.ALWAYS or (self.finish and self.empty)
+
+
+# For whoever reads a turn that somebody else has written.
+OPEN = Opening(call=True, finish=True, text=True, empty=True)
+# After text that fits its format.
+FITTING = Opening(call=False, finish=True, text=False, empty=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A marker that has been begun.
+
+    Attributes:
+        role: of the marker.
+        rest: what may follow of it.
+        length: how many symbols were read.
+        bound: whether a control token was among them, so that it is no text any more.
+
+    """
+
+    role: str
+    rest: Regex
+    length: int = 0
+    bound: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a turn stands between two symbols.
+
+    Attributes:
+        state: of the dialect.
+        begun: markers that have been begun, the one begun first in front.
+        header: what may follow of a header that ends by itself, in one.
+        scan: place in the text of arguments, in one.
+
+    """
+
+    state: str
+    begun: tuple[Begun, ...] = ()
+    header: Regex | None = None
+    scan: Scan | None = None
+
+    @property
+    def committed(self) -> bool:
+        """Whether what has been begun is a marker for certain, so that it must go on."""
+        return bool(self.begun) and self.begun[0].bound
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a symbol was.
+
+    Attributes:
+        place: the place after it.
+        taken: it belongs to the text of a header or of arguments.
+        said: it is text, or may turn out to be: as much as `place` has begun is held back.
+        marker: length of the marker that it has completed, in symbols; 0 if it has not.
+
+    """
+
+    place: Place
+    taken: bool = False
+    said: bool = False
+    marker: int = 0
+
+
+class Lexer:
+    """A dialect's states over symbols.
+
+    Args:
+        dialect: the format.
+        layout: of arguments, bound to the tokenizer.
+        markers: role to the languages over symbols of its markers.
+        header: language over symbols of a header, whatever its name.
+
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        layout: BoundLayout,
+        markers: Mapping[str, tuple[Regex, ...]],
+        header: Regex,
+    ) -> None:
+        self.dialect = dialect
+        self.layout = layout
+        self._header = header
+        # By state: the marker, and its language.
+        self._exits: Mapping[str, tuple[tuple[str, Regex], ...]] = {
+            name: tuple((role, language) for role in state.on for language in markers[role])
+            for name, state in dialect.states.items()
+        }
+
+    def enter(self, state: str) -> Place:
+        """Give the place at the beginning of a state's text."""
+        found = self.dialect.states[state]
+        if found.segment is Segment.HEADER and found.then is not None:
+            return Place(state, header=self._header)
+        if found.segment is Segment.ARGUMENTS:
+            return Place(state, scan=self.layout.scan())
+        return Place(state)
+
+    def falls(self, place: Place, symbol: int) -> Place | None:
+        """Give the place behind a header that ends by itself before a symbol, if it does.
+
+        So end those whose pattern has nothing behind the name: what no name has ends it.
+        """
+        then = self.dialect.states[place.state].then
+        if place.header is None or then is None or not place.header.nullable:
+            return None
+        if pattern.after(place.header, symbol) is not None:
+            return None
+        taken = self.by_markers(Place(place.state), symbol, OPEN)
+        return self.enter(then) if taken is None else None
+
+    def step(self, place: Place, symbol: int, opening: Opening) -> Step | None:
+        """Read one symbol; None if the format does not allow it there."""
+        found = self.dialect.states[place.state]
+        if place.scan is not None:
+            after = place.scan.step(symbol)
+            if after is not None:
+                if after.complete and found.then is not None:
+                    return Step(self.enter(found.then), taken=True)
+                return Step(replace(place, scan=after), taken=True)
+        elif place.header is not None:
+            step = self._in_header(place, symbol, place.header)
+            if step is not None:
+                return step
+        elif found.segment is Segment.HEADER and symbol < ID and not place.begun:
+            return Step(place, taken=True)  # whatever a marker ends
+        return self.by_markers(place, symbol, opening)
+
+    def _in_header(self, place: Place, symbol: int, header: Regex) -> Step | None:
+        rest = pattern.after(header, symbol)
+        if rest is None:
+            return None
+        then = self.dialect.states[place.state].then
+        if then is not None and pattern.ends(rest):
+            return Step(self.enter(then), taken=True)
+        return Step(replace(place, header=rest), taken=True)
+
+    def by_markers(self, place: Place, symbol: int, opening: Opening) -> Step | None:
+        """Read one symbol that is none of a header or of arguments; see `step`."""
+        found = self.dialect.states[place.state]
+        free = found.segment in FREE_TEXT and symbol < ID and not place.committed
+        text = free and (opening.text or found.segment is Segment.REASONING)
+        begun: list[Begun] = []
+        for each in self._going_on(place, anew=text or not place.begun):
+            rest = pattern.after(each.rest, symbol)
+            if rest is None:
+                continue
+            transition = found.on[each.role]
+            is_open = opening.permits(transition.when)
+            if not is_open and (not text or transition.else_text):
+                continue
+            if not rest.nullable:
+                bound = each.bound or symbol >= ID
+                if is_open or not bound:
+                    begun.append(Begun(each.role, rest, each.length + 1, bound))
+            elif is_open:
+                return Step(self.enter(transition.to), marker=each.length + 1)
+            else:
+                return None  # what spells a closed marker is no text either
+        if bound_to := tuple(each for each in begun if each.bound):
+            return Step(Place(place.state, bound_to))
+        if text:
+            to = found.blank_to if symbol in _BLANK_BYTES else found.text_to
+            known = self.dialect.states[to].on
+            left = tuple(each for each in begun if each.role in known)
+            return Step(Place(to, left), said=True)
+        # Where no text may stand, a marker that has been begun has to go on.
+        return Step(Place(place.state, tuple(begun))) if begun else None
+
+    def _going_on(self, place: Place, *, anew: bool) -> Iterator[Begun]:
+        """Give the markers that a symbol may go on with, and those that it may begin."""
+        yield from place.begun
+        if anew and not place.committed:
+            for role, language in self._exits[place.state]:
+                yield Begun(role, language)
+
+    def spelled(self, state: str) -> Iterator[bytes]:
+        """Give what the markers of a state begin with that begin with bytes."""
+        for _, language in self._exits[state]:
+            if begins := pattern.beginning(language):
+                yield begins

@@ -1,0 +1,109 @@
+"""How a turn comes from one position to the next, where a border is crossed.
+
+Owns: what a new segment begins with: its row, the trie of its header, the grammar of its text.
+Must not know: which token crossed the border, the way back, hosts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from enforcer.errors import EnforcerError, UnexpectedFailure
+from enforcer.turn.dialect import Segment
+from enforcer.turn.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.engines import ArgumentMatcher
+    from enforcer.turn.countdown import Countdown
+    from enforcer.turn.envelope import Envelope
+    from enforcer.turn.header import HeaderNode
+    from enforcer.turn.lexer import Place
+
+
+class Moves:
+    """The moves of one turn; see `Matcher` for the arguments."""
+
+    def __init__(
+        self,
+        envelope: Envelope,
+        arguments: Callable[[str], ArgumentMatcher],
+        expect: Callable[[str], None] | None,
+        countdown: Countdown | None,
+    ) -> None:
+        self._envelope = envelope
+        self._table = envelope.table
+        self._arguments = arguments
+        self._expect = expect
+        self._countdown = countdown
+
+    def enter(self, state: str, calls: int, text: int, place: Place | None = None) -> Position:
+        """Begin a state's text, or go on in free text at a place."""
+        table = self._table
+        if place is None and not table.is_simple:
+            place = table.lexer.enter(state)
+        opening = self._envelope.opening(calls, text)
+        formatted = self._envelope.text_format
+        if formatted is None or table.segment(state) is not Segment.CONTENT:
+            row = table.row_of(state, place, opening)
+            return Position(state, row, table.nothing, calls, text, place=place)
+        position = Position(
+            state,
+            table.row_of(state, place, replace(opening, text=False, empty=True)),
+            table.row_of(state, place, replace(opening, text=False, finish=False)),
+            calls,
+            text,
+            place=place,
+        )
+        # The text fits the format or the turn is calls: a demanded call leaves no text.
+        if not opening.finish:
+            return position
+        if self._countdown is not None:
+            position = replace(position, reading=self._countdown.text())
+        return self._with_grammar(position, formatted)
+
+    def follow(self, now: Position, to: str) -> Position:
+        """Go where a marker leads that has been read."""
+        segment = self._table.segment(now.state)
+        if segment is Segment.ARGUMENTS:
+            return self.enter(to, now.calls + 1, now.text)
+        if now.header is not None and now.header.name is not None:
+            return self.begin_arguments(now, now.header.name, to)
+        position = self.enter(to, now.calls, now.text)
+        if self._table.segment(to) is Segment.HEADER:
+            return self.at_header(position, self._envelope.headers(now.calls).root)
+        return position
+
+    def begin_arguments(self, now: Position, name: str, to: str) -> Position:
+        """Begin the arguments of a call whose header has been read."""
+        position = self.enter(to, now.calls, now.text)
+        if self._countdown is not None:
+            position = replace(position, reading=self._countdown.arguments(name))
+        return self._with_grammar(position, partial(self._arguments, name))
+
+    def at_header(self, position: Position, node: HeaderNode) -> Position:
+        """Go on in a header; tells of the tool once it can be no other."""
+        was_clear = position.header is not None and position.header.only is not None
+        if self._expect is not None and node.only is not None and not was_clear:
+            self._expect(node.only)
+        return replace(position, header=node)
+
+    def _with_grammar(self, position: Position, start: Callable[[], ArgumentMatcher]) -> Position:
+        try:
+            return replace(position, grammar=start())
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            return replace(position, failure=named(error, f"starting a text in {position.state}"))
+
+
+def named(error: BaseException, doing: str) -> EnforcerError:
+    """Give the error of ours that stands for any other; what ends the process is none."""
+    if isinstance(error, EnforcerError):
+        return error
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit):
+        raise error
+    found = UnexpectedFailure(f"{type(error).__name__} while {doing}: {error}")
+    found.__cause__ = error
+    return found

@@ -1,0 +1,153 @@
+"""Markers and headers, written as patterns, as languages over symbols.
+
+Owns: what may follow a symbol of a pattern. A symbol is a byte or a control token, since that is
+what a token is to a reader: some bytes, or one thing that no bytes spell. The notation is that of
+`enforcer.layouts.pattern`. Must not know: states, tools, masks.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING
+
+from enforcer.layouts.pattern import ID, Choice, Field, Piece, Space, read
+from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, literal, repeat
+from enforcer.regex.derivative import derivative
+from enforcer.regex.syntax import Concat, Literal
+from enforcer.spelling import WHITE_SPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from enforcer.regex import Regex
+
+NAME, INDEX, MADE, BLANK = Field("name"), Field("index"), Field("id"), Space.OPTIONAL
+FIELDS = ("name", "index", "id")
+DIGITS = 9  # no dialog has a number of calls that is longer
+
+_FIRST_ID = 0x10000  # code points of control tokens, which no byte has
+_BLANKS = repeat(WHITE_SPACE, 0, 1)
+# What ends a name that nothing stands behind.
+_NO_NAME = frozenset((*range(0x21), *b"<[{("))
+# An id of Mistral's: nine letters and digits.
+_MADE = repeat(chars(CharSet.span("az", "AZ", "09")), 9, 9)
+
+Fixed = str | Field | Space | Choice
+
+
+def pieces_of(text: str, fields: Sequence[str] = ()) -> tuple[Fixed, ...]:
+    """Read a pattern of a dialect file, whose tokenizer is not known yet.
+
+    Raises:
+        ValueError: it is none, or ends in white space that may be missing, so that nothing
+            would say where it ends.
+
+    """
+    pieces = read(text, lambda _: None, fields)
+    if not pieces or pieces[-1] is BLANK:
+        raise ValueError(f"{text!r}: it must end in something that shows where it ends")
+    found: list[Fixed] = []
+    for is_text, group in groupby(pieces, lambda piece: isinstance(piece, int)):
+        members = tuple(group)
+        found.extend(
+            [_text(members)] if is_text else [p for p in members if not isinstance(p, int)]
+        )
+    return tuple(found)
+
+
+def plain(text: str) -> str:
+    """Give the text that a pattern without fields stands for, without white space."""
+    return "".join(piece for piece in pieces_of(text) if isinstance(piece, str))
+
+
+def _text(symbols: Iterable[Piece]) -> str:
+    return bytes(symbol for symbol in symbols if isinstance(symbol, int)).decode()
+
+
+def language(text: str, control: Callable[[str], int | None]) -> Regex:
+    """Build the language of a pattern over symbols, whatever its fields hold.
+
+    Args:
+        text: the pattern.
+        control: gives the id of a control token; None if its name is ordinary text.
+
+    """
+    pieces = read(text, control, FIELDS)
+    return concat(*(_of(piece, pieces[at + 1 :]) for at, piece in enumerate(pieces)))
+
+
+def of_pieces(pieces: Sequence[Fixed]) -> Regex | None:
+    """Build the language of fixed texts and white space; None if there are none."""
+    parts = [
+        _fixed(piece)
+        if isinstance(piece, Space | Choice | Field)
+        else literal(piece.encode().decode("latin-1"))
+        for piece in pieces
+    ]
+    return concat(*parts) if parts else None
+
+
+def _fixed(piece: Piece) -> Regex:
+    if isinstance(piece, Choice):
+        return either(*map(literal, piece.words))
+    return _MADE if piece == MADE else _BLANKS
+
+
+def symbol(one: int) -> Regex:
+    """Build the language of one symbol."""
+    return literal(_char(one))
+
+
+def _of(piece: Piece, behind: Sequence[Piece]) -> Regex:
+    if isinstance(piece, int):
+        return literal(_char(piece))
+    if piece is BLANK or piece == MADE or isinstance(piece, Choice):
+        return _fixed(piece)
+    if piece == INDEX:
+        return repeat(chars(CharSet.span("09")), 1, DIGITS)
+    follows = behind[0] if behind else None
+    ends = {follows} if isinstance(follows, int) and follows < ID else _NO_NAME
+    return repeat(chars(CharSet.of((b, b) for b in range(ID) if b not in ends)), 1, None)
+
+
+def _char(symbol: int) -> str:
+    return chr(symbol if symbol < ID else _FIRST_ID + symbol - ID)
+
+
+def beginning(whole: Regex) -> bytes:
+    """Give the bytes that every member begins with, up to a control token or a choice."""
+    first = whole.parts[0] if isinstance(whole, Concat) else whole
+    text = first.text if isinstance(first, Literal) else ""
+    return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
+
+
+def after(rest: Regex, symbol: int) -> Regex | None:
+    """Give what may follow a symbol; None if no member begins with it."""
+    found = derivative(rest, _char(symbol))
+    return None if found == NOTHING else found
+
+
+def ends(rest: Regex) -> bool:
+    """Tell whether nothing may follow any more."""
+    return rest == EPSILON
+
+
+__all__ = [
+    "BLANK",
+    "DIGITS",
+    "FIELDS",
+    "ID",
+    "INDEX",
+    "MADE",
+    "NAME",
+    "Choice",
+    "Fixed",
+    "after",
+    "beginning",
+    "ends",
+    "language",
+    "of_pieces",
+    "pieces_of",
+    "symbol",
+]

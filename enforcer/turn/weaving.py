@@ -1,0 +1,296 @@
+"""Tokens whose bytes go across borders: a turn symbol by symbol.
+
+Owns: where markers are spelled or texts end by themselves, what one token does to a turn, and
+which tokens may come. A token is legal if and only if its bytes run through the chain of segments,
+however many borders they cross; most cross none, and those are the masks of their segment. Must
+not know: the way back, deadlines, hosts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enforcer.turn.dialect import Segment
+from enforcer.turn.envelope import Due
+from enforcer.turn.lexer import FITTING
+from enforcer.turn.pattern import ID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentMatcher
+    from enforcer.turn.envelope import Envelope
+    from enforcer.turn.lexer import Step
+    from enforcer.turn.moves import Moves
+    from enforcer.turn.position import Position
+
+
+class Weaver:
+    """Reads tokens of a dialect that is not made of control tokens alone."""
+
+    def __init__(self, envelope: Envelope, moves: Moves) -> None:
+        self._envelope = envelope
+        self._table = envelope.table
+        self._moves = moves
+
+    def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
+        """Give the position after an id; None if it is illegal, nothing being changed then.
+
+        Args:
+            now: where the turn stands; its grammar moves on with the token.
+            token_id: any number at all.
+            counts: whether text is counted, as it is while a call is demanded.
+
+        """
+        symbols = self._table.symbols(token_id)
+        if not symbols:
+            return None
+        return self._through(now, symbols, token_id, counts=counts)
+
+    def _through(
+        self, now: Position, symbols: Sequence[int], token_id: int | None, *, counts: bool
+    ) -> Position | None:
+        thread = _Thread(self._envelope, self._moves, now, counts=counts)
+        try:
+            position = thread.run(symbols, token_id)
+        except BaseException:
+            thread.undo()
+            raise
+        if position is None:
+            thread.undo()
+        return position
+
+    def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
+        """Write the mask of the ids that may come next; see `Matcher.fill`."""
+        table = self._table
+        if now.grammar is not None:
+            now.grammar.fill(target)
+            target |= now.markers.mask
+            self._leave(now, target)
+        elif now.header is not None and not (now.place and now.place.begun):
+            now.header.fill(target)
+            target |= now.markers.mask
+            then = table.dialect.states[now.state].then
+            if then is not None:
+                if now.header.name is not None:
+                    begun = np.empty_like(target)
+                    self.fill(self._moves.begin_arguments(now, now.header.name, then), begun)
+                    target |= begun
+                self._try(now, table.beyond(now.header, now.place), target)
+        else:
+            np.copyto(target, now.markers.mask)
+        self._try(now, now.markers.crossing, target)
+
+    def _try(self, now: Position, ids: Iterable[int], target: npt.NDArray[np.int32]) -> None:
+        """Add those ids that are legal."""
+        for token_id in ids:
+            found = self.read(now, token_id, counts=False)
+            if found is None:
+                continue
+            if found.fed and now.grammar is not None:
+                now.grammar.rollback(found.fed)
+            add(target, token_id)
+
+    def _leave(self, now: Position, target: npt.NDArray[np.int32]) -> None:
+        """Add the ids that end a text of arguments and go on behind it."""
+        table, place = self._table, now.place
+        then = table.dialect.states[now.state].then
+        if then is None or place is None or place.scan is None:
+            return
+        behind = None
+        for token_id, count in table.borders.leaving(now.state, place.scan):
+            data = table.vocabulary.token_bytes(token_id)
+            known = table.vocabulary.find(data[:count])
+            if known is None:
+                self._try(now, (token_id,), target)
+                continue
+            # The text is complete after them, if they may come at all.
+            if not has(target, known):
+                continue
+            if behind is None:
+                behind = self._moves.enter(then, now.calls + 1, now.text)
+            if self._through(behind, data[count:], None, counts=False) is not None:
+                add(target, token_id)
+
+
+class _Thread:
+    """One token's way through a turn."""
+
+    def __init__(self, envelope: Envelope, moves: Moves, now: Position, *, counts: bool) -> None:
+        self._table = envelope.table
+        self._owes = counts and envelope.due is Due.CALL
+        self._moves = moves
+        self._first = now
+        self._now = now
+        self._fed = 0
+        self._has_text = False
+        # What the segment's text has of the token that its grammar has not read yet.
+        self._pending: list[int] = []
+
+    def run(self, symbols: Sequence[int], token_id: int | None) -> Position | None:
+        """Read the symbols of an id, or of a part of one."""
+        for symbol in symbols:
+            if not self._step(symbol):
+                return None
+            if self._now.failure is not None:
+                return self._now
+        if len(self._pending) == len(symbols) and token_id is not None:
+            if not self._feed([token_id]):
+                return None
+        elif not self._flush():
+            return None
+        self._count()
+        if self._fed and self._now.grammar is not self._first.grammar:
+            return replace(self._now, fed=self._fed)
+        return self._now
+
+    def undo(self) -> None:
+        """Take back what the grammar of the first position has read."""
+        if self._fed and self._first.grammar is not None:
+            self._first.grammar.rollback(self._fed)
+
+    def _step(self, symbol: int) -> bool:
+        lexer, now = self._table.lexer, self._now
+        place = now.place or lexer.enter(now.state)
+        if now.header is not None and lexer.falls(place, symbol) is not None:
+            return self._begin_arguments(now.header.name) and self._step(symbol)
+        segment = self._table.segment(now.state)
+        if now.grammar is not None and segment is Segment.CONTENT and not self._flush():
+            return False
+        opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
+        if now.grammar is not None and segment is Segment.CONTENT and symbol < ID:
+            opening = replace(opening, text=True)  # whether it fits is the grammar's to say
+        step = lexer.step(place, symbol, opening)
+        if step is None:
+            return False
+        if step.taken:
+            return self._taken(segment, symbol, step)
+        if step.said:
+            return self._said(symbol, step)
+        return self._marked(segment, step)
+
+    def _taken(self, segment: Segment, symbol: int, step: Step) -> bool:
+        now = self._now
+        ended = step.place.state != now.state
+        if segment is Segment.ARGUMENTS:
+            self._pending.append(symbol)
+            if not ended:
+                self._stay(step)
+                return True
+            if not self._completes():
+                return False
+            self._now = self._moves.enter(step.place.state, now.calls + 1, now.text)
+            return True
+        node = None if now.header is None else now.header.step(symbol)
+        if node is None:
+            return False
+        if ended:
+            self._now = self._moves.at_header(now, node)
+            return self._begin_arguments(node.name)
+        self._stay(step)
+        self._now = self._moves.at_header(self._now, node)
+        return True
+
+    def _said(self, symbol: int, step: Step) -> bool:
+        now = self._now
+        if now.grammar is not None:
+            self._pending.append(symbol)
+            if step.place.state != now.state or not now.text:
+                # Text has begun, so the turn is not calls.
+                row = self._table.row_of(step.place.state, step.place, FITTING)
+                self._now = replace(
+                    now,
+                    state=step.place.state,
+                    place=step.place,
+                    row=row,
+                    before=self._table.nothing,
+                    text=1,
+                )
+            return True
+        if self._table.segment(now.state) is Segment.CONTENT and not now.calls:
+            self._has_text = True
+        if step.place != now.place:
+            self._now = self._moves.enter(step.place.state, now.calls, now.text, step.place)
+        return True
+
+    def _count(self) -> None:
+        """Count the token if it had text before a demanded call; all of it was within bounds."""
+        now = self._now
+        if not (self._owes and self._has_text):
+            return
+        if now.place is not None and self._table.segment(now.state) is Segment.CONTENT:
+            self._now = self._moves.enter(now.state, now.calls, now.text + 1, now.place)
+        else:
+            self._now = replace(now, text=now.text + 1)
+
+    def _marked(self, segment: Segment, step: Step) -> bool:
+        """Go on in a marker, which the text before it has to be complete for."""
+        now = self._now
+        if now.header is not None and now.header.name is None:
+            return False
+        if segment is Segment.ARGUMENTS and now.grammar is not None and not self._completes():
+            return False
+        if step.marker:
+            self._now = self._moves.follow(now, step.place.state)
+            return True
+        row = self._table.row_of(now.state, step.place, now.markers.opening)
+        self._now = replace(now, place=step.place, row=row, before=row, grammar=None)
+        return True
+
+    def _stay(self, step: Step) -> None:
+        if step.place != self._now.place:
+            self._now = replace(self._now, place=step.place)
+
+    def _begin_arguments(self, name: str | None) -> bool:
+        then = self._table.dialect.states[self._now.state].then
+        if name is None or then is None:
+            return False
+        self._now = self._moves.begin_arguments(self._now, name, then)
+        return True
+
+    def _completes(self) -> bool:
+        grammar = self._now.grammar
+        return self._flush() and grammar is not None and grammar.is_accepting()
+
+    def _flush(self) -> bool:
+        return not self._pending or self._feed(self._pieces())
+
+    def _pieces(self) -> list[int]:
+        """Give ids for what is pending, whose bytes may be no token's."""
+        found: list[int] = []
+        data = bytearray()
+        for symbol in self._pending:
+            if symbol < ID:
+                data.append(symbol)
+                continue
+            found += [*self._table.vocabulary.pieces(bytes(data)), symbol - ID]
+            data.clear()
+        return found + self._table.vocabulary.pieces(bytes(data))
+
+    def _feed(self, ids: Sequence[int]) -> bool:
+        grammar = self._now.grammar
+        self._pending = []
+        if grammar is None:
+            return False
+        return all(self._accept(grammar, token_id) for token_id in ids)
+
+    def _accept(self, grammar: ArgumentMatcher, token_id: int) -> bool:
+        if not grammar.accept(token_id):
+            return False
+        self._fed += grammar is self._first.grammar
+        return True
+
+
+def has(row: npt.NDArray[np.int32], token_id: int) -> bool:
+    """Tell whether an id's bit is set in a mask row."""
+    return bool(int(row[token_id // 32]) >> (token_id % 32) & 1)
+
+
+def add(row: npt.NDArray[np.int32], token_id: int) -> None:
+    """Set an id's bit in a mask row."""
+    row.view(np.uint32)[token_id // 32] |= np.uint32(1 << (token_id % 32))

@@ -1,0 +1,52 @@
+"""What replies of a format's model must look like, from the format's own description.
+
+Owns: which ids and markers go with which dialect. Must not know: how replies are judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from enforcer.turn.dialect import Ids
+from enforcer.verify import measure
+from enforcer.verify.measure import IdRule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from enforcer.turn.dialect import Dialect
+    from enforcer.verify.measure import Verdict
+    from enforcer.verify.replies import Reply
+
+_RULES = {
+    Ids.WRITTEN: IdRule.KIMI,
+    Ids.MESSAGE: IdRule.UNIQUE,
+    Ids.RANDOM: IdRule.UNIQUE,
+    Ids.RANDOM9: IdRule.NINE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How replies are judged.
+
+    Attributes:
+        ids: what the id of a call has to be.
+        markers: what no text may have in it.
+
+    """
+
+    ids: IdRule = IdRule.KIMI
+    markers: tuple[str, ...] = measure.MARKERS
+
+    def judge(self, body: Mapping[str, Any], reply: Reply) -> Verdict:
+        """Judge one reply to a chat request."""
+        return measure.judge(body, reply, self.ids, self.markers)
+
+
+def of(dialect: Dialect, ids: IdRule | None = None) -> Expected:
+    """Say what a dialect's replies must look like; `ids` overrules what the dialect has."""
+    opens = {*dialect.turn.begin, dialect.turn.end}
+    markers = tuple(name for name in dialect.controls if name not in opens)
+    return Expected(ids or _RULES[dialect.ids], markers)

@@ -1,0 +1,42 @@
+"""Kimi K3's prompts: tools that the dialog's messages declare are shown to the model.
+
+Owns: getting such declarations through vLLM to the tokenizer's encoder, which renders those of
+system messages, and of no other. Must not know: what is declared, what may be called.
+
+vLLM keeps `tools` of messages whose role is `developer`, and drops them of others. So they
+go through vLLM as a developer's, and come to the encoder as the system's, a client's own
+`developer` messages with tools among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from vllm.renderers.kimi_k3 import KimiK3Renderer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_KEPT, _RENDERED = "developer", "system"
+
+
+def kept(renderer: Any, messages: list[Any]) -> list[Any]:
+    """Give messages in which vLLM keeps the declarations, for a renderer that can show them."""
+    if not isinstance(renderer, KimiK3Renderer):
+        return messages
+    return [_moved(message, _RENDERED, _KEPT) for message in messages]
+
+
+def apply_chat_template(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `KimiK3Renderer._apply_chat_template`, which calls the encoder."""
+
+    def _apply_chat_template(self: Any, conversation: list[Any], params: Any) -> Any:
+        return original(self, [_moved(each, _KEPT, _RENDERED) for each in conversation], params)
+
+    return _apply_chat_template
+
+
+def _moved(message: Any, role: str, to: str) -> Any:
+    declares = isinstance(message, Mapping) and message.get("tools")
+    return {**message, "role": to} if declares and message.get("role") == role else message

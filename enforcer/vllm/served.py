@@ -1,0 +1,54 @@
+"""Which formats the served model may speak, by the parser's name on vLLM's command line.
+
+Owns: the one way from that name to dialects, and telling it to the processes that the launcher
+starts, which do not see its command line. Must not know: what a dialect says, tokenizers.
+
+A stock parser's name counts like ours: behind it stands a front end that sends requests with a
+spec, or vLLM's own tags.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from enforcer.turn import dialect as dialects_
+from enforcer.vllm import names, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.turn.dialect import Dialect
+
+
+def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `EngineArgs.from_cli_args`, which every launcher calls before it starts an engine."""
+
+    def _from_cli_args(cls: Any, args: Any) -> Any:
+        if hasattr(args, "tool_call_parser"):
+            tell(args.tool_call_parser)
+        return original(cls, args)
+
+    return _from_cli_args
+
+
+def tell(parser: str | None) -> None:
+    """Remember the parser's name, here and in processes that this one starts."""
+    if parser:
+        os.environ[names.PARSER_VARIABLE] = parser
+    else:
+        os.environ.pop(names.PARSER_VARIABLE, None)
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """Give the dialects that the served model may speak: one, or several that a tokenizer tells.
+
+    Those of the parser; where it has none, the operator's `ENFORCER_DIALECT`.
+
+    Raises:
+        UnknownDialect: a file is not a valid dialect.
+        ConfigurationError: a setting of the operator is wrong.
+
+    """
+    parser = names.stock(os.environ.get(names.PARSER_VARIABLE, ""))
+    return dialects_.of_parser(parser) or (dialects_.load(settings.current().dialect),)

@@ -1,0 +1,95 @@
+"""Vocabularies and requests to test every dialect with.
+
+Owns: for each dialect, a small vocabulary with its control tokens and with tokens that go across
+its borders. Must not know: what is tested with them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from vocabularies import PIECES
+
+import enforcer
+from enforcer.turn import dialect as dialects
+from enforcer.vocabulary import Vocabulary
+
+# Tokens over the borders of texts, names, JSON and markers; some over several at once.
+CROSSING = (
+    *(b'{"name', b'"name": "', b'"name": "get', b'{"name": "get", "', b'": {"', b'": {}', b" {}}"),
+    *(b'"arguments": {', b'arguments": {}}', b'"parameters":', b'{}}, {"name": "', b"}}\n", b'"}}'),
+    *(
+        b'"}}\n',
+        b"}}}",
+        b"}},",
+        b"}}, {",
+        b"}]",
+        b"}}]",
+        b"}} ]",
+        b'}}; {"',
+        b"}}; ",
+        b" {",
+        b" [{",
+    ),
+    *(
+        b"\n{",
+        b'get", "',
+        b"get\n",
+        b"get(",
+        b"get()",
+        b"(a",
+        b"()]",
+        b"(),",
+        b"), get",
+        b"=-",
+        b"[get",
+    ),
+    *(b".<", b".<function", b"<function_call", b"<function_call>", b"_call> {", b"tion_call>"),
+    *(
+        b"<tool_call>",
+        b"<tool_call",
+        b".<tool_call> [",
+        b"```json\n{",
+        b"json\n",
+        b"\n```",
+        b"}\n```",
+    ),
+    *(b"```", b"x{", b"{x", b"[", b" [", b"]", b";", b'{"', b"\n\n", b"x\n"),
+    *(b">\n", b"</", b"<parameter", b"parameter=a>", b">\n<", b"</function>\n", b"\n</parameter>"),
+    *(
+        b'<invoke name="',
+        b'get">',
+        b"</invoke>",
+        b"\n</invoke>\n<invoke",
+        b'="',
+        b'" index="',
+        b'1"',
+    ),
+    *(b"=get>", b"get>\n<parameter=", b"call", b"argument", b' key="', b'" type="', b'string"'),
+)
+
+
+@cache
+def vocabulary(name: str) -> Vocabulary:
+    """Give the small vocabulary of a dialect; half of its optional control tokens are absent."""
+    dialect = dialects.load(name)
+    tokens = [bytes([byte]) for byte in range(256)]
+    tokens += dict.fromkeys((*PIECES, *CROSSING))
+    absent = sorted(dialect.tokens.spelled)[::2]
+    controls = {}
+    for control in dialect.controls:
+        if control not in absent:
+            controls[control] = len(tokens)
+            tokens.append(control.encode())
+    return Vocabulary(tokens, controls)
+
+
+@cache
+def served(name: str) -> enforcer.Enforcer:
+    """Give the enforcer of a dialect over its small vocabulary."""
+    return enforcer.Enforcer(
+        vocabulary(name), name, options=enforcer.Options(max_calls=3, preamble_ids=5)
+    )
+
+
+NAMES = dialects.available()

@@ -1,0 +1,356 @@
+"""Arguments in every layout: the layouts, a writer of instances, and readers that are not ours.
+
+Owns: the formats' own tables as far as arguments go, and how vLLM 0.32 reads them, copied from its
+parsers (`kimi_k3_tool_parser`, `qwen3`, `minimax_m2`, `glm47_moe`, `tool_parsers/utils`), so that
+no test leans on the code that it tests. Must not know: grammars, masks.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from vocabularies import bits
+
+from enforcer import engines
+from enforcer.layouts import BoundLayout, Layout
+from enforcer.layouts.pattern import ID, symbols
+from enforcer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from random import Random
+
+K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
+GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
+TABLES: dict[str, dict[str, Any]] = {
+    "kimi_k3": {
+        "layout": "pairs",
+        "pair": '<|open|>argument key="{key}" type="{type}"<|sep|>{value}<|close|>argument<|sep|>',
+        "close": "<|close|>call<|sep|>",
+        "key": "xml",
+        "types": "written",
+    },
+    "qwen3_coder": {
+        "layout": "pairs",
+        "pair": "{_}<parameter={key}>{value}</parameter>",
+        "close": "{_}</function>",
+        "trim": "newline",
+        "never": ["<parameter=", "</function>"],
+    },
+    "minimax_m2": {
+        "layout": "pairs",
+        "pair": '{_}<parameter name="{key}">{value}</parameter>',
+        "close": "{_}</invoke>",
+        "never": ["<parameter name=", "</invoke>"],
+    },
+    "glm45": {
+        "layout": "pairs",
+        "pair": "{_}<arg_key>{key}</arg_key>{_}<arg_value>{value}</arg_value>",
+        "close": "{_}",
+    },
+    "pythonic": {"layout": "python"},
+    "deepseek": {"layout": "json", "white_space": "no line breaks"},
+}
+FORMATS = tuple(TABLES)
+DECLARED = ("qwen3_coder", "minimax_m2", "glm45")
+
+# Beside the bytes: tokens that cross the borders of keys, values, and what is around them.
+_PIECES = (
+    *(b'">', b'" type="', b'string"', b'number"', b'argument key="', b" argument", b"argument"),
+    *(b"</", b"</parameter", b"parameter", b"</parameter>", b">\n", b"\n<parameter=", b"a>\n"),
+    *(
+        b'<parameter name="',
+        b'</parameter>\n<parameter name="a">',
+        b"</function>",
+        b"\n</function>",
+    ),
+    *(
+        b"='",
+        b'="',
+        b'")',
+        b"')",
+        b'", ',
+        b"()",
+        b"=[",
+        b", a=",
+        b"None)",
+        b"True",
+        b"None",
+        b'\\"',
+    ),
+    *(
+        b'{"',
+        b'": ',
+        b'"}',
+        b"}}",
+        b'{"a": 1',
+        b"5",
+        b"null",
+        b"true",
+        b"\n",
+        b"\n\n",
+        b"  ",
+        b"x y",
+    ),
+    *("é".encode(), "日本".encode(), b"\xe6\x97", b"<|close|>", b"<|cl", b"<arg_value>", b"</arg"),
+)
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """Give a small vocabulary with the markers of all formats."""
+    tokens = [bytes([byte]) for byte in range(256)] + list(_PIECES) + [b""]
+    names = (*K3_MARKERS, *GLM_MARKERS, "<|end|>")
+    controls = {name: len(tokens) + at for at, name in enumerate(names)}
+    return Vocabulary([*tokens, *(name.encode() for name in names)], controls)
+
+
+@cache
+def engine() -> engines.ArgumentEngine:
+    """Give the engine over that vocabulary."""
+    return engines.load("llguidance", vocabulary())
+
+
+@cache
+def bound(name: str) -> BoundLayout:
+    """Give the layout of a format."""
+    return Layout.read(TABLES[name]).bind(vocabulary().controls.get)
+
+
+def symbols_of(text: str, name: str) -> list[int]:
+    """Give the symbols of a text in which the format's markers are spelled."""
+    markers = {"kimi_k3": K3_MARKERS, "glm45": GLM_MARKERS}.get(name, ())
+    controls = {each: vocabulary().control(each) for each in markers}
+    return list(symbols(text, controls.get))
+
+
+def symbols_of_ids(ids: list[int]) -> list[int]:
+    """Give the symbols of ids."""
+    found: list[int] = []
+    for i in ids:
+        found += [ID + i] if i in vocabulary().control_ids else vocabulary().token_bytes(i)
+    return found
+
+
+def spelled(ids: list[int]) -> str:
+    """Give the text of ids, the markers spelled, as vLLM's parsers see it."""
+    return vocabulary().decode(ids).decode()
+
+
+def legal(matcher: Any) -> set[int]:
+    """Give the ids that a mask of arguments permits."""
+    row = np.full(vocabulary().words, -1, dtype=np.int32)
+    matcher.fill(row)
+    return bits(row)
+
+
+# Writing
+
+
+def key_is_writable(name: str, key: str) -> bool:
+    """Tell whether a format has a spelling for a key."""
+    if name == "pythonic":
+        import keyword
+
+        return bool(re.fullmatch("[A-Za-z][A-Za-z0-9_]*", key)) and not keyword.iskeyword(key)
+    if name in DECLARED:
+        ends = {"qwen3_coder": ">", "minimax_m2": '"', "glm45": "</arg_key>"}[name]
+        return bool(key) and key == key.strip() and ends not in key
+    return True
+
+
+def write(name: str, value: dict[str, Any], random: Random) -> str:
+    """Write arguments as a model would, with the spacing drawn."""
+    if name == "deepseek":
+        return random.choice((json.dumps(value), json.dumps(value, separators=(",", ":"))))
+    if name == "pythonic":
+        gap = random.choice((", ", ",", ",\n  "))
+        equals = random.choice(("=", " = "))
+        pairs = (f"{key}{equals}{_python(each, random)}" for key, each in value.items())
+        return gap.join(pairs) + ")"
+    line = random.choice(("\n", ""))
+    out = []
+    for key, each in value.items():
+        raw = each if isinstance(each, str) else _json(each, random)
+        if name == "kimi_k3":
+            escaped = key.replace("&", "&amp;").replace('"', "&quot;")
+            out.append(
+                f'<|open|>argument key="{escaped}" type="{_type(each)}"<|sep|>{raw}'
+                "<|close|>argument<|sep|>"
+            )
+        elif name == "qwen3_coder":
+            out.append(f"{line}<parameter={key}>\n{raw}\n</parameter>")
+        elif name == "minimax_m2":
+            out.append(f'{line}<parameter name="{key}">{raw}</parameter>')
+        else:
+            out.append(f"{line}<arg_key>{key}</arg_key>{line}<arg_value>{raw}</arg_value>")
+    ends = {"kimi_k3": "<|close|>call<|sep|>", "qwen3_coder": line + "</function>"}
+    return "".join(out) + {**ends, "minimax_m2": line + "</invoke>", "glm45": line}[name]
+
+
+def _type(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+    return kinds.get(type(value), "object")
+
+
+def _json(value: Any, random: Random) -> str:
+    return json.dumps(value, ensure_ascii=random.random() < 0.3)
+
+
+def _python(value: Any, random: Random) -> str:
+    if isinstance(value, dict):
+        inside = (f"{_python(k, random)}: {_python(v, random)}" for k, v in value.items())
+        return "{" + ", ".join(inside) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_python(each, random) for each in value) + "]"
+    if isinstance(value, str) and random.random() < 0.5:
+        escaped = value.encode("unicode_escape").decode().replace('"', '\\"')
+        return f'"{escaped}"'
+    return repr(value)
+
+
+# Reading, as vLLM does
+
+
+def read(name: str, text: str, schema: Any) -> list[tuple[str, Any]]:
+    """Read the pairs of a complete text as vLLM's parser of the format does.
+
+    Raises:
+        ValueError, SyntaxError: it is no such text.
+
+    """
+    if name == "deepseek":
+        if "\n" in text:
+            raise ValueError("a line break loses the call")
+        return json.loads(text, object_pairs_hook=list_of_pairs).pairs
+    if name == "pythonic":
+        return _read_python(text)
+    if name == "kimi_k3":
+        return _read_k3(text)
+    pattern = {
+        "qwen3_coder": r"<\s*parameter\s*=\s*([^>]*)>(.*?)"
+        r"(?:<\s*/\s*parameter\s*>|(?=<\s*parameter\s*=))",
+        "minimax_m2": r"<\s*parameter\s+name\s*=\s*\"([^\"]*)\"\s*>(.*?)"
+        r"(?:<\s*/\s*parameter\s*>|(?=<\s*parameter\s+name\s*=))",
+        "glm45": r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>",
+    }[name]
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    out: list[tuple[str, Any]] = []
+    for key, raw in re.findall(pattern, text, re.DOTALL):
+        value = raw.removeprefix("\n").removesuffix("\n") if name == "qwen3_coder" else raw
+        key = key if name == "qwen3_coder" else key.strip()
+        declared = properties.get(key)
+        out.append((key, coerced(value, declared) if isinstance(declared, dict) else value))
+    return out
+
+
+class list_of_pairs:  # noqa: N801 - used like a function
+    """The pairs of the outermost object; objects within become dictionaries."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        self.pairs = [(key, _plain(value)) for key, value in pairs]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list_of_pairs):
+        return dict(value.pairs)
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+def _read_k3(text: str) -> list[tuple[str, Any]]:
+    body = text.removesuffix("<|close|>call<|sep|>")
+    pattern = (
+        r"<\|open\|>\s*argument\s+((?:(?!<\|sep\|>).)*?)<\|sep\|>(.*?)"
+        r"<\|close\|>\s*argument\s*<\|sep\|>"
+    )
+    out = []
+    for attributes, raw in re.findall(pattern, body, re.DOTALL):
+        found = {
+            key: value.replace("&quot;", '"').replace("&amp;", "&")
+            for key, value in re.findall(r'(\w+)="([^"]*)"', attributes)
+        }
+        value = raw if found["type"] == "string" else json.loads(raw)
+        if _type(value) != found["type"]:
+            raise ValueError(f"{found['type']} for {value!r}")
+        out.append((found["key"], value))
+    return out
+
+
+def _read_python(text: str) -> list[tuple[str, Any]]:
+    node = ast.parse(f"[f({text}]").body[0].value.elts[0]  # type: ignore[attr-defined]
+    assert not node.args
+    return [(each.arg, _literal(each.value)) for each in node.keywords]
+
+
+def _literal(node: Any) -> Any:
+    if isinstance(node, ast.Constant):
+        value = node.value
+        if not isinstance(value, str | int | float | None) or value in (math.inf, -math.inf):
+            raise ValueError(f"no JSON: {value!r}")
+        return value
+    if isinstance(node, ast.Name):
+        return {"true": True, "false": False, "null": None}[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_literal(node.operand)
+    if isinstance(node, ast.List):
+        return [_literal(each) for each in node.elts]
+    if isinstance(node, ast.Dict):
+        keys = [_literal(key) for key in node.keys]
+        assert len(set(keys)) == len(keys)
+        return dict(zip(keys, map(_literal, node.values), strict=True))
+    raise ValueError(ast.dump(node))
+
+
+def types(schema: Any) -> set[str]:
+    """Give what `extract_types_from_schema` finds."""
+    if not isinstance(schema, dict):
+        return {"string"}
+    found: set[str] = set()
+    given = schema.get("type")
+    found.update([given] if isinstance(given, str) else given or [])
+    names = {type(None): "null", bool: "boolean", int: "integer", float: "number"}
+    names |= {str: "string", list: "array", dict: "object"}
+    found.update(names[type(each)] for each in schema.get("enum", []))
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        for each in schema.get(keyword, []):
+            found |= types(each)
+    return found or {"string"}
+
+
+def coerced(value: str, schema: Any) -> Any:
+    """Do what `coerce_to_schema_type` does."""
+    found = types(schema)
+    if "null" in found and value.lower() == "null":
+        return None
+    if "integer" in found:
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    if "number" in found:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.inf
+        if math.isfinite(number):
+            return number if number != int(number) else int(number)
+    if "boolean" in found and value.lower().strip() in ("true", "1", "false", "0"):
+        return value.lower().strip() in ("true", "1")
+    if "string" in found and not found & {"object", "array"}:
+        return value
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        return value
+    return (
+        parsed
+        if "Infinity" not in json.dumps(parsed) and "NaN" not in json.dumps(parsed)
+        else value
+    )

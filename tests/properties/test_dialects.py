@@ -1,0 +1,194 @@
+"""What holds of every turn in every dialect: soundness, masks, going back, splits."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import jsonschema
+import pytest
+from dialect_cases import NAMES, served, vocabulary
+from hypothesis import given
+from hypothesis import strategies as st
+from vocabularies import legal, row_of, split, write
+from walks import OBJECTS, examples
+
+from enforcer.turn import dialect as dialects
+from enforcer.turn.parser import Parser
+
+SEEDS = st.integers(0, 2**32)
+TOOLS = ["get", "get_", "a", "get_weather"]
+
+
+@st.composite
+def requests(draw):
+    names = draw(st.lists(st.sampled_from(TOOLS), unique=True, max_size=3))
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": draw(OBJECTS)}}
+        for name in names
+    ]
+    choices = ["auto", "none"]
+    if names:
+        choices += ["required", {"type": "function", "function": {"name": names[-1]}}]
+    return {
+        "tools": tools,
+        "tool_choice": draw(st.sampled_from(choices)),
+        "parallel_tool_calls": draw(st.booleans()),
+    }
+
+
+def step(matcher, random, hurry):
+    found = matcher.envelope.table.vocabulary
+    ids = sorted(legal(matcher))
+    if random.random() < hurry:
+        controls = [i for i in ids if i in found.control_ids]
+        closers = [i for i in ids if set(found.token_bytes(i)) <= set(b'"}])\n <{[')]
+        calls = [i for i in ids if found.token_bytes(i)[:1] in b"{[<"]
+        ids = random.choice([controls, closers, calls]) or controls or closers or ids
+    return random.choice(ids)
+
+
+def walk(matcher, random, most=200):
+    ids = []
+    final = matcher.envelope.table.dialect.final
+    while len(ids) < most and matcher.state != final:
+        ids.append(step(matcher, random, hurry=0.4 + len(ids) / most))
+        assert matcher.accept(ids[-1]), (ids[-1], matcher, matcher.failure)
+    return ids
+
+
+def callable_tools(request):
+    if request["tool_choice"] == "none":
+        return []
+    return [tool["function"]["name"] for tool in request["tools"]]
+
+
+def matcher_of(name, request):
+    return served(name).matcher(**request)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@examples(60)
+@given(request=requests(), seed=SEEDS)
+def test_whatever_is_sampled_every_call_is_declared_and_valid(name, request, seed):
+    matcher = matcher_of(name, request)
+    ids = walk(matcher, Random(seed))
+    assert matcher.failure is None
+    turn = served(name).parse(ids, None, callable_tools(request))
+    text = vocabulary(name).decode(ids)
+    assert turn.stray is None, text
+    declared = {t["function"]["name"]: t["function"]["parameters"] for t in request["tools"]}
+    for found in turn.calls:
+        jsonschema.Draft202012Validator(declared[found.name]).validate(json.loads(found.arguments))
+        if isinstance(request["tool_choice"], dict):
+            assert found.name == request["tool_choice"]["function"]["name"]
+    assert len(turn.calls) <= (3 if request["parallel_tool_calls"] else 1)
+    if turn.ended:
+        assert turn.content.strip() or turn.calls, text
+        assert turn.calls or request["tool_choice"] in ("auto", "none"), text
+    if request["tool_choice"] == "none" or not request["tools"]:
+        assert not turn.calls
+
+
+@pytest.mark.parametrize("name", NAMES)
+@examples(8)
+@given(request=requests(), seed=SEEDS)
+def test_a_bit_is_set_exactly_if_accept_then_succeeds(name, request, seed):
+    matcher = matcher_of(name, request)
+    random = Random(seed)
+    size = vocabulary(name).size
+    for at in range(50):
+        allowed = legal(matcher)
+        assert allowed
+        for token_id in range(-1, size + 1):
+            accepted = matcher.accept(token_id)
+            assert accepted == (token_id in allowed), (token_id, matcher)
+            if accepted:
+                matcher.rollback(1)
+        assert legal(matcher) == allowed
+        matcher.accept(step(matcher, random, hurry=0.5 + at / 100))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@examples(30)
+@given(request=requests(), seed=SEEDS)
+def test_going_back_is_as_if_it_had_not_been(name, request, seed):
+    matcher, random = matcher_of(name, request), Random(seed)
+    rows = [row_of(matcher)]
+    ids = []
+    while len(ids) < 80 and matcher.state != "END":
+        ids.append(step(matcher, random, hurry=0.5))
+        assert matcher.accept(ids[-1])
+        rows.append(row_of(matcher))
+        if random.random() < 0.3:
+            back = random.randint(1, len(ids))
+            matcher.rollback(back)
+            del ids[-back:], rows[-back:]
+            assert (row_of(matcher) == rows[-1]).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@examples(30)
+@given(request=requests(), seed=SEEDS)
+def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(name, request, seed):
+    matcher, random = matcher_of(name, request), Random(seed)
+    reader = Parser(served(name).table, [], callable_tools(request))
+    assert reader.state == matcher.state
+    while matcher.accepted < 80 and matcher.state != "END":
+        token = step(matcher, random, hurry=0.4)
+        assert matcher.accept(token)
+        reader.feed([token])
+        assert reader.turn().stray is None
+        assert reader.state == matcher.state
+
+
+CASES = [(name, at) for name in NAMES for at in range(len(dialects.load(name).examples))]
+
+
+@pytest.mark.parametrize(("name", "at"), CASES)
+@examples(30)
+@given(seed=SEEDS)
+def test_the_files_examples_are_accepted_and_read_in_any_split(name, at, seed):
+    example = dialects.load(name).examples[at]
+    found, random = vocabulary(name), Random(seed)
+    ids = []
+    for token in write(found, example["text"]):
+        # Runs of bytes are split anew; control tokens stay what they are.
+        if token in found.control_ids:
+            ids.append(token)
+        elif ids and isinstance(ids[-1], bytes):
+            ids[-1] += found.token_bytes(token)
+        else:
+            ids.append(found.token_bytes(token))
+    flat = []
+    for part in ids:
+        flat += split(random.choice, found, part) if isinstance(part, bytes) else [part]
+    calls = example.get("calls", [])
+    tools = [
+        {"type": "function", "function": {"name": tool}}
+        for tool in {call["name"] for call in calls} | {"other"}
+    ]
+    first = calls[0].get("index", 0) if calls else 0
+    asked = [{"id": "x", "function": {"name": "other"}}] * first
+    matcher = served(name).matcher(
+        tools,
+        messages=[{"role": "assistant", "tool_calls": asked}],
+        prompt_ids=opening(name),
+    )
+    count = matcher.validate(flat)
+    assert count == len(flat), found.decode(flat[:count])
+    reader = Parser(served(name).table, opening(name))
+    reader.feed(flat)
+    turn = reader.turn()
+    assert turn.content == example["content"]
+    assert turn.reasoning == example.get("reasoning", "")
+    read = [{"name": c.name, "arguments": c.arguments} for c in turn.calls]
+    assert read == [{"name": c["name"], "arguments": c["arguments"]} for c in calls]
+
+
+def opening(name):
+    """Give a prompt that opens a turn."""
+    turn = dialects.load(name).turn
+    found = vocabulary(name)
+    ids = [found.control(turn.begin[0]), *found.encode(turn.role or "assistant" * bool(turn.end))]
+    return ids if turn.end is None else [*ids, found.control(turn.end)]

@@ -1,0 +1,274 @@
+"""What holds of arguments in every layout: soundness, completeness, masks, going back, chunks."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import jsonschema
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from laid_out import (
+    DECLARED,
+    FORMATS,
+    bound,
+    coerced,
+    engine,
+    key_is_writable,
+    legal,
+    read,
+    spelled,
+    symbols_of,
+    symbols_of_ids,
+    types,
+    vocabulary,
+    write,
+)
+from vocabularies import split
+from walks import OBJECTS, examples, instances
+
+from enforcer.errors import UnsupportedSchema
+from enforcer.layouts import Decoder
+from enforcer.layouts.pattern import ID
+from enforcer.schema import Root, compile_schema
+
+V = vocabulary()
+SEEDS = st.integers(0, 2**32)
+# What makes the objects of arguments hard: keywords across pairs, types in unions, hostile keys.
+HARD = [
+    {},
+    {"type": "object", "additionalProperties": False},
+    {"properties": {"a": {"type": "string", "minLength": 2, "maxLength": 4}}, "required": ["a"]},
+    {"properties": {"a": {"type": ["string", "null"]}, "b": {"type": ["string", "integer"]}}},
+    {"properties": {"a": {"type": ["string", "number", "boolean"]}}, "additionalProperties": False},
+    {"properties": {"a": {"type": ["integer", "string"], "enum": ["5", 5, "x", 1.0]}}},
+    {"properties": {"a": {"type": ["boolean", "array"]}, "b": {"type": ["object", "string"]}}},
+    {"properties": {"a": {"enum": ["null", None, "TRUE", True, " 5 ", "\n", "", "</parameter>"]}}},
+    {"properties": {"a": {"const": 5}, "b": {"const": "5"}, "c": {"$ref": "#/$defs/c"}},
+     "$defs": {"c": {"type": "integer"}}},
+    {"properties": {"a": {"type": "string", "pattern": "^\\s*[a-z<]+\\s*$"}}, "required": ["a"]},
+    {"properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}},
+    {"properties": {"a": {"type": "number", "multipleOf": 0.5}, "b": {"type": "string"}, "c": {}},
+     "minProperties": 2, "additionalProperties": False},
+    {"patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": {"type": "string"}},
+    {"anyOf": [
+        {"properties": {"a": {"const": "x"}, "b": {"type": "string"}}, "required": ["a", "b"]},
+        {"properties": {"a": {"const": "y"}, "c": {"type": "string"}}, "required": ["a", "c"]},
+    ], "properties": {"a": {"type": "string"}}},
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+     "properties": {"a": {"type": "boolean"}, "b": {"type": "null"}}},
+    {"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}, "maxProperties": 3},
+    {"properties": {'a&b"<': {"type": "string"}, "&quot;": {}, "日": {}}},
+]  # fmt: skip
+SCHEMAS = st.one_of(st.sampled_from(HARD), OBJECTS)
+KEYS = st.sampled_from(
+    ["a", "b", "c", "x1", 'q"', "&amp;", "a<b", "日", "", " s", "from", "_p", "a-b"]
+)
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 120), st.sampled_from([1.5, -0.25, 1e5]),
+    st.text(max_size=4),
+    st.sampled_from([
+        "null", "NULL", "5", " 5 ", "1_0", "1.5", "1e5", "TRUE", "0", "[", "{}", '"x"', "\n", "\n\n",
+        "\nx\n", "</parameter", "<|close|>argument", "a\\b'\"", "x", "y", "", " ", "<", "</", "inf",
+    ]),
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS, lambda x: st.lists(x, max_size=2) | st.dictionaries(KEYS, x, max_size=2), max_leaves=3
+)
+INSTANCES = st.dictionaries(KEYS, VALUES, max_size=3)
+
+
+def compiled(name, schema):
+    grammar = compile_schema(schema, root=Root.OBJECT)
+    try:
+        return engine().compile(grammar, bound(name))
+    except UnsupportedSchema:
+        assume(False)
+
+
+def step(matcher, random, hurry):
+    ids = sorted(legal(matcher))
+    assert ids
+    ends = [
+        i for i in ids if V.token_bytes(i)[:1] in (b"<", b'"', b")", b"'", b"}", b"]", b">", b"\n")
+    ]
+    markers = [i for i in ids if i in V.control_ids]
+    if random.random() < hurry:
+        return random.choice(markers or ends or ids)
+    return random.choice(ids)
+
+
+def walk(matcher, random, most=250):
+    """Sample a text to its end; None if it does not come in so many ids."""
+    ids = []
+    while not matcher.is_accepting() or random.random() < 0.5:
+        if len(ids) == most or not legal(matcher):
+            break
+        ids.append(step(matcher, random, 0.1 + len(ids) / 60))
+        assert matcher.accept(ids[-1])
+    return ids if matcher.is_accepting() else None
+
+
+@examples(300)
+@given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
+def test_whatever_is_sampled_is_read_as_valid_arguments(name, schema, seed):
+    ids = walk(compiled(name, schema).matcher(), Random(seed))
+    assume(ids is not None)
+    text = spelled(ids)
+    pairs = read(name, text, schema)
+    declared = [key for key, _ in pairs if key in schema.get("properties", ())]
+    assert len(set(declared)) == len(declared), text
+    jsonschema.Draft202012Validator(schema).validate(dict(pairs))
+    decoder = Decoder(bound(name), schema)
+    said = decoder.feed(symbols_of_ids(ids)) + decoder.finish()
+    assert json.loads(said) == dict(pairs), text
+
+
+def is_read_back(name, value, text, schema):
+    """Tell whether vLLM's parser reads what was written, the very types included."""
+    if not all(key_is_writable(name, key) for key in value):
+        return False
+    if any(each in str(part) for part in value.values() for each in bound(name).avoided):
+        return False
+    try:
+        found = dict(read(name, text, schema))
+    except (ValueError, SyntaxError):
+        return False
+    if json.dumps(found) != json.dumps(value):
+        return False
+    # Strings that may be JSON are left out where they would be read as such (see `texts`).
+    properties = schema.get("properties", {})
+    return name not in DECLARED or not any(
+        isinstance(each, str)
+        and each.lstrip()[:1] in ("[", "{", '"')
+        and (
+            types(properties.get(key)) & {"object", "array"}
+            or "string" not in types(properties.get(key))
+        )
+        for key, each in value.items()
+        if key in properties
+    )
+
+
+@examples(400)
+@given(st.data(), st.sampled_from(FORMATS), SCHEMAS, SEEDS)
+def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(data, name, schema, seed):
+    drawn = [INSTANCES] if "type" not in schema else [INSTANCES, instances(schema)]
+    if schema in HARD:
+        drawn = [INSTANCES]
+    value = data.draw(st.one_of(drawn))
+    assume(jsonschema.Draft202012Validator(schema).is_valid(value))
+    text = write(name, value, Random(seed))
+    assume(is_read_back(name, value, text, schema))
+    grammar = compile_schema(schema, root=Root.OBJECT)
+    try:
+        matcher = engine().compile(grammar, bound(name)).matcher()
+    except UnsupportedSchema:
+        assume(False)
+    random = Random(seed)
+    ids = []
+    run = bytearray()
+    for symbol in [*symbols_of(text, name), ID]:
+        if symbol < ID:
+            run.append(symbol)
+            continue
+        ids += split(random.choice, V, bytes(run))
+        run.clear()
+        ids.append(symbol - ID)
+    for at, token_id in enumerate(ids[:-1]):
+        assert matcher.accept(token_id), (text, spelled(ids[:at]))
+    assert matcher.is_accepting(), text
+    if bound(name).scan().complete or name != "glm45":
+        assert not legal(matcher), text
+
+
+@examples(25)
+@given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
+def test_a_bit_is_set_exactly_if_accept_then_succeeds(name, schema, seed):
+    matcher = compiled(name, schema).matcher()
+    random = Random(seed)
+    for at in range(40):
+        allowed = legal(matcher)
+        for token_id in range(-1, V.size + 1):
+            accepted = matcher.accept(token_id)
+            assert accepted == (token_id in allowed), (token_id, matcher)
+            if accepted:
+                matcher.rollback(1)
+        assert legal(matcher) == allowed
+        if not allowed:
+            break
+        matcher.accept(step(matcher, random, 0.3 + at / 60))
+
+
+@examples(60)
+@given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
+def test_going_back_leads_where_the_text_was(name, schema, seed):
+    grammar = compiled(name, schema)
+    matcher, random = grammar.matcher(), Random(seed)
+    rows, ids = [legal(matcher)], []
+    for _ in range(60):
+        if ids and random.random() < 0.2:
+            count = random.randint(1, len(ids))
+            matcher.rollback(count)
+            del ids[-count:], rows[-count:]
+        elif rows[-1]:
+            ids.append(step(matcher, random, 0.4))
+            assert matcher.accept(ids[-1])
+            rows.append(legal(matcher))
+        assert legal(matcher) == rows[-1]
+
+
+@examples(100)
+@given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
+def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(name, schema, seed):
+    matcher, random = compiled(name, schema).matcher(), Random(seed)
+    scan = bound(name).scan()
+    for at in range(80):
+        assert scan.complete == (name != "glm45" and matcher.is_accepting())
+        if not legal(matcher):
+            break
+        token_id = step(matcher, random, 0.2 + at / 60)
+        matcher.accept(token_id)
+        for symbol in symbols_of_ids([token_id]):
+            scan = scan.step(symbol)
+            assert scan is not None
+
+
+@examples(100)
+@given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
+def test_any_split_of_a_text_is_decoded_alike(name, schema, seed):
+    random = Random(seed)
+    ids = walk(compiled(name, schema).matcher(), random)
+    assume(ids is not None)
+    found = symbols_of_ids(ids)
+    whole = Decoder(bound(name), schema)
+    expected = whole.feed(found) + whole.finish()
+    pieces, at = Decoder(bound(name), schema), 0
+    said = ""
+    while at < len(found):
+        until = at + random.randint(1, 5)
+        said += pieces.feed(found[at:until])
+        at = until
+    assert said + pieces.finish() == expected
+
+
+@pytest.mark.parametrize("name", DECLARED)
+@example(text="1_0", types=["integer", "string"])
+@given(text=st.one_of(st.text(max_size=5), SCALARS.filter(lambda x: isinstance(x, str))),
+       types=st.lists(st.sampled_from(
+           ["null", "integer", "number", "boolean", "object", "array", "string"]),
+           min_size=1, max_size=3, unique=True))  # fmt: skip
+def test_a_raw_text_is_legal_only_if_it_is_read_as_something_valid(name, text, types):
+    schema = {"properties": {"a": {"type": types}}, "required": ["a"]}
+    assume(not any(each in text for each in bound(name).avoided))
+    value = coerced(text, schema["properties"]["a"])
+    whole = write(name, {"a": text}, Random(0))
+    matcher = engine().compile(compile_schema(schema, root=Root.OBJECT), bound(name)).matcher()
+    taken = all(
+        matcher.accept(each if each < ID else each - ID) for each in symbols_of(whole, name)
+    )
+    valid = jsonschema.Draft202012Validator(schema).is_valid({"a": value})
+    assert valid or not (taken and matcher.is_accepting())
+    if types == ["string"]:
+        assert taken

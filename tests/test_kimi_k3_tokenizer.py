@@ -1,0 +1,86 @@
+"""The class that stands for Kimi K3's tokenizer: its prompts, and what vLLM makes of it."""
+
+from __future__ import annotations
+
+import format_models
+import pytest
+
+transformers = pytest.importorskip("transformers")
+
+from enforcer.vocabulary import Vocabulary  # noqa: E402 - transformers is asked for above
+
+pytestmark = pytest.mark.slow
+
+CALL = {
+    "id": "x",
+    "type": "function",
+    "function": {"name": "w", "arguments": {"a": '"b" & c', "n": 1.5, "o": {"x": [1]}, "z": None}},
+}
+TOOL = {"type": "function", "function": {"name": "w", "parameters": {"type": "object"}}}
+DIALOG = [
+    {"role": "system", "tools": [TOOL]},
+    {"role": "user", "content": "Hi <|close|>"},
+    {"role": "assistant", "content": "So.", "reasoning": "Hm.", "tool_calls": [CALL]},
+    {"role": "tool", "tool": 'w"&', "index": 1, "content": "21 °C"},
+]
+DECLARED = (
+    '<|open|>message role="system" type="tool-declare"<|sep|># Tools\n'
+    "Here are the available tools, described in JSONSchema.\n\n```json\n"
+    '[{"function":{"name":"w","parameters":{"type":"object"}},"type":"function"}]\n```'
+    "<|close|>message<|sep|><|end_of_msg|>"
+)
+SAID = (
+    '<|open|>message role="user"<|sep|>Hi <|close|><|close|>message<|sep|><|end_of_msg|>'
+    '<|open|>message role="assistant"<|sep|>{think}'
+    "<|open|>response<|sep|>So.<|close|>response<|sep|><|open|>tools<|sep|>"
+    '<|open|>call tool="w" index="1"<|sep|>'
+    '<|open|>argument key="a" type="string"<|sep|>"b" & c<|close|>argument<|sep|>'
+    '<|open|>argument key="n" type="number"<|sep|>1.5<|close|>argument<|sep|>'
+    '<|open|>argument key="o" type="object"<|sep|>{{"x": [1]}}<|close|>argument<|sep|>'
+    '<|open|>argument key="z" type="null"<|sep|>null<|close|>argument<|sep|>'
+    "<|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>"
+    '<|open|>message role="tool" tool="w&quot;&amp;" index="1"<|sep|>21 °C'
+    "<|close|>message<|sep|><|end_of_msg|>"
+    '<|open|>message role="assistant"<|sep|>'
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("k3")
+    format_models.kimi_k3(folder)
+    return transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
+
+
+def test_a_dialog_reads_as_kimi_k3s_encoder_writes_it(tokenizer):
+    text = tokenizer.apply_chat_template(
+        DIALOG, add_generation_prompt=True, tokenize=False, thinking=False
+    )
+    assert text == DECLARED + SAID.format(think="") + "<|open|>response<|sep|>"
+
+
+def test_a_think_is_kept_and_left_open(tokenizer):
+    text = tokenizer.apply_chat_template(
+        DIALOG[1:], tools=[TOOL], add_generation_prompt=True, tokenize=False, thinking_effort="low"
+    )
+    think = "<|open|>think<|sep|>Hm.<|close|>think<|sep|>"
+    assert text.startswith(DECLARED + '<|open|>message role="system" type="thinking-effort"<|sep|>')
+    assert "`thinking_effort=low`.<|close|>" in text
+    assert text.endswith(SAID.format(think=think) + "<|open|>think<|sep|>")
+
+
+@pytest.mark.parametrize("choice", ["required", "none"])
+def test_a_choice_is_told_last(tokenizer, choice):
+    text = tokenizer.apply_chat_template([], tokenize=False, thinking=False, tool_choice=choice)
+    begin = '<|open|>message role="system" type="tool-choice"<|sep|>'
+    assert text.startswith(f"{begin}The system is invoked with `tool_choice={choice}`.\nYou MUST")
+
+
+def test_what_is_said_never_becomes_a_control_token(tokenizer):
+    ids = tokenizer.apply_chat_template(DIALOG, thinking=False)
+    vocabulary = Vocabulary.from_transformers(tokenizer)
+    assert vocabulary.decode(ids).decode() == DECLARED + SAID.format(think="").removesuffix(
+        '<|open|>message role="assistant"<|sep|>'
+    )
+    closes = vocabulary.control("<|close|>")
+    assert ids.count(closes) == (DECLARED + SAID).count("<|close|>") - 1

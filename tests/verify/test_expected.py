@@ -1,0 +1,42 @@
+"""What a dialect's replies must look like."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from enforcer.turn import dialect as dialects
+from enforcer.turn.dialect import Ids
+from enforcer.verify import expected, measure
+from enforcer.verify.expected import Expected
+from enforcer.verify.measure import Fault, IdRule
+from enforcer.verify.replies import Call, Reply
+
+KIMI = dialects.load("kimi_k2")
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+BODY = {"messages": [], "tools": [TOOL]}
+
+
+def test_kimi_k2s_is_what_is_judged_by_where_nothing_is_said():
+    found = expected.of(KIMI)
+    assert found.ids is Expected().ids
+    assert set(found.markers) == {*measure.MARKERS, "[EOS]"}
+
+
+@pytest.mark.parametrize("ids", list(Ids))
+def test_every_kind_of_id_has_a_rule(ids):
+    assert isinstance(expected.of(replace(KIMI, ids=ids)).ids, IdRule)
+    assert expected.of(replace(KIMI, ids=ids), IdRule.INDEX).ids is IdRule.INDEX
+
+
+def test_a_reply_is_judged_by_them():
+    reply = Reply(
+        finish_reason="tool_calls",
+        content="<tool_call>",
+        calls=(Call("call_1", "f", "{}"),),
+        status=200,
+    )
+    strict = Expected(IdRule.NINE, ("<tool_call>",)).judge(BODY, reply)
+    assert strict.faults == {Fault.ID, Fault.LEAK}
+    assert not Expected(IdRule.UNIQUE).judge(BODY, reply).faults

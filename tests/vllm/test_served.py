@@ -1,0 +1,68 @@
+"""The dialect that a server speaks, by its parser's name."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.tool_parsers import ToolParserManager
+
+from enforcer.errors import UnknownDialect
+from enforcer.turn import dialect as dialects
+from enforcer.vllm import metrics, names, plugin, served, settings
+
+
+@pytest.fixture(autouse=True)
+def _of_its_own(monkeypatch):
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+
+
+def _chosen(monkeypatch, **environment):
+    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+
+
+@pytest.mark.parametrize("parser", ["kimi_k2", "kimi_k2_enforced"])
+def test_the_parsers_name_tells_it_whatever_the_setting(parser, monkeypatch):
+    _chosen(monkeypatch, ENFORCER_DIALECT="no_such")
+    served.tell(parser)
+    assert [one.name for one in served.dialects()] == ["kimi_k2"]
+
+
+@pytest.mark.parametrize("parser", [None, "", "phi4_mini_json"])
+def test_where_no_name_tells_it_the_setting_does(parser, monkeypatch):
+    served.tell(parser)
+    _chosen(monkeypatch)
+    assert [one.name for one in served.dialects()] == ["kimi_k2"]
+    _chosen(monkeypatch, ENFORCER_DIALECT="no_such")
+    with pytest.raises(UnknownDialect):
+        served.dialects()
+
+
+def test_a_launcher_tells_the_processes_that_it_starts():
+    seen = []
+
+    def original(cls, args):
+        seen.append((cls, args, os.environ.get(names.PARSER_VARIABLE)))
+        return "engine arguments"
+
+    made = served.from_cli_args(original)
+    args = Namespace(tool_call_parser="kimi_k2_enforced")
+    assert made(int, args) == "engine arguments"
+    assert seen == [(int, args, "kimi_k2_enforced")]
+    made(int, Namespace())  # a command without the option
+    assert os.environ[names.PARSER_VARIABLE] == "kimi_k2_enforced"
+    made(int, Namespace(tool_call_parser=None))
+    assert names.PARSER_VARIABLE not in os.environ
+
+
+def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name():
+    plugin.install()
+    # Else servers that later tests start would count into this process's folder.
+    os.environ.pop(metrics.FOLDER_VARIABLE)
+    known = ToolParserManager.list_registered()
+    for parser in dialects.parsers():
+        assert {parser, names.enforced(parser)} <= set(known)
