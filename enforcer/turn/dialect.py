@@ -68,6 +68,7 @@ class Guard(Enum):
     CALL = "call"
     FINISH = "finish"
     EMPTY = "empty"
+    CALL_OR_EMPTY = "call or empty"
 
 
 @dataclass(frozen=True, slots=True)

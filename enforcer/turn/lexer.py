@@ -48,6 +48,8 @@ class Opening:
             return self.call
         if guard is Guard.FINISH:
             return self.finish
+        if guard is Guard.CALL_OR_EMPTY and self.call:
+            return True
         return guard is Guard.ALWAYS or (self.finish and self.empty)
 
 

@@ -79,7 +79,7 @@ class Broken:
     def __init__(self, error):
         self.error = error
 
-    def check(self, _grammar):
+    def check(self, _grammar, _layout=None):
         raise self.error
 
 

@@ -57,6 +57,14 @@ def walk(matcher, random, most=200):
     return ids
 
 
+def opening(name):
+    """Give a prompt that opens a turn."""
+    turn = dialects.load(name).turn
+    found = vocabulary(name)
+    ids = [found.control(turn.begin[0]), *found.encode(turn.role or "assistant" * bool(turn.end))]
+    return ids if turn.end is None else [*ids, found.control(turn.end)]
+
+
 def callable_tools(request):
     if request["tool_choice"] == "none":
         return []
@@ -64,7 +72,7 @@ def callable_tools(request):
 
 
 def matcher_of(name, request):
-    return served(name).matcher(**request)
+    return served(name).matcher(**request, prompt_ids=opening(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -74,7 +82,7 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(name, request, see
     matcher = matcher_of(name, request)
     ids = walk(matcher, Random(seed))
     assert matcher.failure is None
-    turn = served(name).parse(ids, None, callable_tools(request))
+    turn = served(name).parse(ids, opening(name), callable_tools(request))
     text = vocabulary(name).decode(ids)
     assert turn.stray is None, text
     declared = {t["function"]["name"]: t["function"]["parameters"] for t in request["tools"]}
@@ -132,7 +140,7 @@ def test_going_back_is_as_if_it_had_not_been(name, request, seed):
 @given(request=requests(), seed=SEEDS)
 def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(name, request, seed):
     matcher, random = matcher_of(name, request), Random(seed)
-    reader = Parser(served(name).table, [], callable_tools(request))
+    reader = Parser(served(name).table, opening(name), callable_tools(request))
     assert reader.state == matcher.state
     while matcher.accepted < 80 and matcher.state != "END":
         token = step(matcher, random, hurry=0.4)
@@ -184,11 +192,3 @@ def test_the_files_examples_are_accepted_and_read_in_any_split(name, at, seed):
     assert turn.reasoning == example.get("reasoning", "")
     read = [{"name": c.name, "arguments": c.arguments} for c in turn.calls]
     assert read == [{"name": c["name"], "arguments": c["arguments"]} for c in calls]
-
-
-def opening(name):
-    """Give a prompt that opens a turn."""
-    turn = dialects.load(name).turn
-    found = vocabulary(name)
-    ids = [found.control(turn.begin[0]), *found.encode(turn.role or "assistant" * bool(turn.end))]
-    return ids if turn.end is None else [*ids, found.control(turn.end)]
