@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.formats.writers import Call
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -88,7 +90,8 @@ MISREAD: tuple[Misread, ...] = (
     Misread(
         "internlm",
         _in_exponents,
-        '<|action_start|><|plugin|>{"name": "w", "parameters": {"x": -4E-2}}<|action_end|><|im_end|>',
+        '<|action_start|><|plugin|>{"name": "w", "parameters": {"x": -4E-2}}<|action_end|>'
+        "<|im_end|>",
         "streamed, a number is sent as far as it has come, and is another one at its end",
     ),
     Misread(
@@ -102,6 +105,14 @@ MISREAD: tuple[Misread, ...] = (
         lambda _, text: re.search(r"\[TOOL_CALLS\][^\s\[{]*\s", text) is not None,
         '[TOOL_CALLS]w {"a": "b"}</s>',
         "streamed, white space behind the name becomes a part of it",
+    ),
+    Misread(
+        "qwen3_coder",
+        lambda turn, _: "<parameter=" in str([call.arguments for call in turn.calls]),
+        "<tool_call><function=w><parameter=a>b<parameter=n>3</parameter></function></tool_call>"
+        "<|im_end|>",
+        "a value that has the text of a tag is cut there",
+        streams=False,
     ),
     Misread(
         "jamba",
@@ -133,6 +144,8 @@ _BOUNDED = (
 _DROPPED = "what follows the calls is lost: stock gives it to nobody, or only when it streams"
 _KEYS = "a call has its name and its arguments, and no other key that stock would drop"
 _WHOLE = "a call, and a list of them, end with what the template ends them with"
+_FOLLOWED = "nothing stands between the arguments and what ends them"
+_SPELLING = "a value has the spellings that JSON's writers give it, in Python's quotes and names"
 
 REFUSED: Mapping[tuple[str, str], str] = {
     ("kimi_k2", "runs of white space"): _BOUNDED,
@@ -190,12 +203,40 @@ REFUSED: Mapping[tuple[str, str], str] = {
     ("deepseek_v31", "no end of calls"): _WHOLE,
     ("deepseek_v31", "text after the calls"): _DROPPED,
     ("deepseek_v31", "tabs"): _BOUNDED,
+    ("deepseek_v3", "spaces around the arguments"): _FOLLOWED,
+    **{
+        (name, what): _SPELLING
+        for name in ("pythonic", "llama4_pythonic")
+        for what in (
+            *("a tuple", "a hexadecimal number", "a grouped number", "a raw string"),
+            *("strings beside one another", "triple quotes", "a comma after the arguments"),
+            *("a comma in a list", "a float without zero"),
+        )
+    },
+    ("qwen3_coder", "no <tool_call>"): _WHOLE,
+    ("qwen3_coder", "no </tool_call>"): _WHOLE,
+    ("qwen3_coder", "white space between"): _BOUNDED,
+    ("qwen3_coder", "two calls in one"): "each call has its tags",
+    ("qwen3_coder", "text after the calls"): _DROPPED,
+    ("glm45", "white space around name and key"): "a name begins where its tag ends",
+    ("glm45", "text after the calls"): _DROPPED,
+    ("minimax_m2", "single quotes"): "names stand in the template's quotes",
+    ("minimax_m2", "no quotes"): "names stand in the template's quotes",
+    ("minimax_m2", "no end of calls"): _WHOLE,
+    ("minimax_m2", "text after the calls"): _DROPPED,
+    ("minimax_m2", "white space between"): _BOUNDED,
+    ("minimax_m2", "two sections"): "all calls of a turn stand in one section",
 }
 
-# What stock takes for a call and we for the text that it is.
-TEXT: Mapping[tuple[str, str], str] = {
+# What we read otherwise than stock does: the calls, and why.
+OTHERWISE: Mapping[tuple[str, str], tuple[tuple[Call, ...], str]] = {
     ("llama3_json", "text before"): (
-        "calls begin where the turn does; streamed, stock takes this for text, too"
+        (),
+        "calls begin where the turn does; streamed, stock takes this for text, too",
+    ),
+    ("qwen3_coder", "no </parameter> between"): (
+        (Call("w", {"a": "b\n<parameter=n>\n3"}),),
+        "a value ends where its tag ends: what looks like the next one is a part of it",
     ),
 }
 
