@@ -12,12 +12,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.turn.lexer import OPEN, Place
+from enforcer.turn.bits import ids_of
 from enforcer.turn.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from enforcer.layouts import Scan
+    from enforcer.turn.bits import Ids
     from enforcer.turn.lexer import Lexer, Opening
     from enforcer.vocabulary import Vocabulary
 
@@ -40,6 +42,23 @@ class Around:
     legal: tuple[int, ...]
     illegal: tuple[int, ...]
     crossing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """Ids of text that a border cuts in two.
+
+    Attributes:
+        ids: those of which both parts are ids of text themselves.
+        heads, tails: the ids of the parts, in the same order.
+        loose: the others, and how many of their bytes stand before the border.
+
+    """
+
+    ids: Ids
+    heads: Ids
+    tails: Ids
+    loose: tuple[tuple[int, int], ...]
 
 
 class Borders:
@@ -135,13 +154,22 @@ class Borders:
             place = step.place
         return True
 
-    def _leaving(self, state: str, scan: Scan) -> tuple[tuple[int, int], ...]:
-        """Give the ids that end a text of arguments at a place in it, and have more behind.
+    def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
+        """Cut ids, each behind so many of its bytes."""
+        whole: list[tuple[int, int, int]] = []
+        loose = []
+        for token, count in ids:
+            data = self._vocabulary.token_bytes(token)
+            head, tail = self._vocabulary.find(data[:count]), self._vocabulary.find(data[count:])
+            if head is None or tail is None:
+                loose.append((token, count))
+            else:
+                whole.append((token, head, tail))
+        tokens, heads, tails = zip(*whole, strict=True) if whole else ((), (), ())
+        return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), tuple(loose))
 
-        Returns:
-            Of each, the id, and how many of its bytes belong to the text.
-
-        """
+    def _leaving(self, state: str, scan: Scan) -> Cut:
+        """Give the ids that end a text of arguments at a place in it, and have more behind."""
         found = []
         for token, cuts in self._leavers(state):
             at = scan
@@ -154,7 +182,7 @@ class Borders:
                     if count in cuts:
                         found.append((token, count))
                     break
-        return tuple(found)
+        return self.cut(found)
 
     def _find_leavers(self, state: str) -> tuple[tuple[int, frozenset[int]], ...]:
         then = self._lexer.dialect.states[state].then

@@ -83,14 +83,20 @@ def test_tokens_that_leave_arguments_are_all_found(name):
     for scan in list(scans)[:25]:
         expected = set()
         for data, token in texts(table.vocabulary):
-            at = scan
-            for count, byte in enumerate(data, 1):
-                at = at.step(byte)
+            at, count = scan, 0
+            for byte in data:
+                at, count = at.step(byte), count + 1
                 if at is None or at.complete:
                     break
             # Brackets of other kinds are the grammar's to refuse.
             ends = at is not None and at.complete and data[count - 1] == table.layout.last_byte
-            if ends and count < len(data) and then is not None:
-                if table.borders.viable(table.lexer.enter(then), data[count:]):
-                    expected.add((token, count))
-        assert set(table.borders.leaving(state, scan)) == expected, (name, scan)
+            goes_on = ends and count < len(data) and then is not None
+            if goes_on and table.borders.viable(table.lexer.enter(then), data[count:]):
+                expected.add((token, count))
+        cut = table.borders.leaving(state, scan)
+        assert {*cut.ids.tolist(), *(i for i, _ in cut.loose)} == {i for i, _ in expected}
+        counts = dict(expected)
+        for token, head, tail in zip(cut.ids, cut.heads, cut.tails, strict=True):
+            data, count = table.vocabulary.token_bytes(token), counts[token]
+            parts = table.vocabulary.token_bytes(head), table.vocabulary.token_bytes(tail)
+            assert parts == (data[:count], data[count:])
