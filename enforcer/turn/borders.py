@@ -16,7 +16,7 @@ from enforcer.turn.bits import ids_of
 from enforcer.turn.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from enforcer.layouts import Scan
     from enforcer.turn.bits import Ids
@@ -25,23 +25,6 @@ if TYPE_CHECKING:
 
 _KEPT = 4096
 _DONE = Place("")
-_NO_MARKER = b"no marker"  # compared by identity
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """Ids of text at a place outside headers and arguments.
-
-    Attributes:
-        legal: those that go on with, or complete, a marker; nothing behind it.
-        illegal: those that spell a marker which is closed, or one and then what cannot follow.
-        crossing: those that complete a marker and have bytes behind it that may follow.
-
-    """
-
-    legal: tuple[int, ...]
-    illegal: tuple[int, ...]
-    crossing: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +42,28 @@ class Cut:
     heads: Ids
     tails: Ids
     loose: tuple[tuple[int, int], ...]
+
+    @property
+    def every(self) -> list[int]:
+        """All of the ids that are cut."""
+        return [*self.ids.tolist(), *(token for token, _ in self.loose)]
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Ids of text at a place outside headers and arguments.
+
+    Attributes:
+        legal: those that go on with, or complete, a marker; nothing behind it.
+        illegal: those that spell a marker which is closed, or one and then what cannot follow.
+        crossing: those that complete a marker and have bytes behind it that may follow, by the
+            state that the marker leads to.
+
+    """
+
+    legal: tuple[int, ...]
+    illegal: tuple[int, ...]
+    crossing: Mapping[str, Cut]
 
 
 class Borders:
@@ -88,23 +93,21 @@ class Borders:
             return None if found is None else (_DONE if found.marker else found.place)
 
         found = walk(self._vocabulary, place, step, lambda at: at is _DONE)
-        crossing = (i for i in found.beyond if self._after_marker(place, i, opening))
-        return Around((*found.inside, *found.done), (), tuple(crossing))
+        crossing: dict[str, list[tuple[int, int]]] = {}
+        for token in found.beyond:
+            self._sort(place, token, opening, crossing)
+        return Around((*found.inside, *found.done), (), self._cuts_of(crossing))
 
     def _in_text(self, place: Place, opening: Opening) -> Around:
         """Sort the ids that complete a marker in free text, whether it is open or not."""
-        legal, illegal, crossing = [], [], []
+        crossing: dict[str, list[tuple[int, int]]] = {}
+        sorts: dict[bool | None, list[int]] = {True: [], False: [], None: []}
         for token in sorted(self._marking(place)):
-            rest = self._after_marker(place, token, opening)
-            if rest is _NO_MARKER:
-                continue
-            if rest is None:
-                illegal.append(token)
-            elif rest:
-                crossing.append(token)
-            else:
-                legal.append(token)
-        return Around(tuple(legal), tuple(illegal), tuple(crossing))
+            sorts[self._sort(place, token, opening, crossing)].append(token)
+        return Around(tuple(sorts[True]), tuple(sorts[False]), self._cuts_of(crossing))
+
+    def _cuts_of(self, crossing: Mapping[str, list[tuple[int, int]]]) -> Mapping[str, Cut]:
+        return {state: self.cut(ids) for state, ids in crossing.items()}
 
     def _marking(self, place: Place) -> set[int]:
         """Give the ids that may complete a marker in free text; others among them do no harm."""
@@ -126,23 +129,31 @@ class Borders:
             found.update(walked.done, walked.beyond)
         return found
 
-    def _after_marker(self, place: Place, token: int, opening: Opening) -> bytes | None:
-        """Give a token's bytes behind the first marker that it completes.
+    def _sort(
+        self,
+        place: Place,
+        token: int,
+        opening: Opening,
+        crossing: dict[str, list[tuple[int, int]]],
+    ) -> bool | None:
+        """Tell whether a token is legal by itself; None if what is behind a border decides.
 
-        Returns:
-            `_NO_MARKER` if it completes none; None if that marker is closed, or such bytes
-            cannot follow it.
-
+        Those that cross a border are noted; those that complete no marker are legal.
         """
         data = self._vocabulary.token_bytes(token)
         for count, byte in enumerate(data, 1):
             step = self._lexer.by_markers(place, byte, opening)
             if step is None:
-                return None
+                return False
             place = step.place
+            if step.marker and count < len(data):
+                if not self.viable(place, data[count:]):
+                    return False
+                crossing.setdefault(place.state, []).append((token, count))
+                return None
             if step.marker:
-                return data[count:] if self.viable(place, data[count:]) else None
-        return _NO_MARKER
+                return True
+        return True
 
     def viable(self, place: Place, data: bytes) -> bool:
         """Tell whether bytes may follow a place in some request."""

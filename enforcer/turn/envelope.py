@@ -8,15 +8,16 @@ hosts, or how a turn is advanced (that is `matcher`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders, Cut
 from enforcer.turn.dialect import Ids, Segment, written
-from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
+from enforcer.turn.header import Around, HeaderForm, HeaderNode, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
 from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
@@ -52,8 +53,8 @@ class Row:
         mask: int32, shape `(vocabulary.words,)`: the markers, and all text if it is free.
         text: whether text is free.
         opening: what it was computed for.
-        crossing: ids of text that complete a marker and have more bytes behind, which a
-            request may allow or not; not in the mask.
+        crossing: ids of text that complete a marker and have more bytes behind, by the state that
+            it leads to; what may stand there is the request's. Not in the mask.
 
     """
 
@@ -61,7 +62,7 @@ class Row:
     mask: npt.NDArray[np.int32]
     text: bool
     opening: Opening
-    crossing: tuple[int, ...] = ()
+    crossing: Mapping[str, Cut] = field(default_factory=dict)
 
 
 class Table:
@@ -156,7 +157,8 @@ class Table:
             return written(pieces[first:last], name, index)
 
         head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
-        return HeaderForm(text, head, tail)
+        fixed = pieces[first] if isinstance(pieces[first], str) else ""
+        return HeaderForm(text, head, tail, Around(fixed.encode()[:1]))
 
     def segment(self, state: str) -> Segment:
         """Tell what the text of a state is."""
@@ -240,8 +242,9 @@ class Table:
             or (state.segment is Segment.CONTENT and opening.text)
         )
         found = self.borders.around(place, opening, free=free)
+        crossing = chain.from_iterable(cut.every for cut in found.crossing.values())
         if free:
-            mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *found.crossing))
+            mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *crossing))
         else:
             mask |= vocabulary.row(found.legal)
         mask.setflags(write=False)

@@ -40,6 +40,7 @@ class Weaver:
         self._envelope = envelope
         self._table = envelope.table
         self._moves = moves
+        self._firsts: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Give the position after an id; None if it is illegal, nothing being changed then.
@@ -76,30 +77,10 @@ class Weaver:
             self._leave_header(now, now.header, place, target)
         else:
             np.copyto(target, now.markers.mask)
-        if now.markers.crossing:
-            target |= self._crossing(now)
-
-    def _crossing(self, now: Position) -> npt.NDArray[np.int32]:
-        """Give the ids that complete a marker and go on, as far as they are legal here."""
-        headers = self._envelope.headers(now.calls)
-        key = (now.state, now.place, now.markers.opening)
-        known = headers.crossed.get(key)
-        if known is not None:
-            return known
-        row = self._table.vocabulary.row(())
-        same_for_all = True
-        for token_id in now.markers.crossing:
-            found = self.read(now, token_id, counts=False)
-            if found is None:
-                continue
-            if found.fed and now.grammar is not None:
-                now.grammar.rollback(found.fed)
-            # What a tool's schema decides is not the headers' to remember.
-            same_for_all = same_for_all and found.grammar is None and now.grammar is None
-            bits.add(row, bits.ids_of((token_id,)))
-        if same_for_all:
-            headers.crossed[key] = row
-        return row
+        for state, cut in now.markers.crossing.items():
+            behind = self._table.vocabulary.row(())
+            self.fill(self._moves.follow(now, state), behind)
+            self._add(cut, None, behind, now, target)
 
     def _leave_header(
         self, now: Position, node: HeaderNode, place: Place, target: npt.NDArray[np.int32]
@@ -114,8 +95,12 @@ class Weaver:
             self._add(cut, None, self._begun(now, name, then), now, target)
 
     def _begun(self, now: Position, name: str, then: str) -> npt.NDArray[np.int32]:
-        row = self._table.vocabulary.row(())
-        self.fill(self._moves.begin_arguments(now, name, then), row)
+        """Give what may come at the beginning of a tool's arguments."""
+        key = (name, now.calls)
+        row = self._firsts.get(key)
+        if row is None:
+            row = self._firsts[key] = self._table.vocabulary.row(())
+            self.fill(self._moves.begin_arguments(now, name, then), row)
         return row
 
     def _leave(self, now: Position, target: npt.NDArray[np.int32]) -> None:
