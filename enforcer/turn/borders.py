@@ -27,6 +27,22 @@ _KEPT = 4096
 _DONE = Place("")
 
 
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """An id with a part that is no id of text.
+
+    Attributes:
+        token: the id.
+        head, tail: the longest ids that the two parts begin with: where they may not come, the
+            parts may not.
+
+    """
+
+    token: int
+    head: int
+    tail: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cut:
     """Ids of text that a border cuts in two.
@@ -34,19 +50,19 @@ class Cut:
     Attributes:
         ids: those of which both parts are ids of text themselves.
         heads, tails: the ids of the parts, in the same order.
-        loose: the others, and how many of their bytes stand before the border.
+        loose: the others.
 
     """
 
     ids: Ids
     heads: Ids
     tails: Ids
-    loose: tuple[tuple[int, int], ...]
+    loose: tuple[Loose, ...]
 
     @property
     def every(self) -> list[int]:
         """All of the ids that are cut."""
-        return [*self.ids.tolist(), *(token for token, _ in self.loose)]
+        return [*self.ids.tolist(), *(each.token for each in self.loose)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +184,15 @@ class Borders:
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""
         whole: list[tuple[int, int, int]] = []
-        loose = []
+        loose: list[Loose] = []
         for token, count in ids:
             data = self._vocabulary.token_bytes(token)
-            head, tail = self._vocabulary.find(data[:count]), self._vocabulary.find(data[count:])
-            if head is None or tail is None:
-                loose.append((token, count))
-            else:
+            parts = data[:count], data[count:]
+            head, tail = (self._vocabulary.pieces(part)[0] for part in parts)
+            if parts == (self._vocabulary.token_bytes(head), self._vocabulary.token_bytes(tail)):
                 whole.append((token, head, tail))
+            else:
+                loose.append(Loose(token, head, tail))
         tokens, heads, tails = zip(*whole, strict=True) if whole else ((), (), ())
         return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), tuple(loose))
 

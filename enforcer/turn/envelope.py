@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders, Cut
 from enforcer.turn.dialect import Ids, Segment, written
-from enforcer.turn.header import Around, HeaderForm, HeaderNode, HeaderTrie
+from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
 from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
@@ -157,8 +157,7 @@ class Table:
             return written(pieces[first:last], name, index)
 
         head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
-        fixed = pieces[first] if isinstance(pieces[first], str) else ""
-        return HeaderForm(text, head, tail, Around(fixed.encode()[:1]))
+        return HeaderForm(text, head, tail)
 
     def segment(self, state: str) -> Segment:
         """Tell what the text of a state is."""

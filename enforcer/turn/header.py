@@ -9,14 +9,12 @@ that building one costs a sort and nothing else.
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.regex.constructors import EPSILON
-from enforcer.turn.pattern import Language
 from enforcer.turn.walk import Walked, walk
 
 if TYPE_CHECKING:
@@ -25,11 +23,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.turn.borders import Cut
+    from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
 
 _WORD = 32
 _NEVER_IN_UTF8 = 0xFF
-_NAME_BEGINS = Language(EPSILON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,45 +39,12 @@ class HeaderForm:
             of a name at an index.
         head: language of what stands before that part; None where nothing does.
         tail: likewise of what stands behind it.
-        around: tokens in these two.
 
     """
 
     text: Callable[[str, int], str]
     head: Language | None = None
     tail: Language | None = None
-    around: Around = field(default_factory=lambda: Around(b""))
-
-
-class Around:
-    """Which tokens read on in what stands around a name, whatever the names are.
-
-    Args:
-        first: the byte that stands before every name; empty if none does.
-
-    """
-
-    def __init__(self, first: bytes) -> None:
-        self.first = first
-        self._known: dict[Language, Walked] = {}
-
-    def walk(self, vocabulary: Vocabulary, start: Language) -> Walked:
-        """Walk from a place before or behind a name; always over the same vocabulary.
-
-        Before a name, tokens are done with its first byte: the rest is the name's.
-        """
-        found = self._known.get(start)
-        if found is None:
-            found = self._known[start] = walk(vocabulary, start, self._step, self._is_done)
-        return found
-
-    def _step(self, at: Language, byte: int) -> Language | None:
-        begins = at.nullable and bytes([byte]) == self.first
-        return at.after(byte) or (_NAME_BEGINS if begins else None)
-
-    @staticmethod
-    def _is_done(at: Language) -> bool:
-        return at.ends
 
 
 class HeaderTrie:
@@ -97,7 +62,6 @@ class HeaderTrie:
         self.names = [name for _, name in pairs]
         self.vocabulary = vocabulary
         self.tail = form.tail
-        self.around = form.around
         self._nodes: dict[tuple[object, ...], HeaderNode] = {}
         self.root = self.node(0, len(self.texts), 0, form.head)
 
@@ -232,30 +196,10 @@ class HeaderNode:
 
     @cached_property
     def _walked(self) -> Walked:
-        trie = self.trie
-        if self.tail is not None:
-            return trie.around.walk(trie.vocabulary, self.tail)
-        if self.head is None or not trie.around.first:
-            return walk(trie.vocabulary, self, HeaderNode.step, HeaderNode._is_full)
-        around = trie.around.walk(trie.vocabulary, self.head)
-        sorts: dict[bool | None, list[int]] = {True: [], False: [], None: []}
-        for token in (*around.done, *around.beyond):
-            sorts[self._completes(trie.vocabulary.token_bytes(token))].append(token)
-        return Walked((*around.inside, *sorts[False]), (), tuple(sorts[True]))
+        return walk(self.trie.vocabulary, self, HeaderNode.step, HeaderNode._is_full)
 
     def _is_full(self) -> bool:
         return self.name is not None
-
-    def _completes(self, data: bytes) -> bool | None:
-        """Tell whether bytes complete a header before their end; None if none begins so."""
-        node: HeaderNode | None = self
-        for byte in data:
-            if node is None:
-                return None
-            if node.name is not None:
-                return True
-            node = node.step(byte)
-        return None if node is None else False
 
     def _legal(self) -> set[int]:
         """Walk headers and vocabulary side by side, both being sorted by their bytes."""

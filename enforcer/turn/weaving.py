@@ -139,13 +139,20 @@ class Weaver:
         if before is not None:
             legal &= bits.has(before, cut.heads)
         bits.add(target, cut.ids[legal])
-        for token_id, _ in cut.loose:
-            found = self.read(now, token_id, counts=False)
+        for each in cut.loose:
+            if not has(behind, each.tail) or not (before is None or has(before, each.head)):
+                continue
+            found = self.read(now, each.token, counts=False)
             if found is None:
                 continue
             if found.fed and now.grammar is not None:
                 now.grammar.rollback(found.fed)
-            bits.add(target, bits.ids_of((token_id,)))
+            bits.add(target, bits.ids_of((each.token,)))
+
+
+def has(row: npt.NDArray[np.int32], token_id: int) -> bool:
+    """Tell whether one bit is set."""
+    return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)
 
 
 class _Thread:
