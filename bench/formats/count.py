@@ -1,0 +1,90 @@
+"""What is wrong with the replies of one server, counted.
+
+Owns: the columns of the table. Must not know: servers, dialects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from enforcer.verify.measure import Fault, judge
+from enforcer.verify.measure import IdRule as Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bench.formats.catalogue import Format
+    from enforcer.verify.replies import Reply
+    from enforcer.vocabulary import Vocabulary
+
+# Column to what it counts; all count replies.
+COLUMNS: Mapping[str, str] = {
+    "calls": "complete, with calls",
+    "undeclared": "with a call to a tool that the request does not declare",
+    "schema": "with arguments that fail the tool's schema",
+    "lost": "complete, in which the model began more calls than the client got",
+    "leaked": "with a marker in the content",
+    "choice": "that did not do what `tool_choice` demands",
+    "failed": "refused, or ended by an error",
+    "cut off": "ended by `max_tokens`",
+}
+WRONG = ("undeclared", "schema", "lost", "leaked", "choice", "failed")
+
+
+def count(
+    row: Format,
+    vocabulary: Vocabulary,
+    bodies: Sequence[Mapping[str, Any]],
+    replies: Sequence[Reply],
+) -> Counter[str]:
+    """Count the replies that each column is about; one may count in several."""
+    found: Counter[str] = Counter()
+    for body, reply in zip(bodies, replies, strict=True):
+        found.update(_columns(row, vocabulary, body, reply))
+    return found
+
+
+def _columns(
+    row: Format, vocabulary: Vocabulary, body: Mapping[str, Any], reply: Reply
+) -> list[str]:
+    verdict = judge(body, reply, Rule.UNIQUE)
+    if not reply.answered:
+        return ["failed"]
+    is_so = {
+        "calls": verdict.has_calls,
+        "undeclared": Fault.UNDECLARED in verdict.faults,
+        "schema": Fault.SCHEMA in verdict.faults,
+        "lost": verdict.complete and begun(row, vocabulary, reply.token_ids) > len(reply.calls),
+        "leaked": any(marker in reply.content for marker in (row.call, row.end, *row.markers))
+        if row.call
+        else any(marker in reply.content for marker in (row.end, *row.markers)),
+        "choice": Fault.CHOICE in verdict.faults,
+        "cut off": not verdict.complete,
+    }
+    return [column for column, so in is_so.items() if so]
+
+
+def begun(row: Format, vocabulary: Vocabulary, ids: Sequence[int]) -> int:
+    """Count the calls, or lists of calls, that these ids begin.
+
+    A marker that is a token counts as a token alone; spelled with others it is text.
+    """
+    if not row.call:
+        text = vocabulary.decode(i for i in ids if i not in vocabulary.control_ids).decode(
+            errors="replace"
+        )
+        first = {"llama3_json": r"\{\s*\"", "pythonic": r"\[\w+\("}
+        return bool(re.match(first.get(row.name, first["pythonic"]), text))
+    if row.call in vocabulary.controls:
+        return list(ids).count(vocabulary.control(row.call))
+    name = next((n for n in vocabulary.controls if row.call.startswith(n)), "")
+    if not name:
+        return vocabulary.decode(ids).count(row.call.encode())
+    rest = row.call.removeprefix(name).encode()
+    token = vocabulary.control(name)
+    return sum(
+        each == token and vocabulary.decode(ids[at + 1 : at + 1 + len(rest)]).startswith(rest)
+        for at, each in enumerate(ids)
+    )

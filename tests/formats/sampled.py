@@ -1,0 +1,104 @@
+"""Turns sampled from the masks of a format: whatever they leave open is tried.
+
+Owns: requests with small schemas, and walking. Must not know: how turns are read.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from formats import ours, vocabularies
+
+from bench.formats.catalogue import FORMATS
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from enforcer.vocabulary import Vocabulary
+
+_MOST = 400
+_LEAVES: tuple[dict[str, Any], ...] = (
+    {"type": "boolean"},
+    {"type": "integer", "minimum": 0, "maximum": 99},
+    {"type": "number", "minimum": -1, "maximum": 1},
+    {"type": "null"},
+    {"type": "string", "maxLength": 6},
+    {"type": "string", "pattern": "^[a-z]{2,4}$"},
+    {"type": "string", "enum": ["metric", "imperial", "größe"]},
+    {"type": "string", "enum": ["null", "5", "True", " x ", 'say "hi"']},
+    {"type": "array", "items": {"type": "integer", "minimum": -3, "maximum": 3}, "maxItems": 2},
+    {"type": "object", "properties": {"k": {"type": "boolean"}}, "additionalProperties": False},
+)
+_KEYS = ("a", "city", "größe", "from_date", "x1")
+_NAMES = ("get", "get_weather", "a", "ab", "find_hotels")
+# What brings a value or a call to its end, where it is legal.
+_CLOSERS = ('"', "]", "}", ")", "'", "\n", ",", ":", "}}", ">", "<", "/", "|", "`", "", ";")
+
+
+def tools(rng: Random) -> list[dict[str, Any]]:
+    """Draw one to three tools."""
+    return [
+        {"type": "function", "function": {"name": name, "parameters": _object(rng)}}
+        for name in rng.sample(_NAMES, rng.randint(1, 3))
+    ]
+
+
+def _object(rng: Random) -> dict[str, Any]:
+    keys = rng.sample(_KEYS, rng.randint(0, 3))
+    return {
+        "type": "object",
+        "properties": {key: rng.choice(_LEAVES) for key in keys},
+        "required": [key for key in keys if rng.random() < 0.6],
+        "additionalProperties": False,
+    }
+
+
+@cache
+def _endings(vocabulary: Vocabulary) -> np.ndarray:
+    """Mark the ids that are a control or a short piece of framing."""
+    marked = np.zeros(vocabulary.words * 32, dtype=bool)
+    marked[list(vocabulary.control_ids)] = True
+    for token_id in range(vocabulary.size):
+        if vocabulary.token_bytes(token_id).strip() in {each.encode() for each in _CLOSERS}:
+            marked[token_id] = len(vocabulary.token_bytes(token_id)) > 0
+    return marked
+
+
+def turn(name: str, rng: Random, asked: list[dict[str, Any]]) -> list[int] | None:
+    """Sample a turn to its end; None if it does not come within a few hundred ids."""
+    vocabulary = vocabularies.vocabulary(name)
+    row = FORMATS[name]
+    matcher = ours.matcher(name, asked)
+    ids: list[int] = []
+
+    def take(token_id: int) -> None:
+        assert matcher.accept(token_id), (name, vocabulary.decode([*ids, token_id]), matcher)
+        ids.append(token_id)
+
+    bitmask = np.zeros((1, vocabulary.words), dtype=np.int32)
+
+    def legal() -> np.ndarray:
+        matcher.fill(bitmask)
+        return np.unpackbits(bitmask.view(np.uint8), bitorder="little").view(bool)
+
+    if row.speaks and rng.random() < 0.4:
+        for token_id in vocabulary.encode(rng.choice(("Let me look.", "é\n\n", " "))):
+            take(token_id)
+    if rng.random() < 0.9:
+        for token_id in vocabularies.ids(name, row.lead or row.call):
+            take(token_id)
+    endings = _endings(vocabulary)
+    blank = np.zeros(len(endings), dtype=bool)
+    blank[list(vocabulary.blank_ids)] = True
+    while len(ids) < _MOST and matcher.state != "END":
+        bits = legal()
+        if rng.random() < 0.8:  # white space is legal nearly everywhere
+            some = bits & ~blank
+            bits = some if some.any() else bits
+        if rng.random() < 0.4 + len(ids) / _MOST:
+            some = bits & endings
+            bits = some if some.any() else bits
+        take(int(rng.choice(np.flatnonzero(bits))))
+    return ids if matcher.state == "END" else None

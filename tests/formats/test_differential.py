@@ -1,0 +1,54 @@
+"""Sampled turns are read by stock vLLM's parser to the same calls as by ours.
+
+`FORMAT_TURNS` says how many turns of each format are sampled; 2,000 in a release's run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from random import Random
+
+import pytest
+
+pytest.importorskip("vllm")
+
+from formats import ours, sampled, stock
+
+from bench.formats import deviations
+from bench.formats.catalogue import FORMATS
+from bench.formats.writers import Call, Turn
+
+pytestmark = [pytest.mark.vllm, pytest.mark.slow]
+
+TURNS = int(os.environ.get("FORMAT_TURNS", "15"))
+
+
+def plain(read):
+    calls = [(name, json.loads(arguments)) for name, arguments in read.calls]
+    return calls, read.content.strip(), read.problem
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_stock_vllm_reads_what_we_read(name):
+    rng = Random(f"differential {name}")
+    ended = called = 0
+    for _ in range(TURNS):
+        tools = sampled.tools(rng)
+        ids = sampled.turn(name, rng, tools)
+        if ids is None:
+            continue
+        ended += 1
+        read = ours.read(name, ids, tools)
+        calls, content, problem = plain(read)
+        assert not problem
+        called += bool(calls)
+        turn = Turn(content, tuple(Call(*call) for call in calls))
+        text = ours.served(name).vocabulary.decode(ids).decode(errors="replace")
+        if not deviations.misread(name, turn, text, streamed=False):
+            assert plain(stock.whole(name, ids, tools)) == (calls, content, ""), text
+        if not deviations.misread(name, turn, text, streamed=True):
+            assert plain(stock.streamed(name, ids, tools)) == (calls, content, ""), text
+    # It would say nothing if hardly any turn came to its end, or had calls.
+    assert ended > TURNS / 2
+    assert called > TURNS / 3

@@ -1,0 +1,107 @@
+"""Stock vLLM reads what the writers write: the harness is right about both.
+
+And what it does not read is in `deviations`, each with a reason that still holds.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("vllm")
+
+from formats import stock, vocabularies
+
+from bench.formats import deviations, writers
+from bench.formats.catalogue import FORMATS
+from bench.formats.writers import Call, Turn
+
+pytestmark = pytest.mark.vllm
+
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "w",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "string"},
+                    "n": {"type": "integer"},
+                    "o": {"type": "object"},
+                    "x": {"type": "number"},
+                },
+            },
+        },
+    },
+    {"type": "function", "function": {"name": "t"}},
+]
+CALLS = (
+    Call("w", {"a": 'b é "q" \n\t \\ }] it\'s', "n": 3, "o": {"k": [1, None]}}),
+    Call("t", {}),
+)
+# These have calls or text, never both.
+SILENT = ("llama3_json", "pythonic", "llama4_pythonic")
+
+
+def turns(name):
+    calls = CALLS if FORMATS[name].parallel else CALLS[:1]
+    said = [Turn("", calls), Turn("Hello."), Turn("", calls[:1])]
+    if name not in SILENT:
+        said.append(Turn("Let me look.", calls))
+    if FORMATS[name].think:
+        said.append(Turn("So.", calls, "Hmm, well"))
+    return said
+
+
+def plain(reading):
+    """Give what matters: white space around a text is framing."""
+    return (
+        reading.content.strip(),
+        [(name, json.loads(arguments)) for name, arguments in reading.calls],
+        reading.reasoning.strip(),
+        reading.problem,
+    )
+
+
+def meant(turn):
+    calls = [(call.name, dict(call.arguments)) for call in turn.calls]
+    return (turn.content.strip(), calls, turn.reasoning or "", "")
+
+
+@pytest.mark.parametrize("style", writers.STYLES)
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_turn_is_read_as_it_was_meant(name, style):
+    for turn in turns(name):
+        text = writers.write(name, turn, style)
+        ids = vocabularies.ids(name, text)
+        thinks = turn.reasoning is not None
+        assert plain(stock.whole(name, ids, TOOLS, thinks=thinks)) == meant(turn)
+        if not deviations.misread(name, turn, text, streamed=True):
+            assert plain(stock.streamed(name, ids, TOOLS, thinks=thinks)) == meant(turn)
+
+
+@pytest.mark.parametrize("deviation", deviations.MISREAD, ids=lambda each: each.format)
+def test_what_stock_misreads_it_does_misread(deviation):
+    ids = vocabularies.ids(deviation.format, deviation.example)
+    w = [{"a": "b"}, {"a": "b", "n": 3}, {"x": 1e20, "n": 3}, {"x": -0.04}]
+    known = [("w", arguments) for arguments in w] + [("t", {})]
+    for read in (stock.whole, stock.streamed):
+        found = read(deviation.format, ids, TOOLS)
+        try:
+            calls = plain(found)[1]
+            right = all(call in known for call in calls)
+            right &= len(calls) == 1 + deviation.example.count("}{") + deviation.example.count(";")
+        except json.JSONDecodeError:
+            right = False
+        assert right == (deviation.streams and read is stock.whole)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_markers_that_the_tokenizer_has_are_ids(name):
+    vocabulary = vocabularies.vocabulary(name)
+    assert vocabulary.control(FORMATS[name].end) in vocabulary.control_ids
+    text = writers.write(name, Turn("é日🙂", CALLS[:1]))
+    ids = vocabularies.ids(name, text)
+    assert vocabulary.decode(ids).decode() == text
