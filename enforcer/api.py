@@ -19,7 +19,7 @@ from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.cache import Cache
 from enforcer.engines import ArgumentEngine
-from enforcer.errors import Problem, SchemaError, UnsupportedSchema
+from enforcer.errors import Problem, SchemaError, UnknownLength, UnsupportedSchema
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.layouts import Kind
@@ -241,6 +241,7 @@ class Enforcer:
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
+            UnknownLength: turns of this format cannot be finished within a budget.
             UnsupportedSchema: how short a text can be is not known, and a budget is given.
 
         """
@@ -270,6 +271,8 @@ class Enforcer:
                 ahead(lambda: grammar(name))
 
         deadline = None
+        if options.finish_within_budget and not self.dialect.is_simple:
+            raise UnknownLength("$.finish_within_budget", self.dialect.name)
         if budget is not None and options.finish_within_budget:
             deadline = self._deadline(allowed, spec, options, budget)
         made = ExplainedMatcher if explained else Matcher

@@ -229,6 +229,18 @@ class Dialect:
         return self.arguments.bind(inside.get)
 
     @property
+    def is_simple(self) -> bool:
+        """Whether each marker is one control token, so that no token goes across a border.
+
+        Only of such formats is it known how few ids the rest of a turn needs.
+        """
+        return (
+            self.tokens.needed is None
+            and self.arguments == Layout()
+            and not any(state.then for state in self.states.values())
+        )
+
+    @property
     def has_unmarked_calls(self) -> bool:
         """Whether a call begins with what is text like any other where none may."""
         return any(each.else_text for state in self.states.values() for each in state.on.values())

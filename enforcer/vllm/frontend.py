@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import GracefulHTTPError
 
-from enforcer.errors import Busy, IllegalPrefix, RequestError
+from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
 from enforcer.request import spec as specs
+from enforcer.turn import dialect as dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
 from enforcer.vllm import bans, checks, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed
@@ -238,6 +239,9 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
             "this server does not let a request choose `closed_objects`: leave it out",
         )
     options = replace(spec, settled=None).resolve(own)
+    if options.finish_within_budget and not dialects.load(dialect).is_simple:
+        with answered():
+            raise UnknownLength("$.finish_within_budget", dialect)
     return specs.Settled(dialect, chosen.engine, options)
 
 

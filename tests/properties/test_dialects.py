@@ -143,12 +143,14 @@ def test_going_back_is_as_if_it_had_not_been(name, request, seed):
     matcher, random = matcher_of(name, request), Random(seed)
     rows = [row_of(matcher)]
     ids = []
-    while len(ids) < 80 and matcher.state != "END":
+    for _ in range(80):
+        if matcher.state == "END":
+            break
         ids.append(step(matcher, random, hurry=0.5))
         assert matcher.accept(ids[-1])
         rows.append(row_of(matcher))
         if random.random() < 0.3:
-            back = random.randint(1, len(ids))
+            back = random.randint(1, min(8, len(ids)))
             matcher.rollback(back)
             del ids[-back:], rows[-back:]
             assert (row_of(matcher) == rows[-1]).all()
