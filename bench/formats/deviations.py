@@ -107,9 +107,15 @@ MISREAD: tuple[Misread, ...] = (
         "streamed, white space behind the name becomes a part of it",
     ),
     Misread(
+        "mistral_v3",
+        lambda _, text: re.search(r'"arguments"\s+:', text) is not None,
+        '[TOOL_CALLS] [{"name": "w", "arguments"\r\n:{"a": "b"}}]</s>',
+        "streamed, the colon becomes a part of the arguments where white space stands before it",
+    ),
+    Misread(
         "qwen3_coder",
         lambda turn, _: "<parameter=" in str([call.arguments for call in turn.calls]),
-        "<tool_call><function=w><parameter=a>b<parameter=n>3</parameter></function></tool_call>"
+        "<tool_call><function=w><parameter=a>b<parameter=q>3</parameter></function></tool_call>"
         "<|im_end|>",
         "a value that has the text of a tag is cut there",
         streams=False,
@@ -204,6 +210,7 @@ REFUSED: Mapping[tuple[str, str], str] = {
     ("deepseek_v31", "text after the calls"): _DROPPED,
     ("deepseek_v31", "tabs"): _BOUNDED,
     ("deepseek_v3", "spaces around the arguments"): _FOLLOWED,
+    ("deepseek_v31", "spaces around the arguments"): _FOLLOWED,
     **{
         (name, what): _SPELLING
         for name in ("pythonic", "llama4_pythonic")
