@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
+INTRODUCTION = Path(__file__).with_name("page.md")
 RESULTS = Path(__file__).with_name("results.json")
 WAYS = {"stock": "vLLM", "strict": "vLLM, strict", "enforced": "Enforcer"}
 
@@ -59,42 +60,6 @@ def table(results: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_INTRODUCTION = """\
-# Formats
-
-Kimi's formats first, and those that vLLM serves beside them. Each is a file in `grammars/`: which states a turn
-has, which markers lead from one to the next, how the arguments are laid out. This page is made of those files, and
-of what was measured; `python -m bench.formats.page` writes it.
-
-| format | models | `--tool-call-parser` |
-|---|---|---|
-{rows}
-
-The server takes the dialect from the parser's name; `ENFORCER_DIALECT` counts only where there is none.
-
-## What holds in all of them
-
-- No call to a tool that the request does not declare or allow, in no `tool_choice`, at no place in the turn.
-- Arguments that validate against the tool's schema after they are decoded as vLLM decodes them.
-- A token is legal if and only if its bytes run through the table, however many borders it crosses.
-- What opens a call does so only where a call begins. Where markers are tokens, the same text typed with others is
-  text; where they are text, their text is nothing else.
-- White space between two tokens of the framing or of JSON is one space, or a line break and its indentation.
-- A name or a schema that a format cannot write is refused with a 400 that says so.
-- The reply is read by the same table, by ids and bytes.
-
-## What stock vLLM lets through
-
-`python -m bench.formats`: vLLM 0.32's CPU build, served as it is, with `--tool-strict-level parameter` where there is
-a structural tag, and with the Enforcer. The weights hold which token follows which in turns of the format, right
-ones and such as models get wrong, and noise: at every step two in a hundred go anywhere in the vocabulary. The
-same requests go to each server; half are streamed, a third demand a call.
-
-{legend}
-
-{table}
-"""
-
 _IDS = {
     Ids.WRITTEN: "the model writes it; the index counts the dialog's calls",
     Ids.MESSAGE: "none in the text; the index counts the message's calls",
@@ -116,7 +81,9 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         for each in known
     )
     legend = "\n".join(f"- **{column}**: replies {what}" for column, what in COLUMNS.items())
-    introduction = _INTRODUCTION.format(rows=rows, legend=legend, table=table(results).rstrip())
+    introduction = INTRODUCTION.read_text(encoding="utf-8").format(
+        rows=rows, legend=legend, table=table(results).rstrip()
+    )
     return introduction + "".join(_section(each) for each in known)
 
 
@@ -136,6 +103,7 @@ def _section(dialect: Dialect) -> str:
         "\nWhat differs from stock vLLM:\n",
         f"- {NOTES[dialect.name].stock}",
         *(f"- {each}" for each in _differs(dialect.name)),
+        *_refused(dialect.name),
     ]
     return "\n".join(lines) + "\n"
 
@@ -161,7 +129,7 @@ def _enforced(dialect: Dialect) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    shown = text.replace("\n", "⏎")
+    shown = text.replace("\r", "␍").replace("\n", "⏎").replace("\t", "⇥")
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
@@ -174,9 +142,19 @@ def _differs(name: str) -> Iterator[str]:
     for (format_name, what), (_, why) in deviations.OTHERWISE.items():
         if format_name == name:
             yield f"Read otherwise, {what}: {_code(texts[what])}: {why}"
-    for (format_name, what), why in deviations.REFUSED.items():
-        if format_name == name:
-            yield f"Refused, {what}: {_code(texts[what])}: {why}"
+
+
+def _refused(name: str) -> Iterator[str]:
+    """List what stock takes for right, and is masked."""
+    texts = {text.what: text.text for text in TEXTS[name]}
+    rows = [
+        f"| {what} | {_code(texts[what]).replace('|', chr(92) + '|')} | {why} |"
+        for (format_name, what), why in deviations.REFUSED.items()
+        if format_name == name
+    ]
+    if rows:
+        yield "\nStock reads these as calls, and no mask permits them:\n"
+        yield from ("| | for example | because |", "|---|---|---|", *rows)
 
 
 if __name__ == "__main__":
