@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from enforcer import engines
 from enforcer.budget.least import Unbounded
@@ -19,7 +19,7 @@ from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.cache import Cache
 from enforcer.engines import ArgumentEngine
-from enforcer.errors import Problem, SchemaError, UnsupportedSchema
+from enforcer.errors import Problem, SchemaError, UnknownLength, UnsupportedSchema
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.layouts import Kind
@@ -35,7 +35,7 @@ from enforcer.turn.deadline import Deadline
 from enforcer.turn.envelope import Table
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser, Turn
-from enforcer.turn.requested import envelope
+from enforcer.turn.requested import envelope, refuse_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
@@ -167,10 +167,12 @@ class Enforcer:
         Every declared tool is checked, also those that the tool choice leaves out.
 
         Raises:
+            InvalidTools: the dialect has no call to a tool of such a name.
             UnsupportedSchema: a schema or format cannot be enforced exactly.
             InvalidSchema: it is none.
 
         """
+        refuse_names(self.dialect, spec.toolset)
         options = spec.resolve(self.options)
         for tool in spec.toolset.tools.values():
             try:
@@ -239,6 +241,7 @@ class Enforcer:
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
+            UnknownLength: turns of this format cannot be finished within a budget.
             UnsupportedSchema: how short a text can be is not known, and a budget is given.
 
         """
@@ -268,6 +271,8 @@ class Enforcer:
                 ahead(lambda: grammar(name))
 
         deadline = None
+        if options.finish_within_budget and not self.dialect.is_simple:
+            raise UnknownLength("$.finish_within_budget", self.dialect.name)
         if budget is not None and options.finish_within_budget:
             deadline = self._deadline(allowed, spec, options, budget)
         made = ExplainedMatcher if explained else Matcher
@@ -316,9 +321,19 @@ class Enforcer:
         token_ids: Sequence[int],
         prompt_ids: Sequence[int] | None = None,
         names: Collection[str] | None = None,
+        schemas: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Turn:
-        """Read a generated turn; see `enforcer.turn.parser.Parser` for the arguments."""
-        parser = Parser(self.table, prompt_ids, names)
+        """Read a generated turn.
+
+        Args:
+            token_ids: the turn.
+            prompt_ids, names: as in `enforcer.turn.parser.Parser`.
+            schemas: the tools' parameters by name; formats that do not write the types of
+                values are read by them.
+
+        """
+        known = schemas or {}
+        parser = Parser(self.table, prompt_ids, names, known.get)
         parser.feed(token_ids)
         return parser.turn()
 

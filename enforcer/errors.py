@@ -105,6 +105,17 @@ class BudgetTooSmall(RequestError):  # noqa: N818
     """What the request demands cannot be written in as many ids as it may have."""
 
 
+class UnknownLength(RequestError):  # noqa: N818
+    """A turn is to be finished within its budget, in a format where that is not known to work."""
+
+    def __init__(self, path: str, dialect: str) -> None:
+        super().__init__(
+            path,
+            f"how few ids the rest of a turn needs is not known for the format {dialect}: leave "
+            "`finish_within_budget` out, or switch it off",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing in a schema that cannot be enforced exactly.

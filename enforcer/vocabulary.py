@@ -129,7 +129,7 @@ class Vocabulary:
         except KeyError:
             raise InvalidVocabulary(
                 f"the tokenizer has no control token {name!r}; "
-                "is this the tokenizer of a Kimi model, and the right dialect for it?"
+                "is this the model's own tokenizer, and the right dialect for it?"
             ) from None
 
     def token_bytes(self, token_id: int) -> bytes:

@@ -16,6 +16,7 @@ from enforcer.vocabulary import Vocabulary
 
 # Tokens over the borders of texts, names, JSON and markers; some over several at once.
 CROSSING = (
+    *(b'{"name": "', b'{"name": "get', b"=get>\n<parameter="),
     *(b'{"name', b'"name": "', b'"name": "get', b'{"name": "get", "', b'": {"', b'": {}', b" {}}"),
     *(b'"arguments": {', b'arguments": {}}', b'"parameters":', b'{}}, {"name": "', b"}}\n", b'"}}'),
     *(

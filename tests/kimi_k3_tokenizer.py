@@ -33,33 +33,15 @@ class KimiK3Tokenizer(PreTrainedTokenizerFast):
         conversation: list[dict[str, Any]],
         tools: list[dict[str, Any]] | None = None,
         *,
-        add_generation_prompt: bool = False,
         tokenize: bool = True,
-        thinking: bool = True,
-        thinking_effort: str = "max",
-        tool_choice: object = None,
-        response_format: dict[str, Any] | None = None,
-        **_: Any,
+        **options: Any,
     ) -> str | list[int]:
-        parts = _declared(tools)
-        if thinking:
-            parts += _note("thinking-effort", _EFFORT.format(thinking_effort))
-        for message in conversation:
-            parts += _message(message, thinking=thinking)
-        demanded = _CHOICES.get(tool_choice) if isinstance(tool_choice, str) else None
-        if demanded is not None:  # a named tool adds nothing
-            said = f"The system is invoked with `tool_choice={tool_choice}`.\n"
-            parts += _note("tool-choice", said + demanded)
-        if response_format is not None:
-            parts += _note("response-format", _format(response_format))
-        if add_generation_prompt:
-            parts += _open("message", role="assistant")
-            parts += _open("think" if thinking else "response")
+        parts = rendered(conversation, tools, **options)
         if not tokenize:
             return "".join(parts)
         ids: list[int] = []
         for part in parts:
-            if isinstance(part, _Control):
+            if isinstance(part, Control):
                 ids.append(self.convert_tokens_to_ids(str(part)))
             else:
                 ids += self._bare.encode(part, add_special_tokens=False).ids
@@ -72,21 +54,50 @@ class KimiK3Tokenizer(PreTrainedTokenizerFast):
         return bare
 
 
-class _Control(str):
+class Control(str):
     """The name of a control token."""
 
     __slots__ = ()
 
 
+def rendered(
+    conversation: list[dict[str, Any]],
+    tools: list[dict[str, Any]] | None = None,
+    *,
+    add_generation_prompt: bool = False,
+    thinking: bool = True,
+    thinking_effort: str = "max",
+    tool_choice: object = None,
+    response_format: dict[str, Any] | None = None,
+    **_: Any,
+) -> list[str]:
+    """Write a prompt as control tokens and texts, each of which is encoded by itself."""
+    parts = _declared(tools)
+    if thinking:
+        parts += _note("thinking-effort", _EFFORT.format(thinking_effort))
+    for message in conversation:
+        parts += _message(message, thinking=thinking)
+    demanded = _CHOICES.get(tool_choice) if isinstance(tool_choice, str) else None
+    if demanded is not None:  # a named tool adds nothing
+        said = f"The system is invoked with `tool_choice={tool_choice}`.\n"
+        parts += _note("tool-choice", said + demanded)
+    if response_format is not None:
+        parts += _note("response-format", _format(response_format))
+    if add_generation_prompt:
+        parts += _open("message", role="assistant")
+        parts += _open("think" if thinking else "response")
+    return parts
+
+
 def _open(tag: str, **attributes: str) -> list[str]:
-    parts: list[str] = [_Control(OPEN), tag]
+    parts: list[str] = [Control(OPEN), tag]
     for key, value in attributes.items():
         parts += [f" {key}", '="', value.replace("&", "&amp;").replace('"', "&quot;"), '"']
-    return [*parts, _Control(SEP)]
+    return [*parts, Control(SEP)]
 
 
 def _close(tag: str) -> list[str]:
-    return [_Control(CLOSE), tag, _Control(SEP)]
+    return [Control(CLOSE), tag, Control(SEP)]
 
 
 def _block(tag: str, *inside: str, **attributes: str) -> list[str]:
@@ -94,7 +105,7 @@ def _block(tag: str, *inside: str, **attributes: str) -> list[str]:
 
 
 def _note(kind: str, text: str) -> list[str]:
-    return [*_block("message", text, role="system", type=kind), _Control(END)]
+    return [*_block("message", text, role="system", type=kind), Control(END)]
 
 
 def _declared(tools: list[dict[str, Any]] | None) -> list[str]:
@@ -121,7 +132,7 @@ def _message(message: dict[str, Any], *, thinking: bool) -> list[str]:
 
 
 def _said(role: str, *parts: str, **attributes: str) -> list[str]:
-    return [*_block("message", *parts, role=role, **attributes), _Control(END)]
+    return [*_block("message", *parts, role=role, **attributes), Control(END)]
 
 
 def _call(call: dict[str, Any], index: int) -> list[str]:

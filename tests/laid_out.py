@@ -12,9 +12,11 @@ import json
 import math
 import re
 from functools import cache
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from hypothesis import strategies as st
 from vocabularies import bits
 
 from enforcer import engines
@@ -23,7 +25,7 @@ from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from random import Random
+    from collections.abc import Callable
 
 K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
 GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
@@ -40,13 +42,13 @@ TABLES: dict[str, dict[str, Any]] = {
         "pair": "{_}<parameter={key}>{value}</parameter>",
         "close": "{_}</function>",
         "trim": "newline",
-        "never": ["<parameter=", "</function>"],
+        "never": ["<{_}/{_}parameter{_}>", "<{_}parameter{_}=", "</function>"],
     },
     "minimax_m2": {
         "layout": "pairs",
         "pair": '{_}<parameter name="{key}">{value}</parameter>',
         "close": "{_}</invoke>",
-        "never": ["<parameter name=", "</invoke>"],
+        "never": ["<{_}/{_}parameter{_}>", "<{_}parameter{_}name{_}=", "</invoke>"],
     },
     "glm45": {
         "layout": "pairs",
@@ -58,6 +60,15 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 FORMATS = tuple(TABLES)
 DECLARED = ("qwen3_coder", "minimax_m2", "glm45")
+
+TYPES = ("null", "integer", "number", "boolean", "object", "array", "string")
+# Raw texts that one type or another takes.
+TEXTS = st.one_of(
+    st.text(max_size=6),
+    st.text("0123456789+-._eE \n", max_size=6),
+    st.sampled_from(["null", "NULL", "True", " false ", "1", '{"a": 1}', "[1e999]", "1e999", "٣"]),
+)
+_MARK = "\ue000"  # stands for a "<" until markers have been found
 
 # Beside the bytes: tokens that cross the borders of keys, values, and what is around them.
 _PIECES = (
@@ -164,8 +175,18 @@ def key_is_writable(name: str, key: str) -> bool:
     return True
 
 
-def write(name: str, value: dict[str, Any], random: Random) -> str:
-    """Write arguments as a model would, with the spacing drawn."""
+def write(
+    name: str, value: dict[str, Any], random: Random, mark: Callable[[str], str] = str
+) -> str:
+    """Write arguments as a model would, with the spacing drawn.
+
+    Args:
+        name: the format.
+        value: the arguments.
+        random: draws the spacing.
+        mark: changes keys and raw values, so that they can be told from what is around them.
+
+    """
     if name == "deepseek":
         return random.choice((json.dumps(value), json.dumps(value, separators=(",", ":"))))
     if name == "pythonic":
@@ -176,21 +197,36 @@ def write(name: str, value: dict[str, Any], random: Random) -> str:
     line = random.choice(("\n", ""))
     out = []
     for key, each in value.items():
-        raw = each if isinstance(each, str) else _json(each, random)
+        raw = mark(each if isinstance(each, str) else _json(each, random))
         if name == "kimi_k3":
-            escaped = key.replace("&", "&amp;").replace('"', "&quot;")
+            escaped = mark(key.replace("&", "&amp;").replace('"', "&quot;"))
             out.append(
                 f'<|open|>argument key="{escaped}" type="{_type(each)}"<|sep|>{raw}'
                 "<|close|>argument<|sep|>"
             )
         elif name == "qwen3_coder":
-            out.append(f"{line}<parameter={key}>\n{raw}\n</parameter>")
+            out.append(f"{line}<parameter={mark(key)}>\n{raw}\n</parameter>")
         elif name == "minimax_m2":
-            out.append(f'{line}<parameter name="{key}">{raw}</parameter>')
+            out.append(f'{line}<parameter name="{mark(key)}">{raw}</parameter>')
         else:
-            out.append(f"{line}<arg_key>{key}</arg_key>{line}<arg_value>{raw}</arg_value>")
+            out.append(f"{line}<arg_key>{mark(key)}</arg_key>{line}<arg_value>{raw}</arg_value>")
     ends = {"kimi_k3": "<|close|>call<|sep|>", "qwen3_coder": line + "</function>"}
     return "".join(out) + {**ends, "minimax_m2": line + "</invoke>", "glm45": line}[name]
+
+
+def written_symbols(name: str, value: dict[str, Any], seed: int) -> list[int]:
+    """Give the symbols of what is written; markers that keys and values spell are text."""
+    text = write(name, value, Random(seed), lambda raw: raw.replace("<", _MARK))
+    found = symbols_of(text, name)
+    mark = list(_MARK.encode())
+    out: list[int] = []
+    while found:
+        if found[: len(mark)] == mark:
+            out.append(ord("<"))
+            found = found[len(mark) :]
+        else:
+            out.append(found.pop(0))
+    return out
 
 
 def _type(value: Any) -> str:
@@ -243,9 +279,9 @@ def read(name: str, text: str, schema: Any) -> list[tuple[str, Any]]:
     }[name]
     properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
     out: list[tuple[str, Any]] = []
-    for key, raw in re.findall(pattern, text, re.DOTALL):
+    for found, raw in re.findall(pattern, text, re.DOTALL):
         value = raw.removeprefix("\n").removesuffix("\n") if name == "qwen3_coder" else raw
-        key = key if name == "qwen3_coder" else key.strip()
+        key = found if name == "qwen3_coder" else found.strip()
         declared = properties.get(key)
         out.append((key, coerced(value, declared) if isinstance(declared, dict) else value))
     return out

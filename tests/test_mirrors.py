@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("schema", "numbers", "regex", "request", "turn")
+ROOMS = ("schema", "numbers", "regex", "request", "turn", "layouts")
 # Modules that are tested elsewhere, and why that is the better place.
 ELSEWHERE = {
     "schema/limits.py": "bounds are tested where they are kept; docs: schema/test_documentation.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from fractions import Fraction
 
@@ -26,7 +27,17 @@ from enforcer.regex import (
 )
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
-from enforcer.spelling import INDENTATION, JSON, RAW, WHITE_SPACE, Spelling, framed, spelled
+from enforcer.spelling import (
+    INDENTATION,
+    JSON,
+    PYTHON,
+    RAW,
+    WHITE_SPACE,
+    XML,
+    Spelling,
+    framed,
+    spelled,
+)
 
 STRINGS = framed(spelled(ANY, JSON), JSON)
 LETTERS = st.text("ab01-", max_size=7)
@@ -134,3 +145,31 @@ def test_names_have_no_spelling_without_rules():
 )
 def test_white_space_is_what_printers_write(text, is_one):
     assert fullmatch(WHITE_SPACE, text) == is_one
+
+
+@given(text=st.text('a&;"<é', max_size=5))
+def test_attributes_are_written_in_one_way(text):
+    written = text.replace("&", "&amp;").replace('"', "&quot;")
+    assert fullmatch(spelled(literal(text), XML), written)
+    assert fullmatch(spelled(ANY, XML), text) == (text.replace("&", "").replace('"', "") == text)
+    assert written.replace("&quot;", '"').replace("&amp;", "&") == text
+
+
+@pytest.mark.parametrize("spelling", PYTHON, ids=lambda x: x.name)
+@given(body=st.text("\\xuUN01a4'\"\n\r\0é🙂", max_size=9))
+def test_what_spells_a_python_string_is_read_as_it(spelling, body):
+    written = spelling.opening + body + spelling.closing
+    if not fullmatch(framed(spelled(ANY, spelling), spelling), written):
+        return
+    text = ast.literal_eval(written)
+    assert fullmatch(framed(spelled(literal(text), spelling), spelling), written)
+    assert not fullmatch(framed(spelled(inverse(literal(text)), spelling), spelling), written)
+
+
+@given(text=st.text(max_size=6), spelling=st.sampled_from(PYTHON))
+def test_what_python_writes_is_a_spelling(text, spelling):
+    quote = spelling.opening
+    escaped = text.encode("unicode_escape").decode().replace(quote, "\\" + quote)
+    for written in {repr(text), quote + escaped + quote}:
+        if written[0] == quote:
+            assert fullmatch(framed(spelled(literal(text), spelling), spelling), written)

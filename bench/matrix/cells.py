@@ -7,13 +7,14 @@ is started, how results are shown.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from bench.matrix import modes
 from bench.matrix.routes import Client, Route
-from enforcer.verify.measure import Fault, Finding, IdRule, judge
+from enforcer.verify.expected import Expected
+from enforcer.verify.measure import Fault, Finding, IdRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 # The Responses API and Anthropic's give the model's id as it is, but the judge of theirs
 # does not know how the history was counted there: unique is what their clients rely on.
-_IDS = {Route.CHAT: IdRule.KIMI, Route.COMPLETIONS: IdRule.KIMI}
+_ANY_ID = frozenset({Route.RESPONSES, Route.MESSAGES})
+_KIMI_K2 = Expected()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,12 @@ async def run(
     temperature: float,
     concurrency: int,
     wanted: Sequence[Cell] | None = None,
+    expected: Expected = _KIMI_K2,
 ) -> list[Result]:
-    """Send every cell's request `repeats` times, and judge what comes back."""
+    """Send every cell's request `repeats` times, and judge what comes back.
+
+    By `expected`, what replies of the model's format must look like.
+    """
     chosen = list(wanted if wanted is not None else cells())
     jobs: list[tuple[Route, dict[str, Any]]] = []
     for cell in chosen:
@@ -73,7 +79,9 @@ async def run(
     results = []
     for at, cell in enumerate(chosen):
         mine = list(zip(jobs, replies, strict=True))[at * repeats : (at + 1) * repeats]
-        findings = [finding for (_, body), reply in mine for finding in assess(cell, body, reply)]
+        findings = [
+            finding for (_, body), reply in mine for finding in assess(cell, body, reply, expected)
+        ]
         results.append(
             Result(
                 cell,
@@ -85,12 +93,16 @@ async def run(
     return results
 
 
-def assess(cell: Cell, body: dict[str, Any], reply: Reply) -> list[Finding]:
+def assess(
+    cell: Cell, body: dict[str, Any], reply: Reply, expected: Expected = _KIMI_K2
+) -> list[Finding]:
     """Judge one reply; text beside a response format must fit it or be empty."""
     # What these routes stream is put together by the client, which leaves out what was cut.
     assembled = cell.route in (Route.MESSAGES, Route.COMPLETIONS)
     seen = body | {"stream": False} if assembled else body
-    findings = list(judge(seen, reply, _IDS.get(cell.route, IdRule.UNIQUE)).findings)
+    if cell.route in _ANY_ID:
+        expected = replace(expected, ids=IdRule.UNIQUE)
+    findings = list(expected.judge(seen, reply).findings)
     if cell.mode == "response_format" and reply.finish_reason == "stop" and not reply.calls:
         try:
             fits = json.loads(reply.content) in (1, 2)

@@ -63,19 +63,24 @@ BODIES: tuple[dict[str, Any], ...] = (
     {"tools": [_GET], "structured_outputs": {"choice": ["a", "b"]}},
     {"tools": [_GET], "structured_outputs": {"grammar": 'root ::= "x"'}},
 )
-# Level, and whether a reasoning parser is given.
-SERVERS = (("parameter", "kimi_k2"), ("function", "kimi_k2"), ("auto", "none"))
+# Parser to level, and whether a reasoning parser is given; Kimi K3's two are one in Rust.
+SERVERS = {
+    "kimi_k2": (("parameter", "kimi_k2"), ("function", "kimi_k2"), ("auto", "none")),
+    "kimi_k3": (("parameter", "kimi_k3"), ("auto", "kimi_k3")),
+}
 
 
-def record(binary: Path, model: Path) -> Iterator[dict[str, Any]]:
+def record(binary: Path, model: Path, parser: str) -> Iterator[dict[str, Any]]:
     """Give each server's answers: the request, and the structural tag or None."""
-    for level, reasoning in SERVERS:
+    for level, reasoning in SERVERS[parser]:
         port = free_port()
-        flags = ("--tool-strict-level", level, "--reasoning-parser", reasoning)
+        flags: tuple[str, ...] = ("--tool-strict-level", level, "--reasoning-parser", reasoning)
+        if parser == "kimi_k3":
+            flags = (*flags, "--tokenizer-mode", parser)
         process = subprocess.Popen(
             [
                 *(str(binary), "render", str(model), "--port", str(port), *flags),
-                *("--served-model-name", MODEL_NAME, "--tool-call-parser", "kimi_k2"),
+                *("--served-model-name", MODEL_NAME, "--tool-call-parser", parser),
             ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -108,12 +113,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("binary", type=Path)
     parser.add_argument("file", type=Path)
+    parser.add_argument("--parser", choices=SERVERS, default="kimi_k2")
+    parser.add_argument("--model", type=Path, help="another folder than one of Kimi K2's")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, folder / "cache")
-        random_model.write(folder / "model", tokens, weights=random_model.Weights.NONE)
-        lines = [json.dumps(case) for case in record(options.binary.resolve(), folder / "model")]
+        if options.model is None:
+            tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, folder / "cache")
+            random_model.write(folder / "model", tokens, weights=random_model.Weights.NONE)
+        cases = record(options.binary.resolve(), options.model or folder / "model", options.parser)
+        lines = [json.dumps(case) for case in cases]
     options.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"{options.file}: {len(lines)} requests")
 

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="enforcer",
-        description="Constrains the tool calls of Kimi models: nothing undeclared, "
+        description="Constrains the tool calls of served models: nothing undeclared, "
         "nothing off schema.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {_version()}")

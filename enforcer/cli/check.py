@@ -31,6 +31,9 @@ from enforcer.request.options import Options
 from enforcer.request.tools import read_name
 from enforcer.schema import Conventions, OnUnsupported, Root, compile_schema
 from enforcer.schema.reading.surprises import surprises
+from enforcer.turn import dialect as dialects
+from enforcer.turn.requested import refuse_name
+from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 
     from enforcer.cli.declarations import Declaration
     from enforcer.engines import ArgumentEngine
+    from enforcer.layouts import BoundLayout
+    from enforcer.turn.dialect import Dialect
 
 _DESCRIPTION = """\
 Tells for every schema whether it is enforced exactly, and if not, why and what to write
@@ -84,6 +89,14 @@ class Checked:
     surprises: tuple[Problem, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What calls are written in: a dialect, and its layout of arguments."""
+
+    dialect: Dialect
+    layout: BoundLayout
+
+
 def add_parser(commands: Any) -> None:
     """Add the command to the parser's commands."""
     parser = commands.add_parser(
@@ -109,6 +122,11 @@ def add_parser(commands: Any) -> None:
         "ENFORCER_CLOSED_OBJECTS=on",
     )  # fmt: skip
     parser.add_argument(
+        "--dialect", default="kimi_k2", metavar="NAME",
+        help="the model's format, which may have no way to write a name or a value: a dialect, or "
+        "the name of vLLM's parser for it (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -121,8 +139,11 @@ def run(options: argparse.Namespace) -> int:
         UnknownEngine: the engine's package is not installed.
 
     """
-    engine = engines.load(options.engine, Vocabulary.of_bytes(["<|im_end|>"]))
+    dialect = dialects.named(names.stock(options.dialect))
+    vocabulary = Vocabulary.of_bytes(dialect.controls)
+    engine = engines.load(options.engine, vocabulary)
     engine.compile(compile_schema({"type": "null"}))  # the first one pays for what all share
+    format_ = Format(dialect, dialect.layout(vocabulary.controls))
     asked = Options(
         OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE,
         conventions=Conventions(closed_objects=options.closed_objects),
@@ -139,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
                 unreadable.append(str(error))
                 continue
             # Recorded requests declare the same tools over and over.
-            new = check(found, engine, asked, told)
+            new = check(found, engine, asked, told, format_)
             repeated += len(found) - len(new)
             checked += new
     if options.json:
@@ -169,6 +190,7 @@ def check(
     engine: ArgumentEngine,
     asked: Options,
     told: set[object],
+    format_: Format,
 ) -> list[Checked]:
     """Check what one document declares, apart from tools that have been checked before.
 
@@ -177,6 +199,7 @@ def check(
         engine: what would enforce it.
         asked: what to do with what cannot be enforced exactly, and how schemas are read.
         told: tools of earlier documents, with their schemas; those of this one are added.
+        format_: what calls are written in.
 
     """
     seen: set[object] = set()
@@ -190,7 +213,7 @@ def check(
             seen.add(name)
             continue
         told.add(key)
-        one = _check(declaration, engine, asked)
+        one = _check(declaration, engine, asked, format_.layout)
         if is_tool:
             if isinstance(declaration.name, str) and declaration.name in seen:
                 problem = Problem(declaration.name_path, "", "the name is declared twice")
@@ -198,6 +221,7 @@ def check(
             else:
                 try:
                     seen.add(read_name(declaration.name, declaration.name_path))
+                    refuse_name(format_.dialect, str(declaration.name), declaration.name_path)
                 except InvalidTools as error:
                     one = _refused_too(one, Problem(error.path, "", error.reason))
         checked.append(one)
@@ -216,7 +240,9 @@ def _refused_too(one: Checked, problem: Problem) -> Checked:
     )
 
 
-def _check(declaration: Declaration, engine: ArgumentEngine, asked: Options) -> Checked:
+def _check(
+    declaration: Declaration, engine: ArgumentEngine, asked: Options, layout: BoundLayout
+) -> Checked:
     schema = declaration.schema
     if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
         reason = f"a tool's schema must be an object, not {type(schema).__name__}"
@@ -230,7 +256,8 @@ def _check(declaration: Declaration, engine: ArgumentEngine, asked: Options) -> 
             on_unsupported=asked.on_unsupported,
             conventions=asked.conventions,
         )
-        engine.compile(grammar)
+        # A schema by itself may be of any text; arguments are laid out as the format has them.
+        engine.compile(grammar, layout if declaration.root is Root.OBJECT else None)
     except SchemaError as error:
         return Checked(
             declaration,

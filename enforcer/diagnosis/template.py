@@ -91,13 +91,16 @@ def _opening(dialect: Dialect) -> str:
 
 
 def _said_first(dialect: Dialect) -> str:
-    """Write the markers that lead from text to text, those of a think, in the same way."""
+    """Write the markers after which text follows, those of a think, in the same way."""
+    states = dialect.states
+    texts = {name for name, state in states.items() if state.segment in FREE_TEXT}
+    leads = {name: {each.to for each in state.on.values()} for name, state in states.items()}
     found = {
         pattern
-        for state in dialect.states.values()
-        for role, transition in state.on.items()
+        for name in dialect.speaking
+        for role, transition in states[name].on.items()
         for pattern in dialect.markers[role]
-        if {state.segment, dialect.states[transition.to].segment} <= FREE_TEXT
+        if transition.to in texts or leads[transition.to] & texts
     }
     return "|".join(sorted(re.escape(plain(pattern)) for pattern in found)) or "(?!)"
 
@@ -161,6 +164,10 @@ def _calls(render: Render, dialect: Dialect) -> Check:
 
 def checks_of(tokenizer: Any, file: Path | None, dialect: Dialect) -> Iterator[Check]:
     """Check the chat template: the file's, the tokenizer's own, or code in its place."""
+    if file is None and not hasattr(tokenizer, "get_chat_template"):
+        # mistral-common's, as vLLM wraps them: from messages to ids, with no text between.
+        yield ok("chat template", f"a {type(tokenizer).__name__} has none, and renders by itself")
+        return
     try:
         source = {"chat_template": _source(tokenizer, file)}
     except (OSError, ValueError) as error:

@@ -7,14 +7,22 @@ nothing is refused. Must not know: any engine's notation, how properties are tra
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.layouts import Kind, Types
 from enforcer.layouts.declared import ONLY_STRING, types_of_properties
-from enforcer.layouts.texts import OPTIONAL_SPACE, Readable, holding, keys, trimming, without
+from enforcer.layouts.texts import (
+    OPTIONAL_SPACE,
+    Readable,
+    avoiding,
+    holding,
+    keys,
+    quick,
+    trimming,
+    without,
+)
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
@@ -23,6 +31,7 @@ from enforcer.regex.derivative import RegexBudget
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.nodes import NEVER, Formula, Value
+from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +50,7 @@ class Option:
     Attributes:
         type: the type that is written before it; None where none is.
         scalar: the texts of strings, numbers and words; None if there are none.
+        quick: some of these, if they are such that an engine follows them faster alone.
         hard: sets of numbers that have no such language.
         nested: arrays and objects, as JSON; None if there are none.
 
@@ -48,6 +58,7 @@ class Option:
 
     type: str | None
     scalar: Regex | None = None
+    quick: Regex | None = None
     hard: tuple[NumberSet, ...] = ()
     nested: Value | None = None
 
@@ -67,7 +78,6 @@ class Spellable:
         self._root = grammar.root
         self._types = types_of_properties(grammar.schema)
         self._options: dict[tuple[frozenset[str] | None, Formula], tuple[Option, ...]] = {}
-        self._stopped = holding(layout.avoided)
 
     @property
     def typed(self) -> bool:
@@ -110,14 +120,14 @@ class Spellable:
         return ONLY_STRING if name is None else self._types.get(name, ONLY_STRING)
 
     def _written(self, value: Value) -> Iterator[Option]:
-        if value.strings is not None:
-            texts = self._kept(without(value.strings, self._stopped))
-            if texts is not None:
-                yield Option("string", texts)
         readable = Readable(None)
+        if value.strings is not None:
+            texts = self._kept(self._unstopped(value.strings))
+            if texts is not None:
+                yield Option("string", texts, self._quick(value.strings, readable))
         numbers, hard = _numbers(value.numbers)
         if numbers is not None or hard:
-            yield Option("number", _spaced(numbers), hard)
+            yield Option("number", _spaced(numbers), hard=hard)
         if words := [x for each in sorted(value.booleans) if (x := readable.boolean(each))]:
             yield Option("boolean", _spaced(either(*words)))
         if value.null:
@@ -139,12 +149,26 @@ class Spellable:
         if value.strings is not None:
             texts.append(readable.strings(value.strings))
         every = either(*(text for text in texts if text is not None))
-        scalar = self._kept(without(trimming(every, self.layout.layout.trim), self._stopped))
+        trim = self.layout.layout.trim
+        scalar = self._kept(self._unstopped(trimming(every, trim)))
         nested = None
         if readable.as_json and (value.arrays or value.objects):
             nested = Value(arrays=value.arrays, objects=value.objects, cells=value.cells)
         if scalar is not None or hard or nested is not None:
-            yield Option(None, scalar, hard, nested)
+            yield Option(None, scalar, self._quick(value.strings, readable), hard, nested)
+
+    def _quick(self, strings: Regex | None, readable: Readable) -> Regex | None:
+        if strings is None or strings == ANY:
+            return None
+        trim, allowed = self.layout.layout.trim, readable.strings(ANY)
+        return quick(strings, self.layout.avoided, trim, allowed)
+
+    def _unstopped(self, texts: Regex) -> Regex:
+        """Leave out the texts that hold what no value may hold."""
+        avoided = self.layout.avoided
+        if without(texts, holding(avoided)) is texts:
+            return texts
+        return both(texts, avoiding(avoided))
 
     @staticmethod
     def _kept(texts: Regex) -> Regex | None:
@@ -198,7 +222,7 @@ class Spellable:
             raise UnsupportedSchema(
                 tuple(
                     Problem(
-                        f"{path}.properties[{json.dumps(name)}]",
+                        step(f"{path}.properties", name),
                         "properties",
                         f"the model's format cannot write an argument named {name!r}; rename it",
                     )
@@ -214,7 +238,7 @@ class Spellable:
             if value != NEVER and not self._is_possible(name, value)
         }
         for path, name in found or {("$", ""): None}:
-            place = f"{path}.properties[{json.dumps(name)}]" if name else path
+            place = step(f"{path}.properties", name) if name else path
             reason = (
                 "the model's format has no text that would be read as a value of this; state its "
                 "`type` beside it, or leave one type to it"

@@ -12,7 +12,7 @@ close = '<|close|>call<|sep|>'   # ends the text; if it is no more than {_}, wha
 key = "xml"                  # &amp; and &quot; in keys; "none": as they are
 trim = "none"                # "newline": a line break at either end is none of the value
 types = "written"            # in {type}; "declared": by the schema alone
-never = ["<|close|>call<|sep|>"] # what else no value may hold: other parsers take it for a marker
+never = ["<|close|>call<|sep|>"] # what else no value may hold: others take it for a marker
 
 [arguments]
 layout = "python"            # Python's keyword arguments, up to the bracket behind them
@@ -21,7 +21,7 @@ layout = "python"            # Python's keyword arguments, up to the bracket beh
 In `pair` and `close` names of control tokens stand for their ids; see `pattern`. Strings are
 written as they are, all other values as JSON. A key ends at the first symbol of what follows it, a
 value at the first occurrence of all that follows it in `pair`, which therefore has neither fields
-nor white space that may be missing.
+nor white space that may be missing. In `never` `{_}` is any white space of ASCII's.
 
 Owns: that table, its checks, and binding it to a tokenizer's ids. Must not know: schemas.
 """

@@ -19,7 +19,8 @@ from enforcer.regex import ANY, NOTHING, both, either, inverse, is_empty, litera
 from enforcer.regex.charset import ALL, CharSet, digit, space
 from enforcer.regex.constructors import EPSILON, chars, concat, repeat
 from enforcer.regex.derivative import RegexBudget
-from enforcer.regex.syntax import Complement, Intersection, Union
+from enforcer.regex.plain import plain
+from enforcer.regex.syntax import Chars, Complement, Intersection, Repeat, Union
 from enforcer.spelling import RAW, WHITE_SPACE, XML, spelled
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
 
 _EFFORT = 300  # states to find out that a language needs no exclusion
+_SIZE = 100_000  # of a language without complements
 _LINE = literal("\n")
+_PERHAPS_LINE = repeat(_LINE, 0, 1)
+_SOLID_LINE = ~CharSet.span("\n")
+_BLANKS = repeat(chars(CharSet.span("\t\r", " ")), 0, None)
 _JSON_SPACE = repeat(chars(CharSet.span(" ", "\t", "\n", "\r")), 0, None)
 _WHOLE = concat(
     repeat(literal("-"), 0, 1),
@@ -114,17 +119,78 @@ def trimming(texts: Regex, trim: Trim) -> Regex:
         return either(*(trimming(part, trim) for part in texts.parts))
     if isinstance(texts, Intersection):
         return both(*(trimming(part, trim) for part in texts.parts))
-    left, right = concat(_LINE, ANY), concat(ANY, _LINE)
-    inner = without(texts, left), without(texts, right)
+    counted = counted_characters(texts)
+    if counted is not None:
+        return _trimming_counted(*counted)
+    begins, ends = concat(_LINE, ANY), concat(ANY, _LINE)
+    begun, ended = without(texts, begins), without(texts, ends)
+    if begun is texts and ended is texts:
+        return concat(_PERHAPS_LINE, texts, _PERHAPS_LINE)
+    neither = without(begun, ends)
+    return either(neither, concat(_LINE, ended), concat(begun, _LINE), concat(_LINE, texts, _LINE))
+
+
+def _trimming_counted(members: CharSet, least: int, most: int | None) -> Regex:
+    """Do the same for texts of so many characters, without complements."""
+    edge, none = chars(members & _SOLID_LINE), EPSILON if not least else NOTHING
+
+    def some(used: int) -> Regex:
+        left = None if most is None else most - used
+        if left is not None and left < 0:
+            return NOTHING
+        return repeat(chars(members), max(least - used, 0), left)
+
+    one = edge if least <= 1 and most != 0 else NOTHING
+    neither = either(none, one, concat(edge, some(2), edge))
+    ended, begun = either(none, concat(some(1), edge)), either(none, concat(edge, some(1)))
     return either(
-        without(inner[0], right), concat(_LINE, inner[1]), concat(inner[0], _LINE),
-        concat(_LINE, texts, _LINE),
-    )  # fmt: skip
+        neither, concat(_LINE, ended), concat(begun, _LINE), concat(_LINE, some(0), _LINE)
+    )
+
+
+def counted_characters(texts: Regex) -> tuple[CharSet, int, int | None] | None:
+    """Tell whether texts are any of some characters, so many of them; None if not."""
+    if isinstance(texts, Repeat) and isinstance(texts.part, Chars):
+        return texts.part.chars, texts.minimum, texts.maximum
+    return None
+
+
+def quick(
+    texts: Regex, stops: Sequence[str], trim: Trim = Trim.NONE, allowed: Regex = ANY
+) -> Regex | None:
+    """Give counted texts without the character that a stop begins with; None if they are none.
+
+    An engine knows at a look which tokens are legal among these, even beside others.
+
+    Args:
+        texts: all that are meant.
+        stops: what none may hold.
+        trim: what is trimmed; they are given as they are usually written.
+        allowed: those of them that may be given.
+
+    """
+    counted = counted_characters(texts)
+    if counted is None or not stops:
+        return None
+    members, least, most = counted
+    found = both(repeat(chars(members & ~CharSet.span(stops[0][0])), least, most), allowed)
+    return found if trim is Trim.NONE else concat(_LINE, found, _LINE)
 
 
 def holding(stops: Sequence[str]) -> Regex:
-    """Give the texts that hold one of some texts."""
-    return concat(ANY, either(*map(literal, stops)), ANY) if stops else NOTHING
+    """Give the texts that hold one of some; in those `{_}` is any white space of ASCII's."""
+    return concat(ANY, either(*map(_stop, stops)), ANY) if stops else NOTHING
+
+
+@lru_cache(maxsize=64)
+def avoiding(stops: tuple[str, ...]) -> Regex:
+    """Give the texts that hold none of some, without a complement, which engines follow faster."""
+    return plain(inverse(holding(stops)), _SIZE)
+
+
+def _stop(text: str) -> Regex:
+    first, *others = map(literal, text.split("{_}"))
+    return concat(first, *(part for each in others for part in (_BLANKS, each)))
 
 
 def without(texts: Regex, others: Regex) -> Regex:
@@ -145,12 +211,19 @@ def keys(layout: BoundLayout) -> Regex:
         return ANY
     end = layout.text_behind("key")
     if layout.ends_by_id("key"):
-        allowed = inverse(concat(ANY, literal(end), ANY))
+        allowed, members = inverse(concat(ANY, literal(end), ANY)), ALL
     else:
-        allowed = repeat(chars(ALL & ~CharSet.span(end[0])), 0, None)
+        allowed, members = ANY, ALL & ~CharSet.span(end[0])
     # Parsers strip keys.
-    solid = chars(ALL & ~space().wide)
-    return both(either(solid, concat(solid, ANY, solid)), allowed)
+    solid = chars(members & ~space().wide)
+    inside = concat(solid, repeat(chars(members), 0, None), solid)
+    return both(either(solid, inside), allowed)
+
+
+def quick_keys(layout: BoundLayout) -> Regex:
+    """Give the keys among these without white space, which an engine follows faster."""
+    end = layout.text_behind("key")
+    return repeat(chars(ALL & ~space().wide & ~CharSet.span(end[0])), 1, None)
 
 
 def written_key(names: Regex, layout: BoundLayout) -> Regex:

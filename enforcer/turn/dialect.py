@@ -7,8 +7,10 @@ format is data, never code.
 
 from __future__ import annotations
 
+import keyword
 import re
 import tomllib
+import unicodedata
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, cached_property
@@ -195,6 +197,27 @@ class Dialect:
             "".join(_FORMS.get(piece) or _form(piece) for piece in self.header_pieces), re.DOTALL
         )
 
+    @cached_property
+    def calling(self) -> frozenset[str]:
+        """The states inside a call, or a section of calls, that more must follow of.
+
+        Those from which a call must follow, and those behind the beginning of one as long as
+        another may follow.
+        """
+        headers = {n for n, each in self.states.items() if each.segment is Segment.HEADER}
+        ends = {n for n, each in self.states.items() if each.segment in FREE_TEXT} | {self.final}
+        leads = {name: _closure(self, {name}) for name in self.states}
+        behind = _closure(self, set(headers))
+        demanded = {name for name in leads if not _closure(self, {name}, beyond=headers) & ends}
+        found = {name for name in behind if leads[name] & headers or _is_call(self.states[name])}
+        return frozenset(found | demanded) - ends
+
+    @cached_property
+    def speaking(self) -> frozenset[str]:
+        """The states that a turn without calls can be in."""
+        begun = _closure(self, {self.start, self.turn_state}, beyond=self.calling)
+        return frozenset(begun) - self.calling
+
     @property
     def has_index(self) -> bool:
         """Whether the header counts."""
@@ -204,6 +227,18 @@ class Dialect:
         """Give the layout of arguments for a tokenizer, by its control tokens."""
         inside = {name: controls.get(name) for name in self.tokens.names}
         return self.arguments.bind(inside.get)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether each marker is one control token, so that no token goes across a border.
+
+        Only of such formats is it known how few ids the rest of a turn needs.
+        """
+        return (
+            self.tokens.needed is None
+            and self.arguments == Layout()
+            and not any(state.then for state in self.states.values())
+        )
 
     @property
     def has_unmarked_calls(self) -> bool:
@@ -219,6 +254,14 @@ class Dialect:
             inside = self.tokens.names
         ends = () if self.turn.end is None else (self.turn.end,)
         return tuple(dict.fromkeys((*self.turn.begin, *ends, *inside)))
+
+    def can_write(self, name: str) -> bool:
+        """Tell whether the format has a call to a tool of that name."""
+        if self.names is Names.ANY:
+            return True
+        # Python reads some letters as others.
+        same = unicodedata.normalize("NFKC", name) == name
+        return same and name.isidentifier() and not (keyword.iskeyword(name) or name[0] == "_")
 
     def header_text(self, name: str, index: int) -> str:
         """Header of the call number `index`, to the tool `name`, without white space."""
@@ -494,11 +537,18 @@ def _targets(state: State) -> tuple[str, ...]:
     return (state.text_to, state.blank_to, *then, *(found.to for found in state.on.values()))
 
 
-def _closure(dialect: Dialect, names: set[str]) -> set[str]:
+def _is_call(state: State) -> bool:
+    return state.segment in {Segment.HEADER, Segment.ARGUMENTS}
+
+
+def _closure(dialect: Dialect, names: set[str], beyond: Collection[str] = ()) -> set[str]:
+    """Add all states that can be reached; through those of `beyond`, none is."""
     todo = list(names)
     while todo:
-        state = dialect.states[todo.pop()]
-        for target in _targets(state):
+        at = todo.pop()
+        if at in beyond:
+            continue
+        for target in _targets(dialect.states[at]):
             if target not in names:
                 names.add(target)
                 todo.append(target)

@@ -103,17 +103,7 @@ class Table:
         _ = vocabulary.sorted_text, vocabulary.blank_ids
         form = self._form()
         self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, form, vocabulary))
-        # Whether each marker is one token, so that no token goes across a border.
-        self.is_simple = (
-            self.layout.plain
-            and not any(state.then for state in dialect.states.values())
-            and all(
-                self._only_id(text) is not None
-                for texts in dialect.markers.values()
-                for text in texts
-                if self._is_there(text)
-            )
-        )
+        self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
         nothing.setflags(write=False)

@@ -162,9 +162,8 @@ class Parser:
 
     @property
     def in_calls(self) -> bool:
-        """Whether the section of calls is open."""
-        segment = self._table.segment(self._state)
-        return segment not in FREE_TEXT and not self._closed
+        """Whether a call, or a section of calls, is open."""
+        return self._state in self._table.dialect.calling
 
     @property
     def held(self) -> int:
@@ -175,14 +174,6 @@ class Parser:
     def ended(self) -> bool:
         """Whether the end of the turn was read."""
         return self._state == self._table.dialect.final
-
-    @property
-    def _closed(self) -> bool:
-        """Whether nothing but the end of the turn can follow."""
-        final = self._table.dialect.final
-        return set(self._table.leaves[self._state].values()) == {final} and (
-            self._table.segment(self._state) is Segment.NONE
-        )
 
     def feed(self, token_ids: Iterable[int]) -> list[Event]:
         """Read more ids; gives what they have brought, in order."""

@@ -1,13 +1,14 @@
 """A spec as the envelope of a turn, and a look at what a prompt has begun of it.
 
-Owns: how a request's fields and options become an envelope. Must not know: engines, schemas,
-hosts.
+Owns: how a request's fields and options become an envelope, and which tools a format cannot
+call. Must not know: engines, schemas, hosts.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from enforcer.errors import InvalidTools
 from enforcer.request.tools import ToolChoice
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.matcher import Matcher
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
+    from enforcer.request.tools import ToolSet
+    from enforcer.turn.dialect import Dialect
     from enforcer.turn.envelope import Table
 
 
@@ -42,6 +45,32 @@ def envelope(
         preamble=options.preamble_ids,
         text_format=text_format,
     )
+
+
+def refuse_names(dialect: Dialect, toolset: ToolSet) -> None:
+    """Refuse tools that a format has no call for.
+
+    Raises:
+        InvalidTools: there is one.
+
+    """
+    for tool in toolset.tools.values():
+        refuse_name(dialect, tool.name, tool.path.removesuffix("parameters") + "name")
+
+
+def refuse_name(dialect: Dialect, name: str, path: str) -> None:
+    """Refuse a tool, whose name stands at `path`, if a format has no call for it.
+
+    Raises:
+        InvalidTools: it has none.
+
+    """
+    if not dialect.can_write(name):
+        raise InvalidTools(
+            path,
+            f"{name!r} cannot be called in the format {dialect.name}, where a name is an "
+            "identifier of Python's, no keyword, and has no underscore first: rename the tool",
+        )
 
 
 def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Sequence[int]) -> int:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import GracefulHTTPError
 
-from enforcer.errors import Busy, IllegalPrefix, RequestError
+from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
 from enforcer.request import spec as specs
-from enforcer.turn.requested import look_at_prompt
+from enforcer.turn import dialect as dialects
+from enforcer.turn.requested import look_at_prompt, refuse_names
 from enforcer.vllm import bans, checks, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed
 from enforcer.vllm.names import reads_extra
@@ -201,7 +202,12 @@ def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
         spec = specs.read(text)
     except RequestError as error:
         raise refusal(error) from error
-    mine = _settled(spec, runtime.dialect_for(tokenizer).name)
+    dialect = runtime.dialect_for(tokenizer)
+    try:
+        refuse_names(dialect, spec.toolset)
+    except RequestError as error:
+        raise refusal(error) from error
+    mine = _settled(spec, dialect.name)
     if spec.settled is None:
         return specs.settle(text, mine), replace(spec, settled=mine)
     if spec.settled != mine:
@@ -233,6 +239,9 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
             "this server does not let a request choose `closed_objects`: leave it out",
         )
     options = replace(spec, settled=None).resolve(own)
+    if options.finish_within_budget and not dialects.load(dialect).is_simple:
+        with answered():
+            raise UnknownLength("$.finish_within_budget", dialect)
     return specs.Settled(dialect, chosen.engine, options)
 
 

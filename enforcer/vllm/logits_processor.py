@@ -147,7 +147,7 @@ def _refuse_drafts(config: Any, *, v2: bool) -> None:
     if not v2:
         raise ConfigurationError(
             "a logits processor cannot follow speculative decoding in vLLM's V1 runner: "
-            "use the plugin (--tool-call-parser kimi_k2_enforced)"
+            "use the plugin (--tool-call-parser NAME_enforced)"
         )
     if config.rejection_sample_method not in _EXACT_REJECTION:
         raise ConfigurationError(

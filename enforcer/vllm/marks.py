@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.turn.dialect import FREE_TEXT
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from enforcer.turn.envelope import Table
 
@@ -33,40 +31,35 @@ def is_there(table: Table, pattern: str) -> bool:
 
 def beginnings(table: Table) -> tuple[str, ...]:
     """Give the patterns after which a call, or a section of calls, has begun."""
-    return tuple(
-        pattern
-        for pattern, state, to in _exits(table)
-        if table.segment(state) in FREE_TEXT and not _is_text(table, to)
-    )
+    dialect = table.dialect
+    return _those(table, lambda at, to: at not in dialect.calling and to in dialect.calling)
+
+
+def inside_calls(table: Table) -> tuple[str, ...]:
+    """Give the patterns that stand in calls, or between them."""
+    dialect = table.dialect
+    return _those(table, lambda at, to: {at, to} <= dialect.calling)
 
 
 def of_calls(table: Table) -> tuple[str, ...]:
-    """Give the patterns that begin calls, or stand in them."""
-    return tuple(
-        pattern
-        for pattern, state, to in _exits(table)
-        if to != table.dialect.final
-        and not (table.segment(state) in FREE_TEXT and _is_text(table, to))
-    )
+    """Give the patterns that begin calls, stand in them, or follow them."""
+    dialect = table.dialect
+    return _those(table, lambda at, to: not {at, to} <= dialect.speaking)
 
 
 def of_text(table: Table) -> tuple[str, ...]:
     """Give the patterns that a turn without calls has."""
+    dialect = table.dialect
+    return _those(table, lambda at, to: {at, to} <= dialect.speaking)
+
+
+def _those(table: Table, wanted: Callable[[str, str], bool]) -> tuple[str, ...]:
+    """Give the patterns by the state that they leave, and the one that they lead to."""
+    dialect = table.dialect
     return tuple(
         pattern
-        for pattern, state, to in _exits(table)
-        if table.segment(state) in FREE_TEXT and _is_text(table, to)
+        for name, state in dialect.states.items()
+        for role, transition in state.on.items()
+        for pattern in dialect.markers[role]
+        if wanted(name, transition.to)
     )
-
-
-def _is_text(table: Table, state: str) -> bool:
-    return state == table.dialect.final or table.segment(state) in FREE_TEXT
-
-
-def _exits(table: Table) -> Iterator[tuple[str, str, str]]:
-    """Give each pattern, the state that it leaves, and the one that it leads to."""
-    dialect = table.dialect
-    for name, state in dialect.states.items():
-        for role, transition in state.on.items():
-            for pattern in dialect.markers[role]:
-                yield pattern, name, transition.to

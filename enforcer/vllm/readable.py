@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from enforcer.errors import EnforcerError
-from enforcer.turn.dialect import FREE_TEXT, Segment
+from enforcer.turn.dialect import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,17 +78,8 @@ class Reader:
         # By their targets, which are of one kind whatever state a marker leaves.
         self._thinks = self._leading_to(leads, Segment.REASONING) if closed_think else frozenset()
         self._begins = self._leading_to(leads, Segment.ARGUMENTS)
-        self._sections = (
-            frozenset(
-                token
-                for state, leaves in table.leaves.items()
-                if table.segment(state) is Segment.REASONING
-                for token, to in leaves.items()
-                if table.segment(to) not in FREE_TEXT and to != table.dialect.final
-            )
-            if closed_think
-            else frozenset()
-        )
+        self._closed_think = closed_think
+        self._sections = self._calls_in_thinks() if closed_think else frozenset()
         keys, ids = table.vocabulary.sorted_text
         self._whole = frozenset(
             token
@@ -102,8 +93,7 @@ class Reader:
 
     def start(self, state: str) -> Place:
         """Give the place of a turn that is in a state before its first id."""
-        thinks = bool(self._thinks) and self._table.segment(state) is Segment.REASONING
-        return Place(thinks)
+        return Place(self._closed_think and self._table.segment(state) is Segment.REASONING)
 
     def next(self, place: Place, token: int) -> Place | None:
         """Give the place after an id that is legal; None if it would be misread."""
@@ -140,6 +130,26 @@ class Reader:
         row = vocabulary.row(found)
         row.setflags(write=False)
         return row
+
+    def _calls_in_thinks(self) -> frozenset[int]:
+        """Give the control tokens that begin calls inside a think, and nothing that ends it."""
+        dialect = self._table.dialect
+        exits = [
+            (pattern, transition.to in dialect.calling)
+            for state in dialect.states.values()
+            if state.segment is Segment.REASONING
+            for role, transition in state.on.items()
+            for pattern in dialect.markers[role]
+        ]
+        controls = self._table.vocabulary.controls
+        first = [
+            (controls[name], begins)
+            for pattern, begins in exits
+            for name in dialect.controls
+            if name in controls and pattern.startswith(name)
+        ]
+        ends = {token for token, begins in first if not begins}
+        return frozenset(token for token, begins in first if begins) - ends
 
     def _leading_to(self, leads: Iterable[tuple[int, str]], segment: Segment) -> frozenset[int]:
         return frozenset(token for token, to in leads if self._table.segment(to) is segment)

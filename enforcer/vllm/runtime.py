@@ -17,6 +17,7 @@ from enforcer.api import Enforcer
 from enforcer.cache import Cache
 from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
+from enforcer.errors import ConfigurationError
 from enforcer.layouts import Layout
 from enforcer.request import spec as specs
 from enforcer.request.response_format import FormatKind
@@ -191,7 +192,12 @@ def trusts_plain() -> bool:
 
 def warm(tokenizer: Any) -> None:
     """Build what an API server needs for its requests and their replies, before the first."""
-    table_for(tokenizer)
+    dialect = table_for(tokenizer).dialect
+    if settings.current().options().finish_within_budget and not dialect.is_simple:
+        raise ConfigurationError(
+            "ENFORCER_FINISH_WITHIN_BUDGET=on: how few ids the rest of a turn needs is not known "
+            f"for the format {dialect.name}; switch it off"
+        )
     pool().warm()
     trusts_plain()
 

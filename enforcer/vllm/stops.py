@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import spec as specs
-from enforcer.turn.dialect import FREE_TEXT, Segment
 from enforcer.turn.parser import Parser
 from enforcer.vllm import marks, runtime
 from enforcer.vllm.requests import option_refusal
@@ -18,7 +17,6 @@ from enforcer.vllm.requests import option_refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from enforcer.turn.dialect import Dialect
     from enforcer.turn.envelope import Table
 
 
@@ -93,19 +91,4 @@ def _cuts_calls(token: int, table: Table) -> bool:
     """Tell whether a call, or a section of calls, can have the id before its end."""
     if token not in table.vocabulary.control_ids or token in table.layout.ids:
         return True
-    dialect = table.dialect
-    inside = [
-        pattern
-        for state in dialect.states.values()
-        if state.segment not in FREE_TEXT
-        for role, transition in state.on.items()
-        if transition.to != dialect.final and not _only_ends(transition.to, dialect)
-        for pattern in dialect.markers[role]
-    ]
-    return token in marks.tokens(table, inside)
-
-
-def _only_ends(name: str, dialect: Dialect) -> bool:
-    state = dialect.states[name]
-    leads_to = {transition.to for transition in state.on.values()}
-    return state.segment is Segment.NONE and leads_to == {dialect.final}
+    return token in marks.tokens(table, marks.inside_calls(table))

@@ -264,3 +264,15 @@ def test_what_may_not_be_meant_is_noted_with_its_path(check, tmp_path, capsys):
     file.write_text(json.dumps(chat("f", schema)))
     assert cli.main(["check", str(file)]) == 0
     assert "note: `nullable` is no keyword" in capsys.readouterr().out
+
+
+def test_what_a_format_cannot_write_is_refused(check):
+    tools = [chat("from"), chat("a.b"), chat("fine")]
+    for dialect in ("pythonic", "pythonic_enforced", "llama4_pythonic"):
+        status, found = check(tools, options=["--dialect", dialect])
+        assert status == 1
+        told = [one["status"] for one in found["checked"]]
+        assert told == ["refused", "refused", "exact"]
+        assert "identifier" in found["checked"][0]["problems"][0]["reason"]
+    for dialect in ("kimi_k2", "kimi_k3", "hermes", "glm45", "granite-20b-fc"):
+        assert check(tools, options=["--dialect", dialect])[0] == 0

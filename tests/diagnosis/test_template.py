@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import kimi_k3_tokenizer
 import pytest
 
 from enforcer.diagnosis import Status, template
@@ -91,3 +92,60 @@ def test_a_template_that_fails():
     checks = list(template.checks(failing, K2))
     assert [check.status for check in checks] == [BAD] * 3
     assert "no such role" in checks[0].found
+
+
+def test_a_tokenizer_that_renders_without_a_template_is_left_alone():
+    [check] = template.checks_of(object(), None, K2)
+    assert check.status is OK
+
+
+def test_code_of_a_tokenizers_class_stands_for_a_template():
+    class Rendering:
+        def __init__(self, render):
+            self.render = render
+
+        def get_chat_template(self):
+            raise ValueError("no template")
+
+        def apply_chat_template(self, messages, *, tools, add_generation_prompt, tokenize):
+            assert not tokenize
+            return self.render(messages, tools=tools, generate=add_generation_prompt)
+
+    right = template.checks_of(Rendering(Template()), None, K2)
+    assert [check.status for check in right] == [OK, OK, OK]
+    wrong = template.checks_of(Rendering(Template(header="")), None, K2)
+    assert [check.status for check in wrong] == [BAD, OK, OK]
+
+
+def k3(messages, *, tools, generate):
+    parts = kimi_k3_tokenizer.rendered(messages, tools, add_generation_prompt=generate)
+    return "".join(parts)
+
+
+def test_kimi_k3s_own_encoder_is_right():
+    found = list(template.checks(k3, dialect.load("kimi_k3")))
+    assert [check.status for check in found] == [OK, OK, OK], found
+
+
+@pytest.mark.parametrize(
+    ("name", "tail"),
+    [
+        ("hermes", "<|im_start|>assistant\n"),
+        ("hermes", "<|im_start|>assistant\n<think>\n\n</think>\n\n"),
+        ("llama3_json", "<|start_header_id|>assistant<|end_header_id|>\n\n"),
+        ("deepseek_v31", "<\uff5cAssistant\uff5c></think>"),
+    ],
+)
+def test_the_headers_of_other_formats(name, tail):
+    def render(*_, generate, **__):
+        return "A prompt." + (tail if generate else "")
+
+    [right, *_] = template.checks(render, dialect.load(name))
+    assert right.status is OK, right
+    [wrong, *_] = template.checks(render, K2)
+    assert wrong.status is BAD
+
+
+def test_a_format_whose_prompts_end_in_what_opens_the_turn_needs_no_header():
+    [right, *_] = template.checks(lambda *_, **__: "[INST]Hi[/INST]", dialect.load("mistral"))
+    assert right.status is OK

@@ -191,3 +191,16 @@ def test_the_page_has_the_diagram():
     page = Path(__file__).parents[2].joinpath("docs", "concepts.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```mermaid\n(.*?)\n```", page, re.DOTALL | re.MULTILINE)
     assert shown == KIMI.diagram().rstrip()
+
+
+def test_what_is_inside_a_call_and_what_a_turn_without_calls_can_be_in():
+    assert KIMI.calling == {"SECTION", "HEADER", "ARGUMENTS", "BETWEEN"}
+    assert KIMI.speaking == {"START", "REASONING", "SILENT", "CONTENT", "END"}
+    for name in dialects.available():
+        dialect = dialects.load(name)
+        assert {"HEADER", "ARGUMENTS"} <= dialect.calling
+        assert not dialect.calling & dialect.speaking
+        assert {dialect.final, dialect.turn_state} <= dialect.speaking
+    k3 = dialects.load("kimi_k3")
+    assert k3.calling == {"TOOLS", "HEADER", "ARGUMENTS", "BETWEEN"}
+    assert {"THOUGHT", "SAID", "LAST"} <= k3.speaking

@@ -9,9 +9,12 @@ import vocabularies
 
 import enforcer
 from enforcer.engines.llguidance import engine as llguidance
-from enforcer.errors import IllegalPrefix
+from enforcer.errors import IllegalPrefix, InvalidTools
 from enforcer.request import spec as specs
+from enforcer.request import tools
 from enforcer.request.options import Options
+from enforcer.turn import dialect as dialects
+from enforcer.turn import requested
 from enforcer.turn.requested import look_at_prompt
 
 VOCABULARY = vocabularies.small()
@@ -93,3 +96,17 @@ def test_the_settled_options_are_the_ones_that_hold():
     with pytest.raises(IllegalPrefix):
         look_at_prompt(ENFORCER.table, specs.read(text), Options(), prompt)
     assert json.loads(text)["settled"]["options"]["max_calls"] == 1
+
+
+@pytest.mark.parametrize("name", ["from", "_hidden", "a.b", "a-b", "a/b", "1st", "None", "ﬁnd"])
+def test_names_that_a_format_has_no_call_for_are_refused(name):
+    def toolset(*names):
+        listed = [{"type": "function", "function": {"name": each}} for each in names]
+        return tools.parse(listed, "auto", True)
+
+    pythonic = dialects.load("pythonic")
+    with pytest.raises(InvalidTools, match="pythonic") as caught:
+        requested.refuse_names(pythonic, toolset("good", name))
+    assert caught.value.path == "$.tools[1].function.name"
+    requested.refuse_names(pythonic, toolset("good", "größe", "a_1"))
+    requested.refuse_names(dialects.load("kimi_k2"), toolset("good", name))

@@ -24,15 +24,21 @@ from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn import dialect as dialects
 from enforcer.turn.envelope import Table
-from enforcer.vllm import stock
+from enforcer.vllm import stock, stock_shapes
 from enforcer.vllm.stock import FrontEnd
+from enforcer.vocabulary import Vocabulary
 
 KIMI = dialects.load("kimi_k2")
 RUST = [
     json.loads(line)
     for line in Path(__file__).with_name("rust_tags.jsonl").read_text("utf-8").splitlines()
 ]
+TABLE = Table(KIMI, Vocabulary.of_bytes(KIMI.controls))
 LEVELS = ("parameter", "function", "auto")
+
+
+def read(tag):
+    return stock.recognise(tag, TABLE, None)
 
 
 @cache
@@ -109,7 +115,7 @@ def test_a_tag_of_the_rust_front_end_means_its_request(case):
         # Nothing is called: the reply is not read for calls either.
         assert not rust_calls(body, level)
         return
-    found = stock.read(tag, KIMI)
+    found = read(tag)
     assert found.spec == expected(body, level)
     thinks = case["reasoning"] != "none"
     assert found.front_end is (FrontEnd.THINK_APART if thinks else FrontEnd.OTHER)
@@ -122,7 +128,7 @@ def test_a_tag_of_the_python_front_end_means_its_request(body, level):
     assert stock.concerns(tag, KIMI) == python_calls(body, level)
     if tag is None:
         return
-    found = stock.read(tag, KIMI)
+    found = read(tag)
     assert found.spec == expected(body, level)
     assert found.front_end is FrontEnd.OTHER
 
@@ -158,14 +164,14 @@ OTHER = (0, 1, True, False, None, "x", [], {}, ["x"])
 
 @pytest.mark.parametrize("tag", RECORDED, ids=range(len(RECORDED)))
 def test_a_tag_that_differs_anywhere_is_refused_or_means_what_it_says(tag):
-    spec, data = stock.read(tag, KIMI).spec, json.loads(tag)
+    spec, data = read(tag).spec, json.loads(tag)
     refused = 0
     for path, value in itertools.product(list(paths(data))[1:], OTHER):
         other = put(tag, path, value)
         if json.dumps(other) == json.dumps(data):
             continue
         try:
-            found = stock.read(json.dumps(other), KIMI).spec
+            found = read(json.dumps(other)).spec
         except (UnknownTag, InvalidTools):
             refused += 1
             continue
@@ -181,7 +187,7 @@ def test_a_tag_with_a_key_more_is_refused(tag):
         more = put(tag, (*path, "more"), 1) if is_object(tag, path) else None
         if more is not None:
             with pytest.raises(UnknownTag):
-                stock.read(json.dumps(more), KIMI)
+                read(json.dumps(more))
 
 
 def is_object(tag, path):
@@ -199,7 +205,7 @@ def test_keys_that_say_what_holds_without_them_may_be_missing():
             return [bare(item) for item in node]
         if not isinstance(node, dict):
             return node
-        absent = stock._ABSENT.get(node.get("type"), {})
+        absent = stock_shapes.ABSENT.get(node.get("type"), {})
         return {
             key: value if key == "json_schema" else bare(value)
             for key, value in node.items()
@@ -209,7 +215,7 @@ def test_keys_that_say_what_holds_without_them_may_be_missing():
     for tag in RECORDED:
         shorter = json.dumps(bare(json.loads(tag)))
         assert len(shorter) < len(tag)
-        assert stock.read(shorter, KIMI) == stock.read(tag, KIMI)
+        assert read(shorter) == read(tag)
 
 
 CALL = RECORDED[1]
@@ -238,7 +244,7 @@ def test_what_cannot_be_enforced_is_refused(tag, error):
     assert tag != CALL
     assert stock.concerns(tag, KIMI)
     with pytest.raises(error):
-        stock.read(tag, KIMI)
+        read(tag)
 
 
 def test_tags_of_other_formats_are_left_alone():

@@ -20,7 +20,7 @@ from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import to_lark
 from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, Table
-from enforcer.engines.llguidance.probes import probes
+from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
 from enforcer.layouts import Kind
 from enforcer.request.response_format import FormatKind
@@ -157,8 +157,11 @@ class LLGuidanceEngine:
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is Kind.JSON:
                 return json.dumps([text, *probes(grammar)])
-            begins = "".join(layout.avoided)[:1]  # all that is avoided begins alike
-            return json.dumps({"lark": text, "ids": sorted(layout.ids), "begins": begins})
+            # All that is avoided begins alike; Python's strings end at either quote.
+            begins = "".join(layout.avoided)[:1] or "'"
+            tried = [*probes_of_pairs(grammar, layout)]
+            ids = sorted(layout.ids)
+            return json.dumps({"lark": text, "ids": ids, "begins": begins, "tried": tried})
         except RecursionError as error:
             raise _too_large("$", "it is nested too deeply") from error
 
@@ -184,7 +187,7 @@ class LLGuidanceEngine:
         path, table = "$", self._json
         if isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])
-            found = [found["lark"]]
+            found = [found["lark"], *found["tried"]]
         text, *tried = found
         try:
             compiled = self._compiled(text, table, limits)
@@ -210,11 +213,22 @@ class LLGuidanceEngine:
                 self._of_layouts[key] = _table(self._vocabulary, legal=ids, slices=slices)
             return self._of_layouts[key]
 
-    def _try(self, compiled: LLGuidanceGrammar, probe: str) -> None:
-        """Follow a text that may not be legal as far as it is, with a mask before each id."""
+    def _try(self, compiled: LLGuidanceGrammar, probe: str | list[str | int]) -> None:
+        """Follow a text that may not be legal as far as it is, with a mask before each id.
+
+        Args:
+            compiled: what is tried.
+            probe: the text, or pieces of it with control ids between them.
+
+        """
         matcher = compiled.matcher()
         row = np.empty_like(self._json.row)
-        ids = [i for char in probe for i in self._vocabulary.encode(char)]
+        ids: list[int] = []
+        for piece in [probe] if isinstance(probe, str) else probe:
+            if isinstance(piece, int):
+                ids.append(piece)
+            else:
+                ids += [i for char in piece for i in self._vocabulary.encode(char)]
         for token_id in ids:
             matcher.fill(row)
             if not matcher.accept(token_id):

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from enforcer.layouts.pattern import ID, Choice, Field, Space
-from enforcer.layouts.texts import OPTIONAL_SPACE, written_key
-from enforcer.regex import both, either, inverse, length, literal
+from enforcer.layouts.texts import OPTIONAL_SPACE, keys, quick_keys, written_key
+from enforcer.regex import ANY, both, either, inverse, length, literal
 from enforcer.regex.constructors import EPSILON, NOTHING, concat
+from enforcer.regex.plain import plain
+from enforcer.regex.syntax import Complement, Intersection, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from enforcer.schema.nodes import Formula, Value
 
 _NOT_EMPTY = length(1, None)
+_SIZE = 10_000  # of a language that has no empty text any more
 
 
 class Framing(Protocol):
@@ -86,8 +89,8 @@ class JsonFraming:
 
     def other_name(self, names: Regex, but: Sequence[str]) -> str:
         """Return those of a name of a language, but none of some."""
-        found = self._sheet.string_but(names, but) if but else self._sheet.string(names)
-        return f"{found} COLON"
+        found = self._sheet.strings(names, but)
+        return f"{found[0] if len(found) == 1 else self._sheet.rule('|'.join(found), 'q')} COLON"
 
     def value(self, name: str | None, value: Formula) -> str:  # noqa: ARG002 - all are alike
         """Return the symbol of a value."""
@@ -163,7 +166,12 @@ class TaggedFraming:
 
     def other_name(self, names: Regex, but: Sequence[str]) -> str:
         """Return those of a name of a language, but none of some."""
-        return self._named(both(names, *(inverse(literal(each)) for each in but)))
+        found = [names]
+        if names != ANY and names == keys(self._layout):
+            found.append(quick_keys(self._layout))
+        cut = [inverse(literal(each)) for each in but]
+        symbols = [self._named(both(each, *cut)) for each in found]
+        return symbols[0] if len(symbols) == 1 else self._sheet.rule("|".join(symbols), "q")
 
     def value(self, name: str | None, value: Formula) -> str:
         """Return the symbol of a value, with its type before it where that is written."""
@@ -180,8 +188,9 @@ class TaggedFraming:
         if option.type is not None:
             before = (literal(option.type), *self._layout.part("type", "value"))
         stop = self._layout.stop
-        if option.scalar is not None:
-            yield self._sequence((*before, option.scalar, *stop))
+        for texts in (option.scalar, option.quick):
+            if texts is not None:
+                yield self._sequence((*before, texts, *stop))
         symbols = [*self._division(option)]
         if option.nested is not None:
             symbols.append(self._symbol_of(option.nested))
@@ -225,9 +234,35 @@ class TaggedFraming:
             return []
         if all(each is OPTIONAL_SPACE for each in run):
             return ["WS?"]
-        regex = concat(*run)
+        regex = _joined(run)
         if not regex.nullable:
             return [self._sheet.text(regex)]
         # No terminal is empty in llguidance.
-        some = both(regex, _NOT_EMPTY)
+        some = _some(regex)
         return [] if some in {NOTHING, EPSILON} else [f"{self._sheet.text(some)}?"]
+
+
+def _joined(run: Sequence[Regex]) -> Regex:
+    """Join texts; what is fixed stands in every operand, as `terminals.expression` has it."""
+    bounded = [each for each in run if isinstance(each, Intersection | Complement)]
+    if len(bounded) != 1 or not all(each in bounded or isinstance(each, Literal) for each in run):
+        return concat(*run)
+    (found,) = bounded
+    parts = found.parts if isinstance(found, Intersection) else (found,)
+
+    def around(part: Regex) -> Regex:
+        return concat(*(part if each is found else each for each in run))
+
+    cut = [inverse(around(part.part)) for part in parts if isinstance(part, Complement)]
+    kept = [around(part) for part in parts if not isinstance(part, Complement)]
+    return both(*(kept or [around(ANY)]), *cut)
+
+
+def _some(texts: Regex) -> Regex:
+    """Leave out the empty text, if possible without an intersection more."""
+    if isinstance(texts, Intersection):
+        first, *others = sorted(texts.parts, key=lambda part: isinstance(part, Complement))
+        return both(_some(first), *others)
+    if texts.boolean:
+        return both(texts, _NOT_EMPTY)
+    return plain(both(texts, _NOT_EMPTY), 2 * texts.size + _SIZE)

@@ -145,10 +145,12 @@ class Writer:
         terminals: list[str] = []
         rules: list[str] = []
         if value.strings is not None:
-            terminals.append(self._sheet.string(value.strings))
+            first, *rules = self._sheet.strings(value.strings)
+            terminals.append(first)
         if value.numbers:
-            numbers, rules = self._numbers(value.numbers)
+            numbers, more = self._numbers(value.numbers)
             terminals.extend(numbers)
+            rules.extend(more)
         words = self._words_of(value)
         if words:
             terminals.append(f"/{words}/" if terminals else self._sheet.terminal(f"/{words}/"))

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.engines.llguidance.terminals import definitions, expression
-from enforcer.layouts.texts import holding, without
+from enforcer.layouts.texts import holding, quick, without
 from enforcer.regex import either, literal
 from enforcer.regex.syntax import names_in
 from enforcer.spelling import JSON, RAW
@@ -73,6 +73,19 @@ class Sheet:
     def string(self, regex: Regex) -> str:
         """Return the terminal of a string language."""
         return self._strings(regex)
+
+    def strings(self, regex: Regex, but: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return terminals that together are a string language, two where that is faster.
+
+        Args:
+            regex: the language.
+            but: strings that are left out of it.
+
+        """
+        found = [regex]
+        if len(self._spellings) == 1 and (some := quick(regex, self._avoided)) is not None:
+            found.append(some)
+        return tuple(self.string_but(x, but) if but else self.string(x) for x in found)
 
     def name(self, name: str) -> str:
         """Return the terminal of one string."""

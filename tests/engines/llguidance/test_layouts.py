@@ -1,0 +1,143 @@
+"""Layouts in llguidance's masks: control ids, what is refused, and who refuses all of them."""
+
+from __future__ import annotations
+
+import pytest
+from laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
+
+from enforcer import engines
+from enforcer.engines.llguidance.probes import probes_of_pairs
+from enforcer.errors import ConfigurationError, UnsupportedSchema
+from enforcer.layouts import Layout
+from enforcer.layouts.pattern import ID
+from enforcer.schema import Root, compile_schema
+from enforcer.schema.reading.document import step
+
+V = vocabulary()
+PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")
+
+
+def grammar(schema):
+    return compile_schema(schema, root=Root.OBJECT)
+
+
+def taken(name, schema, value):
+    """Tell whether a text of the value is legal to its end."""
+    matcher = engine().compile(grammar(schema), bound(name)).matcher()
+    ids = [x if x < ID else x - ID for x in written_symbols(name, value, 0)]
+    return all(matcher.accept(i) for i in ids) and matcher.is_accepting()
+
+
+def test_control_ids_are_legal_where_the_layout_has_them_and_nowhere_else():
+    opened, close, sep = map(V.control, K3_MARKERS)
+    matcher = engine().compile(grammar({}), bound("kimi_k3")).matcher()
+    assert legal(matcher) == {opened, close}
+    for i in [opened, *b'argument key="a" type="string"', sep]:
+        assert matcher.accept(i)
+    assert legal(matcher) & V.control_ids == {close}
+    assert not matcher.accept(sep)
+
+
+def test_json_in_another_layout_has_no_control_ids():
+    matcher = engine().compile(grammar({}), bound("deepseek")).matcher()
+    assert not legal(matcher) & V.control_ids
+
+
+def test_an_empty_object_needs_a_schema_that_permits_it():
+    close = V.control("<|close|>")
+    needed = {"properties": {"a": {}}, "required": ["a"]}
+    assert close not in legal(engine().compile(grammar(needed), bound("kimi_k3")).matcher())
+    assert not engine().compile(grammar(needed), bound("glm45")).matcher().is_accepting()
+    assert engine().compile(grammar({}), bound("glm45")).matcher().is_accepting()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_raw_value_holds_no_stop_and_its_beginnings(name):
+    schema = {"properties": {"a": {"type": "string"}}, "additionalProperties": False}
+    stop = bound(name).text_behind("value")
+    assert not taken(name, schema, {"a": f"x{stop}y"})
+    assert taken(name, schema, {"a": f"x{stop[:-1]}y{stop[:3]}"})
+    inside = {"properties": {"a": {"type": "array", "items": {"type": "string"}}}}
+    assert not taken(name, inside, {"a": [stop]})
+    assert taken(name, inside, {"a": [stop[:-1]]})
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("pythonic", "from"), ("pythonic", "a-b"), ("pythonic", "_a"), ("qwen3_coder", "a>b"),
+     ("minimax_m2", 'a"b'), ("glm45", " a"), ("glm45", "</arg_key>")],
+)  # fmt: skip
+def test_a_declared_name_that_cannot_be_written_is_refused_by_name(name, key):
+    with pytest.raises(UnsupportedSchema, match="rename") as refused:
+        engine().check(grammar({"properties": {key: {"type": "string"}}}), bound(name))
+    assert refused.value.path == step("$.properties", key)
+    engine().check(grammar({"properties": {key: False}}), bound(name))
+
+
+@pytest.mark.parametrize("name", ["qwen3_coder", "minimax_m2", "glm45"])
+def test_a_required_value_that_would_be_read_as_another_is_refused(name):
+    hidden = {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
+    with pytest.raises(UnsupportedSchema, match="`type`") as refused:
+        engine().check(grammar({**hidden, "required": ["a"]}), bound(name))
+    assert refused.value.path == "$.properties.a"
+    # Where it may be left out, it is.
+    assert taken(name, hidden, {"b": "x"})
+    assert not taken(name, hidden, {"a": 5})
+    engine().check(grammar({**hidden, "required": ["a"]}), bound("kimi_k3"))
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "pythonic"])
+def test_distinct_elements_are_refused_where_arguments_are_no_json(name):
+    unique = {
+        "properties": {"a": {"type": "array", "uniqueItems": True, "items": {"type": "string"}}}
+    }
+    for do in (engine().check, engine().write):
+        with pytest.raises(UnsupportedSchema, match="distinct") as refused:
+            do(grammar(unique), bound(name))
+        assert refused.value.path == "$.properties.a.uniqueItems"
+    engine().check(grammar(unique), bound("deepseek"))
+
+
+@pytest.mark.parametrize("name", ["xgrammar", "outlines-core"])
+def test_other_engines_write_plain_json_only(name):
+    pytest.importorskip(name.replace("-", "_"))
+    other = engines.load(name, V)
+    closed = grammar({"properties": {"a": {"type": "null"}}, "additionalProperties": False})
+    assert other.write(closed, Layout.read({}).bind(V.controls.get)) == other.write(closed)
+    for layout in map(bound, TABLES):
+        with pytest.raises(ConfigurationError, match="llguidance"):
+            other.check(closed, layout)
+
+
+def test_a_name_that_stands_in_no_shape_keeps_its_own_type():
+    # The compiler leaves out a property that says no more than `additionalProperties` does.
+    schema = {
+        "properties": {"a": {"type": ["string", "null"]}},
+        "additionalProperties": {"type": ["string", "null"]},
+    }
+    assert taken("glm45", schema, {"a": None})
+    assert taken("glm45", schema, {"b": "null"})
+    strict = {"properties": {"a": {"type": ["null", "string"], "not": {"type": "null"}}}}
+    assert not taken("glm45", strict, {"a": "null"})
+    assert taken("glm45", strict, {"a": "nul"})
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "pythonic"])
+def test_probes_lead_into_each_value(name):
+    schema = {
+        "properties": {
+            "a": {"type": "string", "maxLength": 3},
+            "b": {"type": "object", "properties": {"c": {"type": "string"}}},
+        }
+    }
+    compiled = grammar(schema)
+    within: dict[str, int] = {}
+    for path, probe in probes_of_pairs(compiled, bound(name)):
+        matcher = engine().compile(compiled, bound(name)).matcher()
+        ids = [i for x in probe for i in ([x] if isinstance(x, int) else x.encode())]
+        taken = next((at for at, i in enumerate(ids) if not matcher.accept(i)), len(ids))
+        within[path] = max(within.get(path, 0), taken)
+    # As far as into the values, at least; in one of them, behind the name of a property.
+    opening = 2 if name == "pythonic" else len(written_symbols(name, {"a": ""}, 0)) // 4
+    assert within["$.properties.a"] >= opening
+    assert within["$.properties.b"] >= opening + len('{"c": ')

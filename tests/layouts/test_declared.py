@@ -1,0 +1,55 @@
+"""Declared types, against copies of vLLM's functions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laid_out import TEXTS, TYPES, coerced, types
+
+from enforcer.layouts.declared import ONLY_STRING, read_value, types_of_properties
+
+ENUMS = st.lists(st.sampled_from([None, 1, 1.5, True, "a", [], {}]), max_size=2)
+SCHEMAS = st.recursive(
+    st.one_of(
+        st.just({}),
+        st.booleans(),
+        st.fixed_dictionaries({"type": st.sampled_from(TYPES)}),
+        st.fixed_dictionaries({"type": st.lists(st.sampled_from(TYPES), max_size=3)}),
+        st.fixed_dictionaries({"enum": ENUMS}),
+        st.just({"const": 5}),
+    ),
+    lambda inner: st.fixed_dictionaries(
+        {}, optional={k: st.lists(inner, max_size=2) for k in ("anyOf", "oneOf", "allOf")}
+    ),
+    max_leaves=4,
+)
+
+
+@given(SCHEMAS)
+def test_the_types_that_count_as_declared(schema):
+    found = types_of_properties({"properties": {"a": schema}})
+    assert found.get("a", ONLY_STRING) == types(schema)
+
+
+@given(TEXTS, st.sets(st.sampled_from(TYPES), min_size=1))
+def test_a_text_is_read_as_vllm_reads_it(text, declared):
+    expected = coerced(text, {"type": sorted(declared)})
+    assert json.dumps(read_value(text, frozenset(declared))) == json.dumps(expected)
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"),
+    [("str", "string"), ("Int", "integer"), (" float ", "number"), ("dict", "object")],
+)
+def test_names_of_other_languages_are_known(alias, name):
+    assert types_of_properties({"properties": {"a": {"type": alias}}}) == {"a": {name}}
+
+
+@pytest.mark.parametrize(
+    "schema", [None, True, [], {"properties": []}, {"properties": {"a": True}}]
+)
+def test_nothing_is_declared(schema):
+    assert types_of_properties(schema) == {}

@@ -1,0 +1,52 @@
+"""Texts of arguments as JSON, as they come."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+from laid_out import FORMATS, bound, symbols_of, write
+
+from enforcer.layouts import Decoder
+from enforcer.layouts.pattern import ID
+
+VALUE = {"a": 'say "é"', "b": "5"}
+SCHEMA = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_strings_are_said_as_they_come(name):
+    decoder = Decoder(bound(name), SCHEMA)
+    said, at = "", []
+    for symbol in symbols_of(write(name, VALUE, Random(0)), name):
+        said += decoder.feed([symbol])
+        at.append(said)
+    assert json.loads(said + decoder.finish()) == VALUE
+    # Before the value has ended, all of it but what may be the beginning of a stop.
+    assert any(each.endswith("say ") for each in at)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_text_that_is_cut_off_is_none(name):
+    symbols = symbols_of(write(name, VALUE, Random(0)), name)
+    decoder = Decoder(bound(name), SCHEMA)
+    decoder.feed(symbols[: len(symbols) // 2])
+    with pytest.raises(ValueError, match=r"."):
+        decoder.finish()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_behind_a_mistake_nothing_is_said(name):
+    decoder = Decoder(bound(name), SCHEMA)
+    decoder.feed([ID + 100])
+    assert decoder.feed(symbols_of(write(name, VALUE, Random(0)), name)) == ""
+    with pytest.raises(ValueError, match=r"."):
+        decoder.finish()
+
+
+def test_what_is_no_json_is_found_at_its_end():
+    decoder = Decoder(bound("deepseek"), None)
+    assert decoder.feed(b'{"a": x}') == '{"a": x}'
+    with pytest.raises(ValueError, match=r"."):
+        decoder.finish()

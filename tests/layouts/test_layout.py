@@ -1,0 +1,72 @@
+"""The table `[arguments]`: what it says, what it may not, and what binding finds."""
+
+from __future__ import annotations
+
+import pytest
+from laid_out import DECLARED, FORMATS, TABLES, bound
+
+from enforcer.layouts import Kind, Layout, Trim, Types, WhiteSpace
+
+K3 = TABLES["kimi_k3"]
+
+
+def test_nothing_said_is_json():
+    layout = Layout.read({})
+    assert layout.kind is Kind.JSON
+    assert layout.bind(lambda _: None).plain
+
+
+def test_json_without_line_breaks_is_not_plain():
+    assert bound("deepseek").layout.white_space is WhiteSpace.NO_LINE_BREAKS
+    assert not bound("deepseek").plain
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_bound_layout_is_a_key(name):
+    again = Layout.read(TABLES[name]).bind(dict(zip(("<|sep|>",), (3,), strict=True)).get)
+    assert hash(bound(name)) == hash(bound(name))
+    assert (again == bound(name)) == (not bound(name).ids)
+
+
+def test_ids_and_stops():
+    layout = bound("kimi_k3")
+    assert len(layout.ids) == 3
+    assert layout.text_behind("value") == "<|close|>argument<|sep|>"
+    assert layout.ends_by_id("value")
+    assert not layout.ends_by_id("key")
+    assert bound("glm45").ends_by_id("key")
+    assert bound("qwen3_coder").layout.trim is Trim.NEWLINE
+    assert layout.layout.types is Types.WRITTEN
+    assert all(bound(name).layout.types is Types.DECLARED for name in DECLARED)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"layout": "yaml"},
+        {"key": "html"},
+        {"white_space": "usual"},  # of JSON only
+        {"pair": '{key}="{value}"'},  # no type
+        {"pair": "{key}{type}|{value}|"},  # nothing that ends a key
+        {"pair": "<{type} {key}={value}>"},  # another order
+        {"pair": "<{key} {type}>{value}"},  # nothing that ends a value
+        {"pair": "<{key} {type}>{value}{_}<"},  # white space that may be missing at its end
+        {"pair": "{key} {type}>{value}<"},  # nothing before a key
+        {"never": ["call"]},  # begins otherwise than what ends a value
+        {"never": ["<ok", ""]},
+        {"close": "{value}"},
+        {"trim": "newline", "pair": "<{key} {type}>{_}{value}<"},
+    ],
+)
+def test_patterns_that_do_not_go_together_are_refused(change):
+    with pytest.raises(ValueError, match=r"."):
+        Layout.read({**K3, **change})
+
+
+def test_what_is_no_text_or_missing_is_refused():
+    with pytest.raises(TypeError):
+        Layout.read({**K3, "close": 5})
+    with pytest.raises(TypeError):
+        Layout.read({**K3, "never": [5]})
+    with pytest.raises(KeyError):
+        Layout.read({"layout": "pairs", "pair": K3["pair"]})

@@ -1,0 +1,72 @@
+"""Pairs with raw values: keys, types, and what is trimmed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laid_out import bound, symbols_of
+
+from enforcer.layouts import Decoder, Trim
+from enforcer.layouts.tagged_text import trimmed
+
+PAIR = '<|open|>argument key="{}" type="{}"<|sep|>{}<|close|>argument<|sep|>'
+CLOSE = "<|close|>call<|sep|>"
+
+
+def decode(name, text, schema=None):
+    decoder = Decoder(bound(name), schema)
+    return json.loads(decoder.feed(symbols_of(text, name)) + decoder.finish())
+
+
+@pytest.mark.parametrize(
+    ("written", "key"), [("a&amp;quot;", "a&quot;"), ("&quot;", '"'), ("", ""), ("é<", "é<")]
+)
+def test_keys_are_unescaped(written, key):
+    assert decode("kimi_k3", PAIR.format(written, "null", "null") + CLOSE) == {key: None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("string", "5", "5"),
+        ("number", " 5 ", 5),
+        ("boolean", "true", True),
+        ("null", "null", None),
+        ("array", "[1,\n2]", [1, 2]),
+        ("object", '{"<|x": "</"}', {"<|x": "</"}),
+    ],
+)
+def test_a_type_that_is_written_says_how_to_read(kind, text, value):
+    assert decode("kimi_k3", PAIR.format("a", kind, text) + CLOSE) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("number", "true"),
+        ("boolean", "1"),
+        ("null", "0"),
+        ("array", "{}"),
+        ("object", "x"),
+        ("int", "5"),
+    ],
+)
+def test_a_value_of_another_type_is_none(kind, text):
+    with pytest.raises(ValueError, match=r"."):
+        decode("kimi_k3", PAIR.format("a", kind, text) + CLOSE)
+
+
+def test_no_pair_is_an_empty_object():
+    assert decode("kimi_k3", CLOSE) == {}
+    assert decode("glm45", "\n") == {}
+
+
+@given(st.text("\nx ", max_size=5))
+def test_one_line_break_is_trimmed_from_each_end(text):
+    raw = f"<parameter=a>{text}</parameter></function>"
+    assert decode("qwen3_coder", raw) == {"a": trimmed(text, Trim.NEWLINE)}
+    assert decode("minimax_m2", f'<parameter name="a">{text}</parameter></invoke>') == {"a": text}
+    assert trimmed(f"\n{text}\n", Trim.NEWLINE) == text

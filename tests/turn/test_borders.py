@@ -1,0 +1,96 @@
+"""Tokens across borders, against reading every token of the vocabulary symbol by symbol."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from dialect_cases import NAMES, served
+
+from enforcer.turn.dialect import FREE_TEXT
+from enforcer.turn.lexer import OPEN
+
+OPENINGS = [
+    OPEN,
+    replace(OPEN, call=False),
+    replace(OPEN, finish=False, empty=False),
+    replace(OPEN, text=False, finish=False),
+]
+
+
+def texts(vocabulary):
+    keys, ids = vocabulary.sorted_text
+    return zip(keys, ids, strict=True)
+
+
+def places(name, limit=40):
+    """Give places outside headers and arguments, those within spelled markers too."""
+    lexer, dialect = served(name).table.lexer, served(name).dialect
+    found = [
+        lexer.enter(state)
+        for state, each in dialect.states.items()
+        if each.segment in FREE_TEXT or each.segment.value == "none"
+    ]
+    for place in found:
+        for byte in b'<tool_call>functin ["}]nam:;\n':
+            step = lexer.by_markers(place, byte, OPEN)
+            if step and not step.marker and step.place not in found and len(found) < limit:
+                found.append(step.place)
+    return found
+
+
+def sort_of(name, place, data, opening):
+    """Say what a token is: kept in the segment, ending in a marker, beyond one, or illegal."""
+    lexer, borders = served(name).table.lexer, served(name).table.borders
+    for count, byte in enumerate(data, 1):
+        step = lexer.by_markers(place, byte, opening)
+        if step is None:
+            return "illegal"
+        place = step.place
+        if step.marker:
+            rest = data[count:]
+            if not rest:
+                return "legal"
+            return "crossing" if borders.viable(place, rest) else "illegal"
+    return "inside"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_token_is_what_its_bytes_are(name):
+    table = served(name).table
+    if table.is_simple:
+        return
+    for place in places(name):
+        for opening in OPENINGS:
+            row = table.row_at(place, opening)
+            used = row.opening
+            mask = {i for i in range(table.vocabulary.size) if row.mask[i // 32] >> (i % 32) & 1}
+            for data, token in texts(table.vocabulary):
+                kind = sort_of(name, place, data, used)
+                at = (name, place, used, data)
+                assert (token in mask) == (kind in {"inside", "legal"}), at
+                assert (token in row.crossing) == (kind == "crossing"), at
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tokens_that_leave_arguments_are_all_found(name):
+    table = served(name).table
+    state = next(n for n, s in table.dialect.states.items() if s.segment.value == "arguments")
+    then = table.dialect.states[state].then
+    scans = {table.layout.scan()}
+    for byte in b'{"a": [{}, "x}"], (\'=\n</functionparmeter>name"invoke>':
+        scans |= {after for scan in scans if (after := scan.step(byte)) and not after.complete}
+    for scan in list(scans)[:25]:
+        expected = set()
+        for data, token in texts(table.vocabulary):
+            at = scan
+            for count, byte in enumerate(data, 1):
+                at = at.step(byte)
+                if at is None or at.complete:
+                    break
+            # Brackets of other kinds are the grammar's to refuse.
+            ends = at is not None and at.complete and data[count - 1] == table.layout.last_byte
+            if ends and count < len(data) and then is not None:
+                if table.borders.viable(table.lexer.enter(then), data[count:]):
+                    expected.add((token, count))
+        assert set(table.borders.leaving(state, scan)) == expected, (name, scan)

@@ -1,0 +1,100 @@
+"""A turn symbol by symbol, in dialects whose markers are spelled or end with their text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from dialect_cases import served
+
+from enforcer.turn.lexer import OPEN
+from enforcer.turn.pattern import ID
+
+NO_CALL = replace(OPEN, call=False)
+
+
+def run(name, place, symbols, opening=OPEN):
+    """Give the steps of some symbols; ends with None at one that is illegal."""
+    steps = []
+    for symbol in symbols:
+        step = served(name).table.lexer.step(place, symbol, opening)
+        steps.append(step)
+        if step is None:
+            break
+        place = step.place
+    return steps
+
+
+def enter(name, state):
+    return served(name).table.lexer.enter(state)
+
+
+def control(name, token):
+    return ID + served(name).vocabulary.control(token)
+
+
+def test_text_that_may_become_a_marker_is_text_until_it_is_one():
+    steps = run("granite", enter("granite", "CONTENT"), b"a <tool_cal ")
+    assert all(step.said for step in steps)
+    assert [len(step.place.begun) for step in steps] == [0, 0, *([1] * 9), 0]
+    assert run("granite", enter("granite", "CONTENT"), b"<tool_call>")[-1].marker == 11
+
+
+def test_what_spells_a_closed_marker_is_illegal():
+    steps = run("granite", enter("granite", "CONTENT"), b"<tool_call>", NO_CALL)
+    assert steps[-1] is None
+    assert all(steps[:-1])
+    # A control token is not even begun.
+    at = enter("kimi_k3", "SAID")
+    opened = run("kimi_k3", at, [control("kimi_k3", "<|open|>")], NO_CALL)
+    assert opened == [None]
+
+
+def test_a_closed_beginning_that_looks_like_text_is_text():
+    (step,) = run("llama3_json", enter("llama3_json", "START"), b"{", NO_CALL)
+    assert step.said
+    assert step.place.state == "CONTENT"
+    (step,) = run("llama3_json", enter("llama3_json", "START"), b"{")
+    assert step.marker == 1
+
+
+def test_after_a_control_token_a_marker_has_to_go_on():
+    close = control("kimi_k3", "<|close|>")
+    steps = run("kimi_k3", enter("kimi_k3", "CONTENT"), [close, *b"resp"])
+    assert steps[-1].place.committed
+    assert run("kimi_k3", enter("kimi_k3", "CONTENT"), [close, *b"rx"])[-1] is None
+
+
+def test_a_header_that_nothing_ends_falls_to_its_arguments():
+    lexer = served("glm45").table.lexer
+    place = run("glm45", lexer.enter("HEADER"), b"get")[-1].place
+    assert lexer.falls(place, ord("x")) is None
+    assert lexer.falls(place, ord("\n")) == lexer.enter("ARGUMENTS")
+    assert lexer.falls(lexer.enter("HEADER"), ord("\n")) is None
+    # A marker that leaves the header goes first.
+    lexer = served("mistral").table.lexer
+    place = run("mistral", lexer.enter("HEADER"), b"get")[-1].place
+    assert lexer.falls(place, control("mistral", "[ARGS]")) is None
+    assert lexer.falls(place, ord("{")) == lexer.enter("ARGUMENTS")
+
+
+def test_arguments_end_with_their_last_brace():
+    steps = run("hermes", enter("hermes", "ARGUMENTS"), b'{"a}": [{}]}')
+    assert {step.place.state for step in steps[:-1]} == {"ARGUMENTS"}
+    assert steps[-1].taken
+    assert steps[-1].place.state == "OUTER"
+
+
+@pytest.mark.parametrize(("name", "state"), [("hermes", "OUTER"), ("granite", "LIST")])
+def test_where_no_text_stands_a_marker_that_has_been_begun_goes_on(name, state):
+    steps = run(name, enter(name, state), b" x")
+    assert steps[0] is not None
+    assert not steps[0].said
+    assert steps[1] is None
+
+
+def test_text_that_is_closed_leaves_markers():
+    opening = replace(OPEN, text=False)
+    assert run("granite", enter("granite", "CONTENT"), b"a", opening) == [None]
+    assert run("granite", enter("granite", "CONTENT"), b"<tool_call>", opening)[-1].marker == 11
+    assert run("granite", enter("granite", "CONTENT"), b"<<", opening)[-1] is None

@@ -1,0 +1,73 @@
+"""What a segment of a turn begins with."""
+
+from __future__ import annotations
+
+import pytest
+import toys
+from dialect_cases import served, vocabulary
+from vocabularies import small
+
+from enforcer.errors import EngineFailure, UnexpectedFailure
+from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.moves import Moves, named
+
+V = small()
+
+
+def moves(name, arguments, expect=None, *, names=("get", "a")):
+    table = served(name).table
+    allowed = Envelope(table, names, due=Due.WORD, most=3, first=0, preamble=5)
+    return Moves(allowed, arguments, expect, None)
+
+
+def known(name):
+    return lambda _: toys.Listed(vocabulary(name), [b"{}"])
+
+
+def test_a_state_begins_with_its_row_and_no_text_of_its_own():
+    made = moves("hermes", known("hermes"))
+    found = made.enter("SILENT", 1, 2)
+    assert (found.state, found.calls, found.text) == ("SILENT", 1, 2)
+    assert found.grammar is None
+    assert found.place == served("hermes").table.lexer.enter("SILENT")
+    assert moves("kimi_k2", known("kimi_k2")).enter("SILENT", 0, 0).place is None
+
+
+def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named():
+    asked = []
+
+    def arguments(name):
+        asked.append(name)
+        return toys.Listed(vocabulary("hermes"), [b"{}"])
+
+    made = moves("hermes", arguments)
+    found = made.begin_arguments(made.enter("HEADER", 0, 0), "get", "ARGUMENTS")
+    assert asked == ["get"]
+    assert found.grammar is not None
+
+
+def test_a_grammar_that_cannot_start_ends_the_turn_alone():
+    def broken(_):
+        raise RuntimeError("no")
+
+    made = moves("hermes", broken)
+    found = made.begin_arguments(made.enter("HEADER", 0, 0), "get", "ARGUMENTS")
+    assert isinstance(found.failure, UnexpectedFailure)
+    assert "RuntimeError" in str(found.failure)
+
+
+def test_the_tool_is_told_once_it_can_be_no_other():
+    told = []
+    made = moves("hermes", known("hermes"), told.append)
+    position = made.follow(made.enter("CONTENT", 0, 0), "HEADER")
+    for byte in b'{"name": "get"':
+        position = made.at_header(position, position.header.step(byte))
+    assert told == ["get"]
+
+
+def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on():
+    own = EngineFailure("gave up")
+    assert named(own, "masking") is own
+    with pytest.raises(KeyboardInterrupt):
+        named(KeyboardInterrupt(), "masking")
+    assert named(ValueError("x"), "masking").__cause__.args == ("x",)

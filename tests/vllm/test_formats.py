@@ -1,0 +1,200 @@
+"""Every format through real vLLM with random weights, by every route: nothing wrong comes out."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import format_models
+import httpx
+import pytest
+from vllm_servers import serving
+
+from bench.demo.servers import MODEL_NAME, Setting
+from bench.matrix import cells
+from bench.matrix.routes import Client, Route
+from enforcer.turn import dialect as dialects
+from enforcer.verify import expected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.vllm
+OFF = {"thinking": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A dialect, the parser of its name, and a model.
+
+    Attributes:
+        flags: that a server of such a model is started with.
+
+    """
+
+    dialect: str
+    parser: str
+    write: Callable[[Path], None]
+    flags: tuple[str, ...] = ()
+
+
+FORMATS = [
+    Format(
+        "hermes",
+        "hermes",
+        lambda to: format_models.published("qwen-3", to, "<|im_end|>", "<|endoftext|>"),
+    ),
+    Format(
+        "mistral",
+        "mistral",
+        format_models.mistral_v13,
+        ("--tokenizer-mode", "mistral", "--config-format", "hf", "--load-format", "safetensors"),
+    ),
+    Format(
+        "kimi_k3",
+        "kimi_k3",
+        format_models.kimi_k3,
+        ("--tokenizer-mode", "kimi_k3", "--trust-remote-code"),
+    ),
+]
+
+
+@pytest.fixture(scope="module", params=FORMATS, ids=lambda one: one.dialect)
+def served(request, tmp_path_factory):
+    """Serve a model of each format, one after the other; none with `ENFORCER_DIALECT`."""
+    wanted = request.param
+    if wanted.dialect not in dialects.available():
+        pytest.skip(f"there is no dialect {wanted.dialect} yet")
+    folder = tmp_path_factory.mktemp(wanted.dialect)
+    wanted.write(folder / "model")
+    parser = f"{wanted.parser}_enforced"
+    flags = ("--enable-auto-tool-choice", "--tool-call-parser", parser, *wanted.flags)
+    setting = Setting(wanted.dialect, flags, "enforcer")
+    # What random weights say before a demanded call says nothing: keep it short.
+    with serving(folder / "model", setting, folder / "log", ENFORCER_PREAMBLE_IDS="3") as server:
+        yield wanted, server
+
+
+def test_the_log_names_the_dialect(served):
+    wanted, server = served
+    log = server.log.read_text()
+    assert f"dialect={wanted.dialect} " in log
+
+
+def test_no_cell_has_a_finding(served):
+    wanted, server = served
+    chosen = [cell for cell in cells.cells() if cell.route is not Route.COMPLETIONS]
+    results = asyncio.run(
+        cells.run(
+            Client(server.url, MODEL_NAME, None),
+            repeats=1,
+            max_tokens=160,
+            temperature=1.0,
+            concurrency=16,
+            wanted=chosen,
+            expected=expected.of(dialects.load(wanted.dialect)),
+        )
+    )
+    assert not [(result.cell, result.findings) for result in results if result.findings]
+    demanding = {"required", "one call", "named"}
+    made = sum(result.calls for result in results if result.cell.mode in demanding)
+    assert made > len(results) // 20
+
+
+def _only(served, dialect):
+    wanted, server = served
+    if wanted.dialect != dialect:
+        pytest.skip(f"of {dialect} alone")
+    return server
+
+
+def _post(server, **body):
+    sent = {"model": MODEL_NAME, "max_tokens": 160, "return_token_ids": True, **body}
+    answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=300)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def _text(server, ids):
+    asked = {"model": MODEL_NAME, "tokens": ids}
+    answer = httpx.post(f"{server.url}/detokenize", json=asked, timeout=60)
+    return answer.raise_for_status().json()["prompt"]
+
+
+def _tool(name):
+    schema = {"type": "object", "properties": {"n": {"enum": [1]}}, "additionalProperties": False}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+def _call(name, call_id):
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("role", ["system", "developer"])
+def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(served, role):
+    server = _only(served, "kimi_k3")
+    dialog = [
+        {"role": "user", "content": "Load a tool."},
+        {"role": role, "content": "", "tools": [_tool("late")]},
+        {"role": "user", "content": "Use it."},
+    ]
+    for own in ([], [_tool("early")]):
+        listed = {"tools": own} if own else {}
+        answer = _post(
+            server, messages=dialog, tool_choice="required", chat_template_kwargs=OFF, **listed
+        )
+        prompt = _text(server, answer["prompt_token_ids"])
+        declares = '<|open|>message role="system" type="tool-declare"<|sep|>'
+        assert prompt.count(declares) == 1 + bool(own)
+        assert prompt.index('"late"') > prompt.index("Load a tool.")
+        for call in answer["choices"][0]["message"]["tool_calls"]:
+            assert call["function"]["name"] in {"late", *(["early"] if own else [])}
+
+
+def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served):
+    server = _only(served, "kimi_k3")
+    calls = [
+        {
+            "id": f"functions.{name}:{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": "{}"},
+        }
+        for at, name in ((7, "b"), (3, "a"))
+    ]
+    results = [
+        {"role": "tool", "tool_call_id": "functions.a:3", "content": "of a"},
+        {"role": "tool", "tool_call_id": "functions.b:7", "content": "of b"},
+    ]
+    asked = {"role": "user", "content": "Go."}
+    answer = _post(
+        server,
+        messages=[asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results],
+        chat_template_kwargs=OFF,
+        max_tokens=1,
+    )
+    prompt = _text(server, answer["prompt_token_ids"])
+    assert "functions" not in prompt
+    for at, name in enumerate("ba", 1):
+        assert f'<|open|>call tool="{name}" index="{at}"<|sep|>' in prompt
+        said = f'<|open|>message role="tool" tool="{name}" index="{at}"<|sep|>of {name}<|close|>'
+        assert said in prompt
+    assert prompt.index("of b") < prompt.index("of a")
+
+
+def test_the_history_has_nine_letters_and_digits_in_mistrals_format(served):
+    server = _only(served, "mistral")
+    answer = _post(
+        server,
+        messages=[
+            {"role": "user", "content": "Go."},
+            {"role": "assistant", "content": "", "tool_calls": [_call("a", "functions.a:0")]},
+            {"role": "tool", "tool_call_id": "functions.a:0", "content": "done"},
+        ],
+        tools=[_tool("a")],
+        tool_choice="required",
+    )
+    for made in answer["choices"][0]["message"]["tool_calls"]:
+        assert len(made["id"]) == 9
+        assert made["id"].isalnum()

@@ -1,0 +1,94 @@
+"""Sampled arguments in every layout, read by vLLM's own functions and by ours."""
+
+from __future__ import annotations
+
+import ast
+import json
+from random import Random
+
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from laid_out import TEXTS, TYPES, bound, coerced, engine, legal, read, spelled, symbols_of_ids
+from vllm.parser.engine.parser_engine import ParserEngine
+from vllm.parser.glm47_moe import _glm47_arg_converter
+from vllm.parser.minimax_m2 import _minimax_m2_arg_converter
+from vllm.parser.qwen3 import _qwen3_arg_converter
+from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
+from vllm.tool_parsers.utils import (
+    coerce_to_schema_type,
+    extract_types_from_schema,
+    handle_single_tool,
+)
+from walks import OBJECTS
+
+from enforcer.errors import UnsupportedSchema
+from enforcer.layouts import Decoder
+from enforcer.layouts.declared import read_value, types_of_properties
+from enforcer.schema import Root, compile_schema
+
+CONVERTERS = {
+    "qwen3_coder": _qwen3_arg_converter,
+    "minimax_m2": _minimax_m2_arg_converter,
+    "glm45": _glm47_arg_converter,
+}
+
+
+class _Vocabulary:
+    """All that the parser of K3 asks of a tokenizer."""
+
+    def get_vocab(self):
+        return {}
+
+
+def stock(name, text, schema):
+    """Read the text of arguments with vLLM's own code."""
+    if name in CONVERTERS:
+        found = json.loads(CONVERTERS[name](text, False))
+        return ParserEngine._coerce_dict(found, schema.get("properties", {}))[0]
+    if name == "pythonic":
+        call = ast.parse(f"[f({text}]").body[0].value.elts[0]
+        return json.loads(handle_single_tool(call).function.arguments)
+    body = text.removesuffix("<|close|>call<|sep|>")
+    parser = KimiK3ToolParser(_Vocabulary())
+    return json.loads(parser._decode_call('tool="f" index="1"', body).function.arguments)
+
+
+def sample(name, schema, random):
+    """Sample a text from the masks; its ids, or None if it does not end."""
+    try:
+        grammar = engine().compile(compile_schema(schema, root=Root.OBJECT), bound(name))
+    except UnsupportedSchema:
+        return None
+    matcher, ids = grammar.matcher(), []
+    while not matcher.is_accepting() and len(ids) < 200:
+        allowed = sorted(legal(matcher))
+        ends = [i for i in allowed if i > 255 or chr(i) in "<>\"')}]\n"]
+        hurry = random.random() < 0.1 + len(ids) / 60
+        ids.append(random.choice(ends if hurry and ends else allowed))
+        assert matcher.accept(ids[-1])
+    return ids if matcher.is_accepting() else None
+
+
+@pytest.mark.parametrize("name", [*CONVERTERS, "pythonic", "kimi_k3"])
+@given(schema=OBJECTS, seed=st.integers(0, 2**32))
+def test_vllm_reads_the_same_as_we_and_as_the_copies_in_the_tests(name, schema, seed):
+    ids = sample(name, schema, Random(seed))
+    assume(ids is not None)
+    text = spelled(ids)
+    decoder = Decoder(bound(name), schema)
+    ours = json.loads(decoder.feed(symbols_of_ids(ids)) + decoder.finish())
+    assert ours == stock(name, text, schema), text
+    assert ours == dict(read(name, text, schema)), text
+
+
+@given(TEXTS, st.lists(st.sampled_from(TYPES), min_size=1, unique=True))
+def test_declared_types_are_read_as_by_vllm(text, types):
+    schema = {"type": types}
+    expected = json.dumps(coerce_to_schema_type(text, extract_types_from_schema(schema)))
+    declared = types_of_properties({"properties": {"a": schema}})["a"]
+    assert json.dumps(read_value(text, declared)) == expected
+    assert json.dumps(coerced(text, schema)) == expected

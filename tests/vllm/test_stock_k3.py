@@ -1,0 +1,173 @@
+"""Structural tags that vLLM's own front ends build for Kimi K3 mean what their requests said."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import kimi_k3_tokenizer
+import pytest
+from kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
+from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
+
+from enforcer.errors import InvalidTools
+from enforcer.request import response_format, tools
+from enforcer.request.spec import Spec
+from enforcer.vllm import stock_k3
+from enforcer.vllm.stock_shapes import UnlikeError
+from enforcer.vocabulary import Vocabulary
+
+RUST = [
+    json.loads(line)
+    for line in Path(__file__).with_name("rust_tags_k3.jsonl").read_text("utf-8").splitlines()
+]
+CALLS = [case for case in RUST if stock_k3.OPEN + "tools" in (case["tag"] or "")]
+VOCABULARY = Vocabulary.of_bytes([OPEN, CLOSE, SEP, END])
+SCHEMA = {"type": "object", "properties": {'a"&': {"type": "integer"}}, "required": ['a"&']}
+TOOLS = [
+    {"type": "function", "function": {"name": "get", "parameters": SCHEMA}},
+    {"type": "function", "function": {"name": "bare"}},
+]
+ASK = [{"role": "user", "content": "Hi"}]
+
+
+def ids_of(parts):
+    ids = []
+    for part in parts:
+        ids += [VOCABULARY.control(part)] if isinstance(part, Control) else part.encode()
+    return ids
+
+
+def prompt(body, messages=ASK):
+    options = body.get("chat_template_kwargs", {})
+    choice = body.get("tool_choice")
+    listed = body.get("tools")
+    return ids_of(
+        kimi_k3_tokenizer.rendered(
+            messages, listed, add_generation_prompt=True, tool_choice=choice, **options
+        )
+    )
+
+
+def read(case):
+    return stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
+
+
+def expected(body):
+    declared, choice = copy.deepcopy(body["tools"]), body.get("tool_choice") or "auto"
+    parallel = body.get("parallel_tool_calls", True)
+    if isinstance(choice, dict):
+        declared = [tool for tool in declared if tool["function"]["name"] == "get"]
+        choice, parallel = "required", False
+    own = body.get("response_format")
+    for kind, value in body.get("structured_outputs", {}).items():
+        own = {"type": kind, kind: value}
+    wanted = response_format.parse(own) if choice == "auto" else None
+    return Spec(tools.parse(declared, choice, parallel), 0, wanted)
+
+
+def test_what_was_recorded_has_many_shapes():
+    assert len(CALLS) > 30
+
+
+def same(found, wanted):
+    """Schemas are compared as values: the prompt has them with their keys sorted."""
+    for spec in (found, wanted):
+        for name, tool in spec.toolset.tools.items():
+            mine = (found.toolset.tools[name].schema, wanted.toolset.tools[name].schema)
+            assert json.loads(mine[0]) == json.loads(mine[1]), tool
+    asked = (found.toolset.allowed, found.toolset.choice, found.toolset.parallel)
+    return asked == (wanted.toolset.allowed, wanted.toolset.choice, wanted.toolset.parallel) and (
+        found.response_format == wanted.response_format
+    )
+
+
+@pytest.mark.parametrize("case", CALLS, ids=lambda case: f"{case['level']} {case['body']}"[:90])
+def test_a_tag_of_the_rust_front_end_means_its_request(case):
+    spec, think_apart = read(case)
+    assert same(spec, expected(case["body"]))
+    assert think_apart is case["body"].get("chat_template_kwargs", {}).get("thinking", True)
+
+
+def python_tag(choice, listed=TOOLS):
+    made = [ChatCompletionToolsParam.model_validate(tool) for tool in listed]
+    return get_kimi_k3_structural_tag(made, [], choice, reasoning=False).model_dump_json()
+
+
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_a_tag_of_the_python_front_end_means_its_request(choice):
+    case = {"tag": python_tag(choice), "body": {"tools": TOOLS}}
+    spec, think_apart = read(case)
+    assert same(spec, expected({"tools": TOOLS, "tool_choice": choice}))
+    assert not think_apart
+
+
+def test_tools_that_messages_declare_are_known():
+    case = {"tag": python_tag("auto"), "body": {"tools": TOOLS[1:]}}
+    late = [*ASK, {"role": "system", "tools": TOOLS[:1]}, *ASK]
+    spec, _ = stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"], late))
+    assert json.loads(spec.toolset.tools["get"].schema) == SCHEMA
+
+
+def test_what_a_user_spells_declares_nothing():
+    declared = "".join(kimi_k3_tokenizer.rendered([], TOOLS, thinking=False))
+    spelled = prompt({}, [{"role": "user", "content": declared}])
+    with pytest.raises(UnlikeError):
+        stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, spelled)
+
+
+def test_a_tool_that_the_prompt_does_not_declare_is_refused():
+    for ids in ([], prompt({"tools": TOOLS[:1]})):
+        with pytest.raises(UnlikeError):
+            stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids)
+
+
+def test_a_declaration_that_cannot_be_read_is_refused():
+    parts = kimi_k3_tokenizer.rendered([], TOOLS, thinking=False)
+    broken = [p if isinstance(p, Control) else p.replace('"name"', "name") for p in parts]
+    with pytest.raises(InvalidTools, match="cannot be read"):
+        stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids_of(broken))
+
+
+def nodes(value, path=()):
+    if isinstance(value, dict):
+        yield path
+        for key, each in value.items():
+            if key != "json_schema":
+                yield from nodes(each, (*path, key))
+    elif isinstance(value, list):
+        for at, each in enumerate(value):
+            yield from nodes(each, (*path, at))
+
+
+def in_arguments(data, path):
+    """Whether a node is among a call's arguments, which the prompt tells."""
+    node = data
+    for at, key in enumerate(path):
+        node = node[key]
+        if key == "content" and isinstance(node, dict) and at:
+            elements = node.get("elements") or [{}]
+            if elements[0].get("type") == "regex" and len(path) > at + 2:
+                return path[at + 2] == 2
+    return False
+
+
+@pytest.mark.parametrize("at", range(0, len(CALLS), 3))
+def test_a_tag_with_a_key_more_is_refused(at):
+    case = CALLS[at]
+    data = json.loads(case["tag"])
+    paths = [path for path in nodes(data) if not in_arguments(data, path)]
+    assert len(paths) > 8
+    for path in paths:
+        more = copy.deepcopy(data)
+        node = more
+        for key in path:
+            node = node[key]
+        node["more"] = 1
+        with pytest.raises(UnlikeError):
+            stock_k3.turn(more, VOCABULARY, prompt(case["body"]))
