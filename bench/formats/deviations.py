@@ -12,12 +12,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.formats.writers import Call
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bench.formats.writers import Turn
+    from bench.formats.writers import Call, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +218,7 @@ REFUSED: Mapping[tuple[str, str], str] = {
             *("a comma in a list", "a float without zero"),
         )
     },
-    ("qwen3_coder", "no <tool_call>"): _WHOLE,
+    ("qwen3_coder", "no </parameter> between"): "a value ends where its tag ends",
     ("qwen3_coder", "no </tool_call>"): _WHOLE,
     ("qwen3_coder", "white space between"): _BOUNDED,
     ("qwen3_coder", "two calls in one"): "each call has its tags",
@@ -240,10 +238,6 @@ OTHERWISE: Mapping[tuple[str, str], tuple[tuple[Call, ...], str]] = {
     ("llama3_json", "text before"): (
         (),
         "calls begin where the turn does; streamed, stock takes this for text, too",
-    ),
-    ("qwen3_coder", "no </parameter> between"): (
-        (Call("w", {"a": "b\n<parameter=n>\n3"}),),
-        "a value ends where its tag ends: what looks like the next one is a part of it",
     ),
 }
 
