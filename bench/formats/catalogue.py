@@ -188,8 +188,8 @@ FORMATS: Mapping[str, Format] = {
             think=_CHATML + "<think>\n",
             reasoning="qwen3",
             strict=True,
-            call="<function=",
-            markers=("<tool_call>", "</tool_call>", "</function>", "<parameter=", "</parameter>"),
+            call="<tool_call>",
+            markers=("</tool_call>", "<function="),
             lead="<tool_call>",
         ),
         Format(
@@ -208,14 +208,8 @@ FORMATS: Mapping[str, Format] = {
             think="]~b]ai\n<think>\n",
             reasoning="minimax_m2",
             strict=True,
-            call="<invoke name=",
-            markers=(
-                "<minimax:tool_call>",
-                "</minimax:tool_call>",
-                "</invoke>",
-                "<parameter name=",
-                "</parameter>",
-            ),
+            call="<minimax:tool_call>",
+            markers=("</minimax:tool_call>", "<invoke name="),
             lead="<minimax:tool_call>",
         ),
     )

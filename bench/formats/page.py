@@ -1,6 +1,6 @@
-"""The results of the table, kept between runs, and the table of `docs/formats.md`.
+"""`python -m bench.formats.page` writes `docs/formats.md`, of the dialect files and the results.
 
-Owns: the file of the results, and how they are printed. Must not know: how they come about.
+Owns: the results that are kept between runs, and the page. Must not know: how results come about.
 """
 
 from __future__ import annotations
@@ -9,12 +9,20 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.formats import deviations
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import COLUMNS
+from bench.formats.notes import NOTES
+from bench.formats.tolerances import TEXTS
+from enforcer.layouts import Kind, Trim, Types, WhiteSpace
+from enforcer.turn import dialect as dialects
+from enforcer.turn.dialect import Dialect, Ids, Names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
+INTRODUCTION = Path(__file__).with_name("page.md")
 RESULTS = Path(__file__).with_name("results.json")
 WAYS = {"stock": "vLLM", "strict": "vLLM, strict", "enforced": "Enforcer"}
 
@@ -50,3 +58,104 @@ def table(results: Mapping[str, Mapping[str, Any]]) -> str:
             cells = (str(counts.get(column, 0)) for column in ("requests", *COLUMNS))
             lines.append(f"| `{name}` | {WAYS[way]} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+_IDS = {
+    Ids.WRITTEN: "the model writes it; the index counts the dialog's calls",
+    Ids.MESSAGE: "none in the text; the index counts the message's calls",
+    Ids.RANDOM: "none in the text; the server makes one up",
+    Ids.RANDOM9: "made up, nine letters and digits, as its templates demand of the history",
+}
+_LAID_OUT = {
+    Kind.JSON: "a JSON object",
+    Kind.PYTHON: "keyword arguments, their values Python's literals",
+    Kind.PAIRS: "pairs of a key and a value, in any order: strings as they are, other values JSON",
+}
+
+
+def page(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write the whole page."""
+    known = [dialects.load(name) for name in FORMATS if name in dialects.available()]
+    rows = "\n".join(
+        f"| [{each.name}](#{each.name}) | {NOTES[each.name].models} | {_parsers(each)} |"
+        for each in known
+    )
+    legend = "\n".join(f"- **{column}**: replies {what}" for column, what in COLUMNS.items())
+    introduction = INTRODUCTION.read_text(encoding="utf-8").format(
+        rows=rows, legend=legend, table=table(results).rstrip()
+    )
+    return introduction + "".join(_section(each) for each in known)
+
+
+def _parsers(dialect: Dialect) -> str:
+    return ", ".join(f"`{name}_enforced`" for name in dialect.parsers)
+
+
+def _section(dialect: Dialect) -> str:
+    example = max(dialect.examples, key=lambda each: len(each.get("calls", ())))
+    lines = [
+        f"\n## {dialect.name}\n",
+        f"{NOTES[dialect.name].models}. A turn:\n",
+        f"```text\n{example['text']}\n```\n",
+        f"```mermaid\n{dialect.diagram()}\n```\n",
+        "Enforced:\n",
+        *(f"- {each}" for each in _enforced(dialect)),
+        "\nWhat differs from stock vLLM:\n",
+        f"- {NOTES[dialect.name].stock}",
+        *(f"- {each}" for each in _differs(dialect.name)),
+        *_refused(dialect.name),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _enforced(dialect: Dialect) -> Iterator[str]:
+    markers = [text for texts in dialect.markers.values() for text in texts]
+    yield f"Markers: {', '.join(map(_code, markers))}"
+    yield f"Header: {_code(dialect.header)}"
+    yield f"Id of a call: {_IDS[dialect.ids]}"
+    if dialect.names is Names.IDENTIFIER:
+        yield "Names and keys are identifiers of Python, no keywords, no underscore first"
+    layout = dialect.arguments
+    said = _LAID_OUT[layout.kind]
+    if layout.kind is Kind.PAIRS:
+        said += f", each {_code(layout.pair)}"
+        if layout.types is Types.DECLARED:
+            said += "; a string that would be read as another type's value cannot be written"
+        if layout.trim is Trim.NEWLINE:
+            said += "; a line break at each end of a value is framing"
+    elif layout.white_space is not WhiteSpace.USUAL:
+        said += f", with {layout.white_space.value}"
+    yield f"Arguments: {said}"
+
+
+def _code(text: str) -> str:
+    shown = text.replace("\r", "␍").replace("\n", "⏎").replace("\t", "⇥")
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
+
+
+def _differs(name: str) -> Iterator[str]:
+    """List what is read, and what is refused, otherwise than stock does."""
+    for misread in deviations.MISREAD:
+        if misread.format == name:
+            yield f"Stock misreads {_code(misread.example)}: {misread.why}"
+    texts = {text.what: text.text for text in TEXTS[name]}
+    for (format_name, what), (_, why) in deviations.OTHERWISE.items():
+        if format_name == name:
+            yield f"Read otherwise, {what}: {_code(texts[what])}: {why}"
+
+
+def _refused(name: str) -> Iterator[str]:
+    """List what stock takes for right, and is masked."""
+    texts = {text.what: text.text for text in TEXTS[name]}
+    rows = [
+        f"| {what} | {_code(texts[what]).replace('|', chr(92) + '|')} | {why} |"
+        for (format_name, what), why in deviations.REFUSED.items()
+        if format_name == name
+    ]
+    if rows:
+        yield "\nStock reads these as calls, and no mask permits them:\n"
+        yield from ("| | for example | because |", "|---|---|---|", *rows)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(kept()), encoding="utf-8")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.bits import ids_of
+from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.walk import walk
 
 if TYPE_CHECKING:

@@ -11,7 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
+<<<<<<< HEAD
 from itertools import chain
+=======
+from itertools import dropwhile
+>>>>>>> harness
 from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
@@ -313,9 +317,18 @@ class Table:
 
         Returns:
             The state right after the turn's opening, and the ids that the prompt has
-            after it; the dialect's start state and nothing if it opens no turn.
+            after it; the dialect's start state and nothing if it opens no turn. White space
+            that leads nowhere else is left out: a template may write it where a request that
+            demands a call allows no text.
 
         """
+        state, begun = self._opened(prompt_ids)
+        if self.dialect.states[state].blank_to != state:
+            return state, begun
+        return state, tuple(dropwhile(self.vocabulary.blank_ids.__contains__, begun))
+
+    def _opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
+        """Find the turn that a prompt has opened, and all that the prompt has of it."""
         controls = self.vocabulary.control_ids
         if self._role is None:
             return self._opened_by_any(prompt_ids)

@@ -66,7 +66,12 @@ class HeaderTrie:
         self.root = self.node(0, len(self.texts), 0, form.head)
 
     def node(
-        self, low: int, high: int, depth: int, head: Language | None = None, tail: Language | None = None
+        self,
+        low: int,
+        high: int,
+        depth: int,
+        head: Language | None = None,
+        tail: Language | None = None,
     ) -> HeaderNode:
         """Give the one node of that range; nodes keep their masks."""
         key = (low, high, depth, head, tail)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
-    from enforcer.turn.envelope import Envelope
     from enforcer.turn.borders import Cut
+    from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place, Step
     from enforcer.turn.moves import Moves

@@ -12,6 +12,7 @@ import numpy as np
 from formats import ours, vocabularies
 
 from bench.formats.catalogue import FORMATS
+from enforcer.turn.dialect import Names
 
 if TYPE_CHECKING:
     from random import Random
@@ -37,16 +38,18 @@ _NAMES = ("get", "get_weather", "a", "ab", "find_hotels")
 _CLOSERS = ('"', "]", "}", ")", "'", "\n", ",", ":", "}}", ">", "<", "/", "|", "`", "", ";")
 
 
-def tools(rng: Random) -> list[dict[str, Any]]:
-    """Draw one to three tools."""
+def tools(name: str, rng: Random) -> list[dict[str, Any]]:
+    """Draw one to three tools that a format can write."""
+    plain = ours.served(name).dialect.names is Names.IDENTIFIER
+    keys = [key for key in _KEYS if key.isascii() or not plain]
     return [
-        {"type": "function", "function": {"name": name, "parameters": _object(rng)}}
-        for name in rng.sample(_NAMES, rng.randint(1, 3))
+        {"type": "function", "function": {"name": tool, "parameters": _object(rng, keys)}}
+        for tool in rng.sample(_NAMES, rng.randint(1, 3))
     ]
 
 
-def _object(rng: Random) -> dict[str, Any]:
-    keys = rng.sample(_KEYS, rng.randint(0, 3))
+def _object(rng: Random, known: list[str]) -> dict[str, Any]:
+    keys = rng.sample(known, rng.randint(0, 3))
     return {
         "type": "object",
         "properties": {key: rng.choice(_LEAVES) for key in keys},

@@ -115,3 +115,18 @@ def test_what_is_read_otherwise_is(name, what):
 def test_every_deviation_is_of_a_text():
     known = {(name, text.what) for name, texts in TEXTS.items() for text in texts}
     assert {*deviations.REFUSED, *deviations.OTHERWISE} <= known
+
+
+@pytest.mark.parametrize("thinks", [False, True])
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_choice_can_be_asked_of_the_prompts_of_a_format(name, thinks):
+    row = FORMATS[name]
+    if thinks and not row.think:
+        pytest.skip("its models do not think")
+    opening = vocabularies.ids(name, row.lead or row.call)
+    named = {"type": "function", "function": {"name": "t"}}
+    for choice in ("auto", "required", named):
+        matcher = ours.matcher(name, TOOLS, thinks=thinks, tool_choice=choice)
+        if not thinks and name != "kimi_k3":
+            assert all(map(matcher.accept, opening)), (choice, matcher)
+    assert ours.matcher(name, TOOLS, thinks=thinks, tool_choice="none").state != "END"

@@ -34,7 +34,7 @@ def test_stock_vllm_reads_what_we_read(name):
     rng = Random(f"differential {name}")
     ended = called = 0
     for _ in range(TURNS):
-        tools = sampled.tools(rng)
+        tools = sampled.tools(name, rng)
         ids = sampled.turn(name, rng, tools)
         if ids is None:
             continue

@@ -1,0 +1,35 @@
+"""`docs/formats.md` says what the dialect files and the results say."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.formats import page
+from bench.formats.catalogue import FORMATS
+from bench.formats.count import WRONG
+from enforcer.turn import dialect
+
+
+def test_the_page_is_the_one_that_is_written():
+    assert page.PAGE.read_text(encoding="utf-8") == page.page(page.kept()), (
+        "python -m bench.formats.page"
+    )
+
+
+def test_every_dialect_has_a_section():
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert [name for name in FORMATS if f"\n## {name}\n" not in text] == []
+    assert set(dialect.available()) == set(FORMATS)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_enforcer_lets_nothing_through(name):
+    counts = page.kept()[name]["enforced"]
+    assert not any(counts.get(column) for column in WRONG)
+    assert counts["calls"] > counts["requests"] / 3
+
+
+def test_stock_lets_something_through():
+    """Else the table would show nothing."""
+    for name, ways in page.kept().items():
+        assert any(ways["stock"].get(column) for column in WRONG), name
