@@ -1,4 +1,6 @@
-"""What the masks of each format cost outside arguments, beside Kimi K2's: `python -m bench.formats.masks`.
+"""What masks outside arguments cost in each format, beside Kimi K2's.
+
+Run with `python -m bench.formats.masks`.
 
 Owns: the mean time of a mask over the files' own examples, in headers and in text, over one
 vocabulary of the size of Kimi's, in which every format has its control tokens. Must not know:

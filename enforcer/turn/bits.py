@@ -27,7 +27,8 @@ def ids_of(some: Iterable[int]) -> Ids:
 
 def has(row: Row, ids: Ids) -> Truths:
     """Tell of each id whether its bit is set."""
-    return (row.view(np.uint32)[ids >> 5] >> (ids & 31).astype(np.uint32) & 1).astype(np.bool_)
+    found: Truths = (row.view(np.uint32)[ids >> 5] >> (ids & 31).astype(np.uint32) & 1) != 0
+    return found
 
 
 def add(row: Row, ids: Ids) -> None:

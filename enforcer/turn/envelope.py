@@ -11,11 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
-<<<<<<< HEAD
-from itertools import chain
-=======
-from itertools import dropwhile
->>>>>>> harness
+from itertools import chain, dropwhile
 from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
