@@ -193,7 +193,7 @@ class Vocabulary:
         return ids[at] if at < len(keys) and keys[at] == data else None
 
     @cached_property
-    def _longest(self) -> int:
+    def longest(self) -> int:
         """Bytes of the longest text token."""
         return max(map(len, self.sorted_text[0]), default=0)
 
@@ -205,7 +205,7 @@ class Vocabulary:
 
         """
         keys, ids = self.sorted_text
-        longest = self._longest
+        longest = self.longest
         out: list[int] = []
         start = 0
         while start < len(data):

@@ -29,6 +29,11 @@ class Scan(Protocol):
         """Whether the text has ended by itself, so that no further symbol belongs to it."""
         ...
 
+    @property
+    def least(self) -> int:
+        """A number of symbols without which the text cannot end, if one is known."""
+        ...
+
     def step(self, symbol: int) -> Scan | None:
         """Go on by a symbol; None if it cannot stand there."""
         ...
@@ -52,6 +57,11 @@ class NestedScan:
     quote: int | None = None
     escaped: bool = False
     complete: bool = False
+
+    @property
+    def least(self) -> int:
+        """A closing bracket for each that is open."""
+        return self.depth
 
     def step(self, symbol: int) -> NestedScan | None:
         """Go on by a symbol; see `Scan`."""
@@ -98,6 +108,11 @@ class TaggedScan:
     def complete(self) -> bool:
         """Whether the text has ended by itself."""
         return self.machine.ends_itself and self.machine.final in self.places
+
+    @property
+    def least(self) -> int:
+        """Nothing that is known."""
+        return 0
 
     def step(self, symbol: int) -> TaggedScan | None:
         """Go on by a symbol; see `Scan`."""

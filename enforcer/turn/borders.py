@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from enforcer.turn.bits import ids_of
 from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.walk import walk
@@ -59,10 +61,31 @@ class Cut:
     tails: Ids
     loose: tuple[Loose, ...]
 
+    def __bool__(self) -> bool:
+        return bool(len(self.ids)) or bool(self.loose)
+
+    def among(self, needed: Ids | None) -> Cut:
+        """Give those that are needed; None for all."""
+        if needed is None or not self:
+            return self
+        chosen = np.isin(self.ids, needed)
+        loose = tuple(each for each in self.loose if each.token in needed)
+        return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
+
+    @property
+    def behind(self) -> Ids:
+        """The ids that have to be known behind the border."""
+        if not self.loose:
+            return self.tails
+        return np.concatenate([self.tails, ids_of(each.tail for each in self.loose)])
+
     @property
     def every(self) -> list[int]:
         """All of the ids that are cut."""
         return [*self.ids.tolist(), *(each.token for each in self.loose)]
+
+
+NONE = Cut(ids_of(()), ids_of(()), ids_of(()), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +111,7 @@ class Borders:
     def __init__(self, lexer: Lexer, vocabulary: Vocabulary) -> None:
         self._lexer = lexer
         self._vocabulary = vocabulary
-        self.leaving = lru_cache(_KEPT)(self._leaving)
+        self._kept = lru_cache(_KEPT)(self._leaving)
         self._leavers = lru_cache(None)(self._find_leavers)
         self._holding = lru_cache(None)(self._find_holding)
 
@@ -196,9 +219,13 @@ class Borders:
         tokens, heads, tails = zip(*whole, strict=True) if whole else ((), (), ())
         return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), tuple(loose))
 
-    def _leaving(self, state: str, scan: Scan) -> Cut:
+    def leaving(self, state: str, scan: Scan) -> Cut:
         """Give the ids that end a text of arguments at a place in it, and have more behind."""
-        found = []
+        # A text may nest deep; no token closes as much.
+        return NONE if scan.least >= self._vocabulary.longest else self._kept(state, scan)
+
+    def _leaving(self, state: str, scan: Scan) -> Cut:
+        found: list[tuple[int, int]] = []
         for token, cuts in self._leavers(state):
             at = scan
             for count, byte in enumerate(self._vocabulary.token_bytes(token), 1):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
+    from enforcer.turn.bits import Ids
     from enforcer.turn.borders import Cut
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
@@ -64,58 +65,84 @@ class Weaver:
             thread.undo()
         return position
 
-    def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
-        """Write the mask of the ids that may come next; see `Matcher.fill`."""
+    def fill(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None = None) -> None:
+        """Write the mask of the ids that may come next; see `Matcher.fill`.
+
+        Args:
+            now: where the turn stands.
+            target: the mask row.
+            needed: the ids whose bits are asked for; None for all. The rests of tokens are
+                shorter than the tokens, so that what is asked for behind one border after the
+                other comes to an end.
+
+        """
         place = now.place
         if now.grammar is not None:
             now.grammar.fill(target)
             target |= now.markers.mask
-            self._leave(now, target)
+            self._leave(now, target, needed)
         elif now.header is not None and place is not None and not place.begun:
             now.header.fill(target)
             target |= now.markers.mask
-            self._leave_header(now, now.header, place, target)
+            self._leave_header(now, now.header, place, target, needed)
         else:
             np.copyto(target, now.markers.mask)
-        for state, cut in now.markers.crossing.items():
-            behind = self._table.vocabulary.row(())
-            self.fill(self._moves.follow(now, state), behind)
-            self._add(cut, None, behind, now, target)
+        for state, every in now.markers.crossing.items():
+            cut = every.among(needed)
+            if cut:
+                behind = self._row(self._moves.follow(now, state), cut)
+                self._add(cut, None, behind, now, target)
+
+    def _row(self, position: Position, cut: Cut) -> npt.NDArray[np.int32]:
+        """Give what may come at a position, right as to the second parts of a cut's ids."""
+        row = self._table.vocabulary.row(())
+        self.fill(position, row, cut.behind)
+        return row
 
     def _leave_header(
-        self, now: Position, node: HeaderNode, place: Place, target: npt.NDArray[np.int32]
+        self,
+        now: Position,
+        node: HeaderNode,
+        place: Place,
+        target: npt.NDArray[np.int32],
+        needed: Ids | None,
     ) -> None:
         """Add the ids that begin arguments, where a header ends by itself."""
         then = self._table.dialect.states[now.state].then
         if then is None:
             return
         if node.name is not None:
-            target |= self._begun(now, node.name, then)
-        for name, cut in self._table.beyond(node, place).items():
-            self._add(cut, None, self._begun(now, name, then), now, target)
+            target |= self._begun(now, node.name, then, needed)
+        for name, every in self._table.beyond(node, place).items():
+            cut = every.among(needed)
+            if cut:
+                wanted = None if needed is None else cut.behind
+                self._add(cut, None, self._begun(now, name, then, wanted), now, target)
 
-    def _begun(self, now: Position, name: str, then: str) -> npt.NDArray[np.int32]:
+    def _begun(
+        self, now: Position, name: str, then: str, needed: Ids | None
+    ) -> npt.NDArray[np.int32]:
         """Give what may come at the beginning of a tool's arguments."""
-        key = (name, now.calls)
-        row = self._firsts.get(key)
-        if row is None:
-            row = self._firsts[key] = self._table.vocabulary.row(())
-            self.fill(self._moves.begin_arguments(now, name, then), row)
+        if needed is None and (known := self._firsts.get((name, now.calls))) is not None:
+            return known
+        row = self._table.vocabulary.row(())
+        self.fill(self._moves.begin_arguments(now, name, then), row, needed)
+        if needed is None:
+            self._firsts = {key: kept for key, kept in self._firsts.items() if key[1] == now.calls}
+            self._firsts[name, now.calls] = row
         return row
 
-    def _leave(self, now: Position, target: npt.NDArray[np.int32]) -> None:
+    def _leave(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None) -> None:
         """Add the ids that end a text of arguments and go on behind it."""
         place = now.place
         then = self._table.dialect.states[now.state].then
         if then is None or place is None or place.scan is None:
             return
-        cut = self._table.borders.leaving(now.state, place.scan)
-        if not len(cut.ids) and not cut.loose:
-            return
-        behind = self._table.vocabulary.row(())
-        self.fill(self._moves.enter(then, now.calls + 1, now.text), behind)
-        # The text is complete after their first parts, if these may come at all.
-        self._add(cut, target, behind, now, target)
+        cut = self._table.borders.leaving(now.state, place.scan).among(needed)
+        if cut:
+            behind = self._row(self._moves.enter(then, now.calls + 1, now.text), cut)
+            # The text is complete after their first parts, if these may come at all.
+            self._add(cut, target, behind, now, target)
 
     def _add(
         self,

@@ -6,6 +6,9 @@ import pytest
 from dialect_cases import served, vocabulary
 from vocabularies import feed, legal, row_of, write
 
+import enforcer
+from enforcer.vocabulary import Vocabulary
+
 CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
 TOOLS = [
     {"type": "function", "function": {"name": name, "parameters": CLOSED}}
@@ -13,9 +16,12 @@ TOOLS = [
 ]
 
 
-def at(name, text, **request):
+OPEN = [{"type": "function", "function": {"name": "get_"}}]
+
+
+def at(name, text, tools=TOOLS, **request):
     """Give the matcher after a text, and the ids of tokens by their bytes."""
-    found = served(name).matcher(TOOLS, **request)
+    found = served(name).matcher(tools, **request)
     feed(found, write(vocabulary(name), text))
     return found, vocabulary(name).find
 
@@ -92,3 +98,35 @@ def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin():
     assert find(b"x") not in legal(matcher)
     assert find(b"{") in legal(matcher)
     assert find(b"{x") not in legal(matcher)
+
+
+def test_a_mask_looks_no_farther_than_tokens_reach():
+    """Each call could be followed by another in the same token, as often as calls are allowed."""
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    names = {name: i + 4 for name, i in found.controls.items()}
+    first = min(found.controls.values())
+    tokens[first:first] = [b"a()", b"a(), a", b", a", b", a(), a("]
+    many = enforcer.Enforcer(
+        Vocabulary(tokens, names), "pythonic", options=enforcer.Options(max_calls=5000)
+    )
+    matcher = many.matcher([{"type": "function", "function": {"name": "a"}}])
+    started = []
+    begin = matcher._moves.begin_arguments
+    matcher._moves.begin_arguments = lambda *what: started.append(what) or begin(*what)
+    for token in (b"[", b"a(), a", b"(", b")", b", a(), a(", b")"):
+        token_id = many.vocabulary.find(token)
+        assert token_id in legal(matcher)
+        assert matcher.accept(token_id)
+    assert len(started) < 60
+    assert matcher.failure is None
+
+
+def test_deep_texts_are_no_more_to_find():
+    matcher, find = at("hermes", '<tool_call>{"name": "get_", "arguments": {"x": ', tools=OPEN)
+    known = served("hermes").table.borders._kept
+    before = known.cache_info().currsize
+    for _ in range(300):
+        assert matcher.accept(find(b"["))
+        legal(matcher)
+    assert known.cache_info().currsize - before < 60
