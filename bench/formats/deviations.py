@@ -66,9 +66,9 @@ def _in_exponents(turn: Turn, text: str) -> bool:
 
 
 def _spaced(turn: Turn, text: str) -> bool:
-    """Tell whether the first call is one that stock's pattern of pythonic calls does not match."""
+    """Tell whether stock's pattern of pythonic calls may not match."""
     begun = re.match(r"(<\|python_start\|>)?\[\w+\((\w+=|\))", text)
-    return bool(turn.calls) and begun is None
+    return bool(turn.calls) and (begun is None or re.search(r"\)\s+,", text) is not None)
 
 
 _NEVER = "streamed, arguments that are an empty object never come: the client gets an empty text"
@@ -123,7 +123,8 @@ MISREAD: tuple[Misread, ...] = (
             name,
             _spaced,
             '\n[w(a="b")]' + FORMATS[name].end,
-            "white space before or behind the first bracket, parenthesis or key: all is content",
+            "white space around the first bracket, parenthesis or key, or before the comma between "
+            "calls: all is content",
             streams=False,
         )
         for name in ("pythonic", "llama4_pythonic")
