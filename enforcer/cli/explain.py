@@ -167,6 +167,8 @@ def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Rec
     state, begun = enforcer.table.opened(ids)
     turn = enforcer.dialect.turn
     is_opened = state == turn.state and any(vocabulary.controls.get(n) in ids for n in turn.begin)
+    if not begun and ids and ids[-1] in enforcer.table.turn_end_ids:
+        is_opened = False  # some formats open a turn with what ended the last one
     begin = len(ids) - len(begun) if is_opened else 0
     given = tuple(Given(token_id) for token_id in ids[begin:])
     return reply.Recorded(given, tuple(ids[:begin]) or None)

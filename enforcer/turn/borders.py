@@ -11,19 +11,58 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from enforcer.turn.bits import ids_of
 from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from enforcer.layouts import Scan
+    from enforcer.turn.bits import Ids
     from enforcer.turn.lexer import Lexer, Opening
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096
 _DONE = Place("")
-_NO_MARKER = b"no marker"  # compared by identity
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """An id with a part that is no id of text.
+
+    Attributes:
+        token: the id.
+        head, tail: the longest ids that the two parts begin with: where they may not come, the
+            parts may not.
+
+    """
+
+    token: int
+    head: int
+    tail: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """Ids of text that a border cuts in two.
+
+    Attributes:
+        ids: those of which both parts are ids of text themselves.
+        heads, tails: the ids of the parts, in the same order.
+        loose: the others.
+
+    """
+
+    ids: Ids
+    heads: Ids
+    tails: Ids
+    loose: tuple[Loose, ...]
+
+    @property
+    def every(self) -> list[int]:
+        """All of the ids that are cut."""
+        return [*self.ids.tolist(), *(each.token for each in self.loose)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +72,14 @@ class Around:
     Attributes:
         legal: those that go on with, or complete, a marker; nothing behind it.
         illegal: those that spell a marker which is closed, or one and then what cannot follow.
-        crossing: those that complete a marker and have bytes behind it that may follow.
+        crossing: those that complete a marker and have bytes behind it that may follow, by the
+            state that the marker leads to.
 
     """
 
     legal: tuple[int, ...]
     illegal: tuple[int, ...]
-    crossing: tuple[int, ...]
+    crossing: Mapping[str, Cut]
 
 
 class Borders:
@@ -69,23 +109,21 @@ class Borders:
             return None if found is None else (_DONE if found.marker else found.place)
 
         found = walk(self._vocabulary, place, step, lambda at: at is _DONE)
-        crossing = (i for i in found.beyond if self._after_marker(place, i, opening))
-        return Around((*found.inside, *found.done), (), tuple(crossing))
+        crossing: dict[str, list[tuple[int, int]]] = {}
+        for token in found.beyond:
+            self._sort(place, token, opening, crossing)
+        return Around((*found.inside, *found.done), (), self._cuts_of(crossing))
 
     def _in_text(self, place: Place, opening: Opening) -> Around:
         """Sort the ids that complete a marker in free text, whether it is open or not."""
-        legal, illegal, crossing = [], [], []
+        crossing: dict[str, list[tuple[int, int]]] = {}
+        sorts: dict[bool | None, list[int]] = {True: [], False: [], None: []}
         for token in sorted(self._marking(place)):
-            rest = self._after_marker(place, token, opening)
-            if rest is _NO_MARKER:
-                continue
-            if rest is None:
-                illegal.append(token)
-            elif rest:
-                crossing.append(token)
-            else:
-                legal.append(token)
-        return Around(tuple(legal), tuple(illegal), tuple(crossing))
+            sorts[self._sort(place, token, opening, crossing)].append(token)
+        return Around(tuple(sorts[True]), tuple(sorts[False]), self._cuts_of(crossing))
+
+    def _cuts_of(self, crossing: Mapping[str, list[tuple[int, int]]]) -> Mapping[str, Cut]:
+        return {state: self.cut(ids) for state, ids in crossing.items()}
 
     def _marking(self, place: Place) -> set[int]:
         """Give the ids that may complete a marker in free text; others among them do no harm."""
@@ -107,23 +145,31 @@ class Borders:
             found.update(walked.done, walked.beyond)
         return found
 
-    def _after_marker(self, place: Place, token: int, opening: Opening) -> bytes | None:
-        """Give a token's bytes behind the first marker that it completes.
+    def _sort(
+        self,
+        place: Place,
+        token: int,
+        opening: Opening,
+        crossing: dict[str, list[tuple[int, int]]],
+    ) -> bool | None:
+        """Tell whether a token is legal by itself; None if what is behind a border decides.
 
-        Returns:
-            `_NO_MARKER` if it completes none; None if that marker is closed, or such bytes
-            cannot follow it.
-
+        Those that cross a border are noted; those that complete no marker are legal.
         """
         data = self._vocabulary.token_bytes(token)
         for count, byte in enumerate(data, 1):
             step = self._lexer.by_markers(place, byte, opening)
             if step is None:
-                return None
+                return False
             place = step.place
+            if step.marker and count < len(data):
+                if not self.viable(place, data[count:]):
+                    return False
+                crossing.setdefault(place.state, []).append((token, count))
+                return None
             if step.marker:
-                return data[count:] if self.viable(place, data[count:]) else None
-        return _NO_MARKER
+                return True
+        return True
 
     def viable(self, place: Place, data: bytes) -> bool:
         """Tell whether bytes may follow a place in some request."""
@@ -135,13 +181,23 @@ class Borders:
             place = step.place
         return True
 
-    def _leaving(self, state: str, scan: Scan) -> tuple[tuple[int, int], ...]:
-        """Give the ids that end a text of arguments at a place in it, and have more behind.
+    def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
+        """Cut ids, each behind so many of its bytes."""
+        whole: list[tuple[int, int, int]] = []
+        loose: list[Loose] = []
+        for token, count in ids:
+            data = self._vocabulary.token_bytes(token)
+            parts = data[:count], data[count:]
+            head, tail = (self._vocabulary.pieces(part)[0] for part in parts)
+            if parts == (self._vocabulary.token_bytes(head), self._vocabulary.token_bytes(tail)):
+                whole.append((token, head, tail))
+            else:
+                loose.append(Loose(token, head, tail))
+        tokens, heads, tails = zip(*whole, strict=True) if whole else ((), (), ())
+        return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), tuple(loose))
 
-        Returns:
-            Of each, the id, and how many of its bytes belong to the text.
-
-        """
+    def _leaving(self, state: str, scan: Scan) -> Cut:
+        """Give the ids that end a text of arguments at a place in it, and have more behind."""
         found = []
         for token, cuts in self._leavers(state):
             at = scan
@@ -154,7 +210,7 @@ class Borders:
                     if count in cuts:
                         found.append((token, count))
                     break
-        return tuple(found)
+        return self.cut(found)
 
     def _find_leavers(self, state: str) -> tuple[tuple[int, frozenset[int]], ...]:
         then = self._lexer.dialect.states[state].then

@@ -8,14 +8,14 @@ hosts, or how a turn is advanced (that is `matcher`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
-from itertools import dropwhile
+from itertools import chain, dropwhile
 from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
-from enforcer.turn.borders import Borders
+from enforcer.turn.borders import Borders, Cut
 from enforcer.turn.dialect import Ids, Segment, written
 from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
-    from enforcer.regex import Regex
     from enforcer.turn.dialect import Dialect
+    from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
 
 
@@ -53,8 +53,8 @@ class Row:
         mask: int32, shape `(vocabulary.words,)`: the markers, and all text if it is free.
         text: whether text is free.
         opening: what it was computed for.
-        crossing: ids of text that complete a marker and have more bytes behind, which a
-            request may allow or not; not in the mask.
+        crossing: ids of text that complete a marker and have more bytes behind, by the state that
+            it leads to; what may stand there is the request's. Not in the mask.
 
     """
 
@@ -62,7 +62,7 @@ class Row:
     mask: npt.NDArray[np.int32]
     text: bool
     opening: Opening
-    crossing: tuple[int, ...] = ()
+    crossing: Mapping[str, Cut] = field(default_factory=dict)
 
 
 class Table:
@@ -139,7 +139,7 @@ class Table:
         """Give the id that is the whole of a marker, if it is one."""
         return self.vocabulary.controls.get(text)
 
-    def _language(self, text: str) -> Regex:
+    def _language(self, text: str) -> Language:
         token = self._only_id(text)
         if token is not None:
             return pattern.symbol(ID + token)
@@ -182,13 +182,21 @@ class Table:
             return (ID + token_id,)
         return vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else ()
 
-    def beyond(self, node: HeaderNode, place: Place | None) -> tuple[int, ...]:
-        """Give the ids that complete a header and have bytes behind that may follow."""
-        if place is None:
-            return ()
+    def beyond(self, node: HeaderNode, place: Place) -> Mapping[str, Cut]:
+        """Give the ids that complete a header and have bytes behind that may follow, by tool."""
         if node.followed is None:
-            viable, token_bytes = self.borders.viable, self.vocabulary.token_bytes
-            node.followed = tuple(i for i in node.beyond if viable(place, token_bytes(i)))
+            found: dict[str, list[tuple[int, int]]] = {}
+            for token in node.beyond:
+                data = self.vocabulary.token_bytes(token)
+                at: HeaderNode | None = node
+                for count, byte in enumerate(data):
+                    at = None if at is None else at.step(byte)
+                    if at is None:
+                        break
+                    # A name may be the beginning of another.
+                    if at.name is not None and self.borders.viable(place, data):
+                        found.setdefault(at.name, []).append((token, count + 1))
+            node.followed = {name: self.borders.cut(each) for name, each in found.items()}
         return node.followed
 
     def row_at(self, place: Place, opening: Opening) -> Row:
@@ -233,8 +241,9 @@ class Table:
             or (state.segment is Segment.CONTENT and opening.text)
         )
         found = self.borders.around(place, opening, free=free)
+        crossing = chain.from_iterable(cut.every for cut in found.crossing.values())
         if free:
-            mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *found.crossing))
+            mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *crossing))
         else:
             mask |= vocabulary.row(found.legal)
         mask.setflags(write=False)
@@ -404,5 +413,5 @@ class Envelope:
             # From 1 in each message; some count the dialog's on, and no parser reads it.
             indices = tuple(sorted({1 + calls, 1 + self.first + calls}))
         else:
-            indices = (self.first + calls,)
+            indices = (self.first + calls if self.table.dialect.has_index else 0,)
         return self.table.headers(self.names, indices)

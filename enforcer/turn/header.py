@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.turn import pattern
 from enforcer.turn.walk import Walked, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from enforcer.regex import Regex
+    from enforcer.turn.borders import Cut
+    from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
 
 _WORD = 32
@@ -43,8 +43,8 @@ class HeaderForm:
     """
 
     text: Callable[[str, int], str]
-    head: Regex | None = None
-    tail: Regex | None = None
+    head: Language | None = None
+    tail: Language | None = None
 
 
 class HeaderTrie:
@@ -66,7 +66,12 @@ class HeaderTrie:
         self.root = self.node(0, len(self.texts), 0, form.head)
 
     def node(
-        self, low: int, high: int, depth: int, head: Regex | None = None, tail: Regex | None = None
+        self,
+        low: int,
+        high: int,
+        depth: int,
+        head: Language | None = None,
+        tail: Language | None = None,
     ) -> HeaderNode:
         """Give the one node of that range; nodes keep their masks."""
         key = (low, high, depth, head, tail)
@@ -86,7 +91,8 @@ class HeaderNode:
     Attributes:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
-        followed: those of `beyond` that the format can go on with; None before somebody knows.
+        followed: those of `beyond` that the format can go on with, by tool; None before somebody
+            knows.
 
     """
 
@@ -98,9 +104,9 @@ class HeaderNode:
         low: int,
         high: int,
         depth: int,
-        head: Regex | None,
+        head: Language | None,
         *,
-        tail: Regex | None,
+        tail: Language | None,
     ) -> None:
         self.trie = trie
         self.low = low
@@ -108,12 +114,12 @@ class HeaderNode:
         self.depth = depth
         self.head = head
         self.tail = tail
-        self.followed: tuple[int, ...] | None = None
+        self.followed: Mapping[str, Cut] | None = None
 
     @cached_property
     def name(self) -> str | None:
         """The tool whose header has been read in full, if one has."""
-        if self.tail is not None and not pattern.ends(self.tail):
+        if self.tail is not None and not self.tail.ends:
             return None
         if self.low < self.high and len(self.trie.texts[self.low]) == self.depth:
             return self.trie.names[self.low]
@@ -133,14 +139,14 @@ class HeaderNode:
         """Read one byte; None if no header goes on with it."""
         trie = self.trie
         if self.head is not None:
-            rest = pattern.after(self.head, byte)
+            rest = self.head.after(byte)
             if rest is not None:
-                head = None if pattern.ends(rest) else rest
+                head = None if rest.ends else rest
                 return trie.node(self.low, self.high, self.depth, head)
             if not self.head.nullable:
                 return None
         if self.tail is not None:
-            rest = pattern.after(self.tail, byte)
+            rest = self.tail.after(byte)
             return None if rest is None else trie.node(self.low, self.high, self.depth, None, rest)
         if self.low == self.high:
             return None
@@ -195,7 +201,10 @@ class HeaderNode:
 
     @cached_property
     def _walked(self) -> Walked:
-        return walk(self.trie.vocabulary, self, HeaderNode.step, lambda node: node.name is not None)
+        return walk(self.trie.vocabulary, self, HeaderNode.step, HeaderNode._is_full)
+
+    def _is_full(self) -> bool:
+        return self.name is not None
 
     def _legal(self) -> set[int]:
         """Walk headers and vocabulary side by side, both being sorted by their bytes."""

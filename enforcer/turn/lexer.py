@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from enforcer.turn import pattern
 from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
 from enforcer.turn.pattern import ID
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from enforcer.layouts import BoundLayout, Scan
-    from enforcer.regex import Regex
     from enforcer.turn.dialect import Dialect
+    from enforcer.turn.pattern import Language
 
 _BLANK_BYTES = frozenset(b" \t\n\r\x0b\x0c")
 
@@ -72,7 +71,7 @@ class Begun:
     """
 
     role: str
-    rest: Regex
+    rest: Language
     length: int = 0
     bound: bool = False
 
@@ -91,7 +90,7 @@ class Place:
 
     state: str
     begun: tuple[Begun, ...] = ()
-    header: Regex | None = None
+    header: Language | None = None
     scan: Scan | None = None
 
     @property
@@ -133,14 +132,14 @@ class Lexer:
         self,
         dialect: Dialect,
         layout: BoundLayout,
-        markers: Mapping[str, tuple[Regex, ...]],
-        header: Regex,
+        markers: Mapping[str, tuple[Language, ...]],
+        header: Language,
     ) -> None:
         self.dialect = dialect
         self.layout = layout
         self._header = header
         # By state: the marker, and its language.
-        self._exits: Mapping[str, tuple[tuple[str, Regex], ...]] = {
+        self._exits: Mapping[str, tuple[tuple[str, Language], ...]] = {
             name: tuple((role, language) for role in state.on for language in markers[role])
             for name, state in dialect.states.items()
         }
@@ -162,7 +161,7 @@ class Lexer:
         then = self.dialect.states[place.state].then
         if place.header is None or then is None or not place.header.nullable:
             return None
-        if pattern.after(place.header, symbol) is not None:
+        if place.header.after(symbol) is not None:
             return None
         taken = self.by_markers(Place(place.state), symbol, OPEN)
         return self.enter(then) if taken is None else None
@@ -184,12 +183,12 @@ class Lexer:
             return Step(place, taken=True)  # whatever a marker ends
         return self.by_markers(place, symbol, opening)
 
-    def _in_header(self, place: Place, symbol: int, header: Regex) -> Step | None:
-        rest = pattern.after(header, symbol)
+    def _in_header(self, place: Place, symbol: int, header: Language) -> Step | None:
+        rest = header.after(symbol)
         if rest is None:
             return None
         then = self.dialect.states[place.state].then
-        if then is not None and pattern.ends(rest):
+        if then is not None and rest.ends:
             return Step(self.enter(then), taken=True)
         return Step(replace(place, header=rest), taken=True)
 
@@ -200,7 +199,7 @@ class Lexer:
         text = free and (opening.text or found.segment is Segment.REASONING)
         begun: list[Begun] = []
         for each in self._going_on(place, anew=text or not place.begun):
-            rest = pattern.after(each.rest, symbol)
+            rest = each.rest.after(symbol)
             if rest is None:
                 continue
             transition = found.on[each.role]
@@ -235,5 +234,5 @@ class Lexer:
     def spelled(self, state: str) -> Iterator[bytes]:
         """Give what the markers of a state begin with that begin with bytes."""
         for _, language in self._exits[state]:
-            if begins := pattern.beginning(language):
+            if begins := language.beginning():
                 yield begins

@@ -65,7 +65,50 @@ def _text(symbols: Iterable[Piece]) -> str:
     return bytes(symbol for symbol in symbols if isinstance(symbol, int)).decode()
 
 
-def language(text: str, control: Callable[[str], int | None]) -> Regex:
+class Language:
+    """What may be read from a place in a pattern on; compared by identity.
+
+    The places of one pattern are found when they are first come to, and kept.
+
+    Attributes:
+        nullable: whether the pattern may end here.
+        ends: whether it has ended, so that nothing may follow.
+
+    """
+
+    __slots__ = ("_known", "_moves", "_regex", "ends", "nullable")
+
+    def __init__(self, regex: Regex, known: dict[Regex, Language] | None = None) -> None:
+        self._regex = regex
+        self._known = {} if known is None else known
+        self._known[regex] = self
+        self._moves: dict[int, Language | None] = {}
+        self.nullable = regex.nullable
+        self.ends = regex == EPSILON
+
+    def after(self, symbol: int) -> Language | None:
+        """Give the place behind a symbol; None if it cannot stand here."""
+        try:
+            return self._moves[symbol]
+        except KeyError:
+            found = self._moves[symbol] = self._behind(symbol)
+            return found
+
+    def _behind(self, symbol: int) -> Language | None:
+        rest = derivative(self._regex, _char(symbol))
+        if rest == NOTHING:
+            return None
+        return self._known.get(rest) or Language(rest, self._known)
+
+    def beginning(self) -> bytes:
+        """Give the bytes that every member begins with, up to a control token or a choice."""
+        whole = self._regex
+        first = whole.parts[0] if isinstance(whole, Concat) else whole
+        text = first.text if isinstance(first, Literal) else ""
+        return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
+
+
+def language(text: str, control: Callable[[str], int | None]) -> Language:
     """Build the language of a pattern over symbols, whatever its fields hold.
 
     Args:
@@ -74,10 +117,10 @@ def language(text: str, control: Callable[[str], int | None]) -> Regex:
 
     """
     pieces = read(text, control, FIELDS)
-    return concat(*(_of(piece, pieces[at + 1 :]) for at, piece in enumerate(pieces)))
+    return Language(concat(*(_of(piece, pieces[at + 1 :]) for at, piece in enumerate(pieces))))
 
 
-def of_pieces(pieces: Sequence[Fixed]) -> Regex | None:
+def of_pieces(pieces: Sequence[Fixed]) -> Language | None:
     """Build the language of fixed texts and white space; None if there are none."""
     parts = [
         _fixed(piece)
@@ -85,7 +128,7 @@ def of_pieces(pieces: Sequence[Fixed]) -> Regex | None:
         else literal(piece.encode().decode("latin-1"))
         for piece in pieces
     ]
-    return concat(*parts) if parts else None
+    return Language(concat(*parts)) if parts else None
 
 
 def _fixed(piece: Piece) -> Regex:
@@ -94,9 +137,9 @@ def _fixed(piece: Piece) -> Regex:
     return _MADE if piece == MADE else _BLANKS
 
 
-def symbol(one: int) -> Regex:
+def symbol(one: int) -> Language:
     """Build the language of one symbol."""
-    return literal(_char(one))
+    return Language(literal(_char(one)))
 
 
 def _of(piece: Piece, behind: Sequence[Piece]) -> Regex:
@@ -111,26 +154,8 @@ def _of(piece: Piece, behind: Sequence[Piece]) -> Regex:
     return repeat(chars(CharSet.of((b, b) for b in range(ID) if b not in ends)), 1, None)
 
 
-def _char(symbol: int) -> str:
-    return chr(symbol if symbol < ID else _FIRST_ID + symbol - ID)
-
-
-def beginning(whole: Regex) -> bytes:
-    """Give the bytes that every member begins with, up to a control token or a choice."""
-    first = whole.parts[0] if isinstance(whole, Concat) else whole
-    text = first.text if isinstance(first, Literal) else ""
-    return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
-
-
-def after(rest: Regex, symbol: int) -> Regex | None:
-    """Give what may follow a symbol; None if no member begins with it."""
-    found = derivative(rest, _char(symbol))
-    return None if found == NOTHING else found
-
-
-def ends(rest: Regex) -> bool:
-    """Tell whether nothing may follow any more."""
-    return rest == EPSILON
+def _char(one: int) -> str:
+    return chr(one if one < ID else _FIRST_ID + one - ID)
 
 
 __all__ = [
@@ -143,9 +168,7 @@ __all__ = [
     "NAME",
     "Choice",
     "Fixed",
-    "after",
-    "beginning",
-    "ends",
+    "Language",
     "language",
     "of_pieces",
     "pieces_of",

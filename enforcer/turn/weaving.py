@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.turn import bits
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 from enforcer.turn.lexer import FITTING
 from enforcer.turn.pattern import ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
+    from enforcer.turn.borders import Cut
     from enforcer.turn.envelope import Envelope
-    from enforcer.turn.lexer import Step
+    from enforcer.turn.header import HeaderNode
+    from enforcer.turn.lexer import Place, Step
     from enforcer.turn.moves import Moves
     from enforcer.turn.position import Position
 
@@ -37,6 +40,7 @@ class Weaver:
         self._envelope = envelope
         self._table = envelope.table
         self._moves = moves
+        self._firsts: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Give the position after an id; None if it is illegal, nothing being changed then.
@@ -50,11 +54,6 @@ class Weaver:
         symbols = self._table.symbols(token_id)
         if not symbols:
             return None
-        return self._through(now, symbols, token_id, counts=counts)
-
-    def _through(
-        self, now: Position, symbols: Sequence[int], token_id: int | None, *, counts: bool
-    ) -> Position | None:
         thread = _Thread(self._envelope, self._moves, now, counts=counts)
         try:
             position = thread.run(symbols, token_id)
@@ -67,55 +66,93 @@ class Weaver:
 
     def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; see `Matcher.fill`."""
-        table = self._table
+        place = now.place
         if now.grammar is not None:
             now.grammar.fill(target)
             target |= now.markers.mask
             self._leave(now, target)
-        elif now.header is not None and not (now.place and now.place.begun):
+        elif now.header is not None and place is not None and not place.begun:
             now.header.fill(target)
             target |= now.markers.mask
-            then = table.dialect.states[now.state].then
-            if then is not None:
-                if now.header.name is not None:
-                    begun = np.empty_like(target)
-                    self.fill(self._moves.begin_arguments(now, now.header.name, then), begun)
-                    target |= begun
-                self._try(now, table.beyond(now.header, now.place), target)
+            self._leave_header(now, now.header, place, target)
         else:
             np.copyto(target, now.markers.mask)
-        self._try(now, now.markers.crossing, target)
+        for state, cut in now.markers.crossing.items():
+            behind = self._table.vocabulary.row(())
+            self.fill(self._moves.follow(now, state), behind)
+            self._add(cut, None, behind, now, target)
 
-    def _try(self, now: Position, ids: Iterable[int], target: npt.NDArray[np.int32]) -> None:
-        """Add those ids that are legal."""
-        for token_id in ids:
-            found = self.read(now, token_id, counts=False)
+    def _leave_header(
+        self, now: Position, node: HeaderNode, place: Place, target: npt.NDArray[np.int32]
+    ) -> None:
+        """Add the ids that begin arguments, where a header ends by itself."""
+        then = self._table.dialect.states[now.state].then
+        if then is None:
+            return
+        if node.name is not None:
+            target |= self._begun(now, node.name, then)
+        for name, cut in self._table.beyond(node, place).items():
+            self._add(cut, None, self._begun(now, name, then), now, target)
+
+    def _begun(self, now: Position, name: str, then: str) -> npt.NDArray[np.int32]:
+        """Give what may come at the beginning of a tool's arguments."""
+        key = (name, now.calls)
+        row = self._firsts.get(key)
+        if row is None:
+            row = self._firsts[key] = self._table.vocabulary.row(())
+            self.fill(self._moves.begin_arguments(now, name, then), row)
+        return row
+
+    def _leave(self, now: Position, target: npt.NDArray[np.int32]) -> None:
+        """Add the ids that end a text of arguments and go on behind it."""
+        place = now.place
+        then = self._table.dialect.states[now.state].then
+        if then is None or place is None or place.scan is None:
+            return
+        cut = self._table.borders.leaving(now.state, place.scan)
+        if not len(cut.ids) and not cut.loose:
+            return
+        behind = self._table.vocabulary.row(())
+        self.fill(self._moves.enter(then, now.calls + 1, now.text), behind)
+        # The text is complete after their first parts, if these may come at all.
+        self._add(cut, target, behind, now, target)
+
+    def _add(
+        self,
+        cut: Cut,
+        before: npt.NDArray[np.int32] | None,
+        behind: npt.NDArray[np.int32],
+        now: Position,
+        target: npt.NDArray[np.int32],
+    ) -> None:
+        """Add ids that a border cuts, if their parts are legal on either side of it.
+
+        Args:
+            cut: the ids.
+            before: what is legal before the border; None if the first parts are known to be.
+            behind: what is legal behind it.
+            now: where the turn stands.
+            target: the mask row.
+
+        """
+        legal = bits.has(behind, cut.tails)
+        if before is not None:
+            legal &= bits.has(before, cut.heads)
+        bits.add(target, cut.ids[legal])
+        for each in cut.loose:
+            if not has(behind, each.tail) or not (before is None or has(before, each.head)):
+                continue
+            found = self.read(now, each.token, counts=False)
             if found is None:
                 continue
             if found.fed and now.grammar is not None:
                 now.grammar.rollback(found.fed)
-            add(target, token_id)
+            bits.add(target, bits.ids_of((each.token,)))
 
-    def _leave(self, now: Position, target: npt.NDArray[np.int32]) -> None:
-        """Add the ids that end a text of arguments and go on behind it."""
-        table, place = self._table, now.place
-        then = table.dialect.states[now.state].then
-        if then is None or place is None or place.scan is None:
-            return
-        behind = None
-        for token_id, count in table.borders.leaving(now.state, place.scan):
-            data = table.vocabulary.token_bytes(token_id)
-            known = table.vocabulary.find(data[:count])
-            if known is None:
-                self._try(now, (token_id,), target)
-                continue
-            # The text is complete after them, if they may come at all.
-            if not has(target, known):
-                continue
-            if behind is None:
-                behind = self._moves.enter(then, now.calls + 1, now.text)
-            if self._through(behind, data[count:], None, counts=False) is not None:
-                add(target, token_id)
+
+def has(row: npt.NDArray[np.int32], token_id: int) -> bool:
+    """Tell whether one bit is set."""
+    return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)
 
 
 class _Thread:
@@ -132,14 +169,14 @@ class _Thread:
         # What the segment's text has of the token that its grammar has not read yet.
         self._pending: list[int] = []
 
-    def run(self, symbols: Sequence[int], token_id: int | None) -> Position | None:
-        """Read the symbols of an id, or of a part of one."""
+    def run(self, symbols: Sequence[int], token_id: int) -> Position | None:
+        """Read the symbols of an id."""
         for symbol in symbols:
             if not self._step(symbol):
                 return None
             if self._now.failure is not None:
                 return self._now
-        if len(self._pending) == len(symbols) and token_id is not None:
+        if len(self._pending) == len(symbols):
             if not self._feed([token_id]):
                 return None
         elif not self._flush():
@@ -284,13 +321,3 @@ class _Thread:
             return False
         self._fed += grammar is self._first.grammar
         return True
-
-
-def has(row: npt.NDArray[np.int32], token_id: int) -> bool:
-    """Tell whether an id's bit is set in a mask row."""
-    return bool(int(row[token_id // 32]) >> (token_id % 32) & 1)
-
-
-def add(row: npt.NDArray[np.int32], token_id: int) -> None:
-    """Set an id's bit in a mask row."""
-    row.view(np.uint32)[token_id // 32] |= np.uint32(1 << (token_id % 32))

@@ -110,6 +110,7 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
 _REQUEST = (
     *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
     *("structured_outputs", "skip_special_tokens", "vllm_xargs", "stop", "include_reasoning"),
+    "spaces_between_special_tokens",
     *(
         "stop_token_ids",
         "use_beam_search",

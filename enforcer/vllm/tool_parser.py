@@ -76,6 +76,9 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"
         request.skip_special_tokens = False
+        if not isinstance(request, ResponsesRequest):
+            # Else vLLM's text is longer than what the ids spell, by which a stop string is cut.
+            request.spaces_between_special_tokens = False
         spec = requests.write_spec(request)
         if spec is None:
             return request

@@ -10,6 +10,7 @@ import pytest
 from snippets import ROOT, blocks
 
 from enforcer import cli
+from enforcer.turn import dialect as dialects
 
 PAGE = ROOT / "docs" / "explain.md"
 TINY = ROOT / "bench" / "models" / "tiny-kimi"
@@ -142,3 +143,30 @@ def test_what_cannot_be_done(capsys, words, said):
     status, printed = run(capsys, *words)
     assert status == cli.USAGE
     assert said in printed.err
+
+
+def examples():
+    """Give every dialect's examples of turns that a dialog may begin with."""
+    for name in dialects.available():
+        for example in dialects.load(name).examples:
+            first = [call.get("index", 0) for call in example.get("calls", ())][:1]
+            if first in ([], [0], [1]):
+                yield pytest.param(name, example, id=f"{name}: {example['text'][:40]}")
+
+
+@pytest.mark.parametrize(("name", "example"), examples())
+def test_the_examples_of_every_dialect_are_legal(tmp_path, capsys, name, example):
+    names = dict.fromkeys(call["name"] for call in example.get("calls", ()))
+    declared = [
+        {"type": "function", "function": {"name": each, "parameters": {"type": "object"}}}
+        for each in names
+    ]
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps({"messages": [], "tools": declared}))
+    words = ("--tools", str(file), "--dialect", name, "--text", example["text"])
+    status, found = as_json(capsys, *words)
+    assert status == 0, found
+    assert "".join(step["token"] for step in found["steps"]) == example["text"]
+    for parser in dialects.load(name).parsers:
+        if len(dialects.of_parser(parser)) == 1:  # else a tokenizer tells
+            assert run(capsys, *words[:3], parser, *words[4:])[0] == 0

@@ -64,12 +64,13 @@ def test_every_token_is_what_its_bytes_are(name):
         for opening in OPENINGS:
             row = table.row_at(place, opening)
             used = row.opening
+            crossing = {token for cut in row.crossing.values() for token in cut.every}
             mask = {i for i in range(table.vocabulary.size) if row.mask[i // 32] >> (i % 32) & 1}
             for data, token in texts(table.vocabulary):
                 kind = sort_of(name, place, data, used)
                 at = (name, place, used, data)
                 assert (token in mask) == (kind in {"inside", "legal"}), at
-                assert (token in row.crossing) == (kind == "crossing"), at
+                assert (token in crossing) == (kind == "crossing"), at
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -83,14 +84,20 @@ def test_tokens_that_leave_arguments_are_all_found(name):
     for scan in list(scans)[:25]:
         expected = set()
         for data, token in texts(table.vocabulary):
-            at = scan
-            for count, byte in enumerate(data, 1):
-                at = at.step(byte)
+            at, count = scan, 0
+            for byte in data:
+                at, count = at.step(byte), count + 1
                 if at is None or at.complete:
                     break
             # Brackets of other kinds are the grammar's to refuse.
             ends = at is not None and at.complete and data[count - 1] == table.layout.last_byte
-            if ends and count < len(data) and then is not None:
-                if table.borders.viable(table.lexer.enter(then), data[count:]):
-                    expected.add((token, count))
-        assert set(table.borders.leaving(state, scan)) == expected, (name, scan)
+            goes_on = ends and count < len(data) and then is not None
+            if goes_on and table.borders.viable(table.lexer.enter(then), data[count:]):
+                expected.add((token, count))
+        cut = table.borders.leaving(state, scan)
+        assert set(cut.every) == {i for i, _ in expected}
+        counts = dict(expected)
+        for token, head, tail in zip(cut.ids, cut.heads, cut.tails, strict=True):
+            data, count = table.vocabulary.token_bytes(token), counts[token]
+            parts = table.vocabulary.token_bytes(head), table.vocabulary.token_bytes(tail)
+            assert parts == (data[:count], data[count:])

@@ -13,7 +13,7 @@ CALL = {"<call>": 7}
 
 def reads(language, symbols):
     for symbol in symbols:
-        language = pattern.after(language, symbol)
+        language = language.after(symbol)
         if language is None:
             return False
     return language.nullable
@@ -65,16 +65,16 @@ def test_a_name_ends_where_what_follows_it_begins():
 
 @pytest.mark.parametrize("text", ["", "{_}", "a{_}", "{", "a}", "{other}", "{name}"])
 def test_what_is_no_pattern_of_a_marker(text):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         pattern.pieces_of(text)
 
 
 def test_what_all_members_begin_with():
-    assert pattern.beginning(pattern.language("<call> x", {}.get)) == b"<call> x"
-    assert pattern.beginning(pattern.language("a{_}b", {}.get)) == b"a"
-    assert pattern.beginning(pattern.language("<call>a", CALL.get)) == b""
-    assert pattern.beginning(pattern.symbol(ID + 7)) == b""
-    assert pattern.beginning(pattern.language("a<call>", CALL.get)) == b"a"
+    assert pattern.language("<call> x", {}.get).beginning() == b"<call> x"
+    assert pattern.language("a{_}b", {}.get).beginning() == b"a"
+    assert pattern.language("<call>a", CALL.get).beginning() == b""
+    assert pattern.symbol(ID + 7).beginning() == b""
+    assert pattern.language("a<call>", CALL.get).beginning() == b"a"
 
 
 def test_a_part_of_a_pattern():

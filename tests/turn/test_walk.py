@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from vocabularies import small
 
 from enforcer.regex import either, literal
-from enforcer.turn import pattern
+from enforcer.turn.pattern import Language
 from enforcer.turn.walk import walk
 
 V = small()
@@ -20,10 +20,10 @@ def one_by_one(start):
     for data, token in zip(KEYS, IDS, strict=True):
         at = start
         for count, byte in enumerate(data, 1):
-            at = pattern.after(at, byte)
+            at = at.after(byte)
             if at is None:
                 break
-            if pattern.ends(at):
+            if at.ends:
                 (done if count == len(data) else beyond).append(token)
                 break
         else:
@@ -38,8 +38,8 @@ TEXTS = st.sampled_from(
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_as_if_every_token_were_read(texts):
-    start = either(*map(literal, texts))
-    found = walk(V, start, pattern.after, pattern.ends)
+    start = Language(either(*map(literal, texts)))
+    found = walk(V, start, Language.after, lambda at: at.ends)
     kinds = sorted(found.inside), sorted(found.done), sorted(found.beyond)
     # A text that is a beginning of another does not end there: nothing says that it is done.
     assert kinds == one_by_one(start)
@@ -52,6 +52,6 @@ def test_a_place_that_is_done_before_any_byte_reads_as_if_it_were_not():
 
 @pytest.mark.parametrize("byte", [0, 0x61, 0xFF])
 def test_bytes_at_the_ends_of_the_order(byte):
-    start = literal(chr(byte))
-    found = walk(V, start, pattern.after, pattern.ends)
+    start = Language(literal(chr(byte)))
+    found = walk(V, start, Language.after, lambda at: at.ends)
     assert set(found.done) == {i for i in IDS if V.token_bytes(i) == bytes([byte])}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from dialect_cases import served, vocabulary
 from vocabularies import feed, legal, row_of, write
-
-from enforcer.turn import weaving
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
 TOOLS = [
@@ -95,11 +92,3 @@ def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin():
     assert find(b"x") not in legal(matcher)
     assert find(b"{") in legal(matcher)
     assert find(b"{x") not in legal(matcher)
-
-
-def test_bits():
-    row = np.zeros(3, dtype=np.int32)
-    for token in (0, 31, 32, 95):
-        assert not weaving.has(row, token)
-        weaving.add(row, token)
-        assert weaving.has(row, token)

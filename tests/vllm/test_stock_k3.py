@@ -5,20 +5,28 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
 
+import jsonschema
 import kimi_k3_tokenizer
+import numpy as np
 import pytest
 from kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
+from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
 from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
+from vllm_managers import manager, request
 
 from enforcer.errors import InvalidTools
 from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
-from enforcer.vllm import stock_k3
+from enforcer.turn.parser import Parser
+from enforcer.vllm import metrics, names, plugin, runtime, stock_k3
+from enforcer.vllm.readable import ReadableMatcher
 from enforcer.vllm.stock_shapes import UnlikeError
 from enforcer.vocabulary import Vocabulary
 
@@ -33,6 +41,7 @@ TOOLS = [
     {"type": "function", "function": {"name": "get", "parameters": SCHEMA}},
     {"type": "function", "function": {"name": "bare"}},
 ]
+OFF = {"thinking": False}
 ASK = [{"role": "user", "content": "Hi"}]
 
 
@@ -171,3 +180,129 @@ def test_a_tag_with_a_key_more_is_refused(at):
         node["more"] = 1
         with pytest.raises(UnlikeError):
             stock_k3.turn(more, VOCABULARY, prompt(case["body"]))
+
+
+TURN_TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "get",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "s": {"type": "string", "maxLength": 12},
+                    "n": {"type": "integer"},
+                    "o": {"type": "object", "additionalProperties": {"type": "string"}},
+                },
+                "required": ["s"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}},
+]
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    """Give vLLM's manager over a tokenizer of bytes and Kimi K3's control tokens."""
+    plugin.install()
+    monkeypatch.delenv(metrics.FOLDER_VARIABLE)
+    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k3")
+    tokenizer = object()
+    runtime.know(tokenizer, VOCABULARY)
+    yield manager(tokenizer, VOCABULARY.size)
+    runtime.forget(tokenizer)
+
+
+def begin(engine, tag, prompt_ids):
+    wanted = {"structural_tag": tag, "_backend": "xgrammar"}
+    one = request("r", prompt_ids, wanted)
+    engine.grammar_init(one)
+    return one.structured_output_request._grammar.result(60)
+
+
+def takes(grammar, *parts):
+    ids = ids_of(parts)
+    return grammar.validate_tokens(ids) == ids
+
+
+def opened(tag, **attributes):
+    return kimi_k3_tokenizer._open(tag, **attributes)
+
+
+def test_the_engine_enforces_what_the_prompt_declares(engine):
+    body = {"tools": TURN_TOOLS, "chat_template_kwargs": OFF}
+    grammar = begin(engine, python_tag("required", TURN_TOOLS), prompt(body))
+    assert isinstance(grammar.matcher, ReadableMatcher)
+    close = kimi_k3_tokenizer._close
+    tools_ = [*close("response"), *opened("tools")]
+    call = [*tools_, *opened("call", tool="get", index="1")]
+    argument = opened("argument", key="s", type="string")
+    whole = [*call, *argument, "twelve bytes", *close("argument"), *close("call")]
+    assert takes(grammar, *whole)
+    assert not takes(grammar, *call, *close("call"))  # without what is required
+    assert not takes(grammar, *call, *argument, "thirteen bytes")
+    assert not takes(grammar, *tools_, *opened("call", tool="evil", index="1"))
+    assert not takes(grammar, *tools_, *opened("call", tool="get", index="2"))
+    assert not takes(grammar, *close("response"), *close("message"))
+    # What vLLM's parsers, which read text, would take for markers.
+    assert not takes(grammar, *call, *argument, "<|close|>")
+    assert not takes(grammar, "<|open|>")
+
+
+def test_a_think_that_is_split_off_is_closed_before_calls(engine):
+    case = next(case for case in CALLS if "chat_template_kwargs" not in case["body"])
+    grammar = begin(engine, case["tag"], prompt(case["body"]))
+    assert not takes(grammar, "So.", *opened("tools"))
+    assert takes(grammar, "So.", *kimi_k3_tokenizer._close("think"), *opened("response"))
+
+
+class Tokens:
+    """What stock parsers ask of a tokenizer."""
+
+    def get_vocab(self):
+        return dict(VOCABULARY.controls)
+
+
+def sampled(grammar, random):
+    """Give the ids of a turn with random logits; None where it does not end soon."""
+    ids, ends = [], VOCABULARY.control(END)
+    while len(ids) < 600:
+        mask = np.zeros((1, VOCABULARY.words), dtype=np.int32)
+        grammar.matcher.fill(mask)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
+        legal = np.flatnonzero(bits).tolist()
+        quick = [i for i in legal if i in VOCABULARY.control_ids or i in b'"}]']
+        ids.append(random.choice(quick if quick and random.random() < 0.5 else legal))
+        assert grammar.accept_tokens("r", ids[-1:])
+        if ids[-1] == ends:
+            return ids
+    return None
+
+
+def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(engine):
+    prompt_ids = prompt({"tools": TURN_TOOLS, "chat_template_kwargs": OFF})
+    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TURN_TOOLS}
+    listed = [ChatCompletionToolsParam.model_validate(tool) for tool in TURN_TOOLS]
+    ended = 0
+    for seed in range(40):
+        ids = sampled(begin(engine, python_tag("required", TURN_TOOLS), prompt_ids), Random(seed))
+        if ids is None:
+            continue
+        ended += 1
+        mine = Parser(runtime.table_for(engine.tokenizer), prompt_ids, schemas.keys(), schemas.get)
+        mine.feed(ids)
+        turn = mine.turn()
+        assert turn.ended
+        assert turn.calls
+        text = OPEN + "response" + SEP + VOCABULARY.decode(ids).decode(errors="replace")
+        stock = KimiK3ToolParser(Tokens(), listed)
+        theirs = stock.extract_tool_calls(text, SimpleNamespace(tools=listed))
+        functions = [call.function for call in theirs.tool_calls]
+        found = [(each.name, json.loads(each.arguments)) for each in functions]
+        assert found == [(call.name, json.loads(call.arguments)) for call in turn.calls]
+        assert (theirs.content or "") == turn.content
+        for name, arguments in found:
+            jsonschema.validate(arguments, schemas[name])
+    assert ended > 30

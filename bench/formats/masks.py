@@ -1,0 +1,136 @@
+"""What masks outside arguments cost in each format, beside Kimi K2's.
+
+Run with `python -m bench.formats.masks`.
+
+Owns: the mean time of a mask over the files' own examples, in headers and in text, over one
+vocabulary of the size of Kimi's, in which every format has its control tokens. Must not know:
+hosts, whether a mask is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from enforcer import Enforcer, Vocabulary
+from enforcer.turn import dialect as dialects
+from enforcer.turn.dialect import FREE_TEXT, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from enforcer.turn.dialect import Dialect
+
+_ROUNDS = 30
+_KINDS = ("text", "header", "framing")
+_MANY = 40  # tools beside those that an example calls
+
+
+def _vocabulary(ranks: Path, dialect: Dialect) -> Vocabulary:
+    plain = Vocabulary.from_tiktoken(ranks / "tiktoken.model", ranks / "tokenizer_config.json")
+    tokens = [plain.token_bytes(i) for i in range(plain.size)]
+    controls = dict(plain.controls)
+    for name in dialect.controls:
+        if name not in controls:
+            controls[name] = len(tokens)
+            tokens.append(name.encode())
+    return Vocabulary(tokens, controls, plain.encode)
+
+
+def _write(vocabulary: Vocabulary, dialect: Dialect, text: str) -> Iterator[int]:
+    """Give the ids of an example, its markers being tokens."""
+    while text:
+        at, name = min(
+            ((text.find(name), name) for name in dialect.controls if name in text),
+            default=(len(text), ""),
+        )
+        yield from vocabulary.encode(text[:at])
+        if name:
+            yield vocabulary.control(name)
+        text = text[at + len(name) :]
+
+
+def _prompt(vocabulary: Vocabulary, dialect: Dialect) -> list[int]:
+    turn = dialect.turn
+    role = turn.role or ("assistant" if turn.end else "")
+    end = [] if turn.end is None else [vocabulary.control(turn.end)]
+    return [vocabulary.control(turn.begin[0]), *vocabulary.encode(role), *end]
+
+
+def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, float]:
+    """Give the mean microseconds of a mask in text, in headers and in what frames them.
+
+    Args:
+        ranks: folder of Kimi's tokenizer.
+        name: of the format.
+        rounds: how many times each example is followed, after one time that is not measured.
+        anew: whether each time has tools of other names.
+
+    """
+    dialect = dialects.load(name)
+    vocabulary = _vocabulary(ranks, dialect)
+    enforcer = Enforcer(vocabulary, name)
+    spent: dict[str, list[int]] = {kind: [] for kind in _KINDS}
+    row = np.zeros((1, vocabulary.words), dtype=np.int32)
+    for example in dialect.examples:
+        ids = list(_write(vocabulary, dialect, example["text"]))
+        first = (example.get("calls") or [{}])[0].get("index", 0)
+        asked = [{"id": "x", "function": {"name": "get"}}] * (first if name == "kimi_k2" else 0)
+        for at in range(rounds + 1):
+            tools = _tools(example, at if anew else 0)
+            matcher = enforcer.matcher(
+                tools,
+                messages=[{"role": "assistant", "tool_calls": asked}],
+                prompt_ids=_prompt(vocabulary, dialect),
+            )
+            for token_id in ids:
+                segment = dialect.states[matcher.state].segment
+                begun = perf_counter_ns()
+                matcher.fill(row)
+                took = perf_counter_ns() - begun
+                if not at:
+                    pass
+                elif segment in FREE_TEXT:
+                    spent["text"].append(took)
+                elif segment is Segment.HEADER:
+                    spent["header"].append(took)
+                elif segment is Segment.NONE:
+                    spent["framing"].append(took)
+                if not matcher.accept(token_id):
+                    raise AssertionError(f"{name}: {vocabulary.token_bytes(token_id)!r} is illegal")
+    return {kind: float(np.mean(took)) / 1e3 for kind, took in spent.items() if took}
+
+
+def _tools(example: Mapping[str, Any], number: int) -> list[dict[str, Any]]:
+    names = {call["name"] for call in example.get("calls", [])}
+    names |= {f"other_{number}_{i}" for i in range(_MANY)}
+    return [{"type": "function", "function": {"name": name}} for name in sorted(names)]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ranks", type=Path, default=Path("../shared/kimi"))
+    parser.add_argument("--rounds", type=int, default=_ROUNDS)
+    parser.add_argument("names", nargs="*", default=dialects.available())
+    options = parser.parse_args()
+    for anew in (False, True):
+        known = "tools that each request has anew" if anew else "tools that are known"
+        print(f"\nMean µs of a mask, {_MANY} {known}:\n")
+        print("| format | text | header | framing | text and header beside K2 |")
+        print("|---|---|---|---|---|")
+        base = 0.0
+        for name in dict.fromkeys(("kimi_k2", *options.names)):
+            each = measure(options.ranks, name, options.rounds, anew=anew)
+            both = (each["text"] + each["header"]) / 2
+            base = base or both
+            kinds = (f"{each[kind]:.1f}" if kind in each else "-" for kind in _KINDS)
+            print(f"| {name} | {' | '.join(kinds)} | {both / base:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
