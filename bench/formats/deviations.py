@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bench.formats.catalogue import FORMATS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -63,6 +65,12 @@ def _in_exponents(turn: Turn, text: str) -> bool:
     return re.search(r"[0-9][eE][-+]?[0-9]|0\.0000", text) is not None and bool(turn.calls)
 
 
+def _spaced(turn: Turn, text: str) -> bool:
+    """Tell whether stock's pattern of pythonic calls may not match."""
+    begun = re.match(r"(<\|python_start\|>)?\[\w+\((\w+=|\))", text)
+    return bool(turn.calls) and (begun is None or re.search(r"\)\s+,", text) is not None)
+
+
 _NEVER = "streamed, arguments that are an empty object never come: the client gets an empty text"
 
 MISREAD: tuple[Misread, ...] = (
@@ -106,9 +114,20 @@ MISREAD: tuple[Misread, ...] = (
     ),
     Misread(
         "mistral_v3",
-        lambda _, text: re.search(r'"arguments"\s+:', text) is not None,
+        lambda _, text: re.search(r'"\s+[:,]', text) is not None,
         '[TOOL_CALLS] [{"name": "w", "arguments"\r\n:{"a": "b"}}]</s>',
-        "streamed, the colon becomes a part of the arguments where white space stands before it",
+        "streamed, white space before a colon or a comma can make a colon a part of the arguments",
+    ),
+    *(
+        Misread(
+            name,
+            _spaced,
+            '\n[w(a="b")]' + FORMATS[name].end,
+            "white space around the first bracket, parenthesis or key, or before the comma between "
+            "calls: all is content",
+            streams=False,
+        )
+        for name in ("pythonic", "llama4_pythonic")
     ),
     Misread(
         "qwen3_coder",
