@@ -70,6 +70,11 @@ NOTES: Mapping[str, Note] = {
         "DeepSeek V3.1",
         "The tag admits line breaks inside the arguments, with which the parser drops the call.",
     ),
+    "phi4_mini_json": Note(
+        "Phi-4-mini",
+        _NO_TAG + " Streamed, its calls are lost. Not measured above: this format is here to show "
+        "how one is added.",
+    ),
     "qwen3_coder": Note(
         "Qwen3-Coder, Qwen3.5",
         "The tag is triggered by `<tool_call>⏎<function=` alone: without the line break, and "

@@ -75,7 +75,7 @@ _LAID_OUT = {
 
 def page(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the whole page."""
-    known = [dialects.load(name) for name in FORMATS if name in dialects.available()]
+    known = [dialects.load(name) for name in dict.fromkeys((*FORMATS, *dialects.available()))]
     rows = "\n".join(
         f"| [{each.name}](#{each.name}) | {NOTES[each.name].models} | {_parsers(each)} |"
         for each in known
@@ -138,7 +138,7 @@ def _differs(name: str) -> Iterator[str]:
     for misread in deviations.MISREAD:
         if misread.format == name:
             yield f"Stock misreads {_code(misread.example)}: {misread.why}"
-    texts = {text.what: text.text for text in TEXTS[name]}
+    texts = {text.what: text.text for text in TEXTS.get(name, ())}
     for (format_name, what), (_, why) in deviations.OTHERWISE.items():
         if format_name == name:
             yield f"Read otherwise, {what}: {_code(texts[what])}: {why}"
@@ -146,7 +146,7 @@ def _differs(name: str) -> Iterator[str]:
 
 def _refused(name: str) -> Iterator[str]:
     """List what stock takes for right, and is masked."""
-    texts = {text.what: text.text for text in TEXTS[name]}
+    texts = {text.what: text.text for text in TEXTS.get(name, ())}
     rows = [
         f"| {what} | {_code(texts[what]).replace('|', chr(92) + '|')} | {why} |"
         for (format_name, what), why in deviations.REFUSED.items()

@@ -18,8 +18,9 @@ def test_the_page_is_the_one_that_is_written():
 
 def test_every_dialect_has_a_section():
     text = page.PAGE.read_text(encoding="utf-8")
-    assert [name for name in FORMATS if f"\n## {name}\n" not in text] == []
-    assert set(dialect.available()) == set(FORMATS)
+    assert [name for name in dialect.available() if f"\n## {name}\n" not in text] == []
+    # What is added by its file alone is measured when it is put into the catalogue, too.
+    assert set(dialect.available()) - set(FORMATS) == {"phi4_mini_json"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
