@@ -1,4 +1,4 @@
-"""Constrains the tool calls of Kimi models: nothing undeclared, nothing off schema.
+"""Constrains the tool calls of Kimi models, and of others: nothing undeclared, nothing off schema.
 
 `import enforcer` loads neither torch nor vllm; hosts have modules of their own
 (`enforcer.vllm`, `enforcer.hf`).

@@ -13,6 +13,8 @@ from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import numpy as np
+
 from enforcer import engines
 from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
@@ -120,6 +122,17 @@ class Enforcer:
         self.options = options or Options()
         self.cache = Cache(CACHE_BYTES) if cache is None else cache
         self._on_compile = on_compile
+
+    def warm(self) -> None:
+        """Build what the first turn would wait for: up to a second for a real vocabulary.
+
+        Raises:
+            ConfigurationError: the engine cannot write the arguments of this format.
+
+        """
+        self.table.warm()
+        row = np.zeros(self.vocabulary.words, dtype=np.int32)
+        self._compiled("{}", self.options).matcher().fill(row)
 
     def matcher(
         self,

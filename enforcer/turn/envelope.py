@@ -23,6 +23,12 @@ from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 _ROWS = 4096
+# Of a turn that may call and end, one that owes a call, and one without tools.
+_USUAL = (
+    Opening(call=True, finish=True, text=True, empty=False),
+    Opening(call=True, finish=False, text=True, empty=False),
+    Opening(call=False, finish=True, text=True, empty=False),
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -158,6 +164,16 @@ class Table:
 
         head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
         return HeaderForm(text, head, tail)
+
+    def warm(self) -> None:
+        """Compute what the first turns would wait for: tenths of a second for a real vocabulary."""
+        if self.is_simple:
+            return
+        for name, state in self.dialect.states.items():
+            if state.segment is Segment.ARGUMENTS:
+                self.borders.leaving(name, self.layout.scan())
+            for opening in _USUAL:
+                self.row_at(self.lexer.enter(name), opening)
 
     def segment(self, state: str) -> Segment:
         """Tell what the text of a state is."""

@@ -275,7 +275,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
         if getattr(self, "tokenizer", None) is None:
             return
         try:
-            host.enforcer()
+            host.enforcer().warm()
             runtime.pool().warm()
         except EnforcerError as error:
             logger.info("enforcer: this engine enforces nothing: %s", error)

@@ -139,3 +139,15 @@ def test_header_tries_are_shared_and_do_not_pile_up():
 
 def test_kimis_own_vocabulary_has_all_tokens():
     Table(KIMI, vocabularies.kimi())
+
+
+def test_what_is_warm_is_not_computed_again():
+    from dialect_cases import served, vocabulary
+
+    table = Table(served("hermes").dialect, vocabulary("hermes"))
+    table.warm()
+    before = table._places.cache_info().misses, table.borders._leavers.cache_info().misses
+    table.warm()
+    after = table._places.cache_info().misses, table.borders._leavers.cache_info().misses
+    assert before == after
+    assert before[0] > 0
