@@ -62,7 +62,7 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
         raise EnforcerError("a limit of the engine")
 
     matcher = enforcer.Enforcer(V).matcher(TOOLS)
-    matcher._arguments = refuses
+    matcher._moves._arguments = refuses
     grammar = EnforcedGrammar(matcher, "chatcmpl-1")
     header, begun = OPENED[:-2], OPENED[-2:-1]
     assert grammar.accept_tokens("chatcmpl-1", header)
