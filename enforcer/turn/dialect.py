@@ -241,11 +241,6 @@ class Dialect:
         )
 
     @property
-    def has_unmarked_calls(self) -> bool:
-        """Whether a call begins with what is text like any other where none may."""
-        return any(each.else_text for state in self.states.values() for each in state.on.values())
-
-    @property
     def controls(self) -> tuple[str, ...]:
         """Names of all control tokens that the format may use."""
         if self.tokens.needed is None:

@@ -175,6 +175,15 @@ class Table:
             for opening in _USUAL:
                 self.row_at(self.lexer.enter(name), opening)
 
+    @cached_property
+    def spells_calls(self) -> bool:
+        """Whether text outside a think may turn out to be the beginning of a call."""
+        return any(
+            any(self.lexer.spelled(name))
+            for name, state in self.dialect.states.items()
+            if state.segment is Segment.CONTENT
+        )
+
     def segment(self, state: str) -> Segment:
         """Tell what the text of a state is."""
         return self.dialect.states[state].segment

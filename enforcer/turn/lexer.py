@@ -33,6 +33,7 @@ class Opening:
         finish: the turn may end.
         text: text outside a think may go on (a demanded call cannot be put off for ever).
         empty: the turn may end though it has said nothing.
+        lenient: what spells a marker that is closed is text like any other.
 
     """
 
@@ -40,6 +41,7 @@ class Opening:
     finish: bool
     text: bool
     empty: bool
+    lenient: bool = False
 
     def permits(self, guard: Guard) -> bool:
         """Tell whether transitions with that guard are open."""
@@ -204,7 +206,7 @@ class Lexer:
                 continue
             transition = found.on[each.role]
             is_open = opening.permits(transition.when)
-            if not is_open and (not text or transition.else_text):
+            if not is_open and (not text or transition.else_text or opening.lenient):
                 continue
             if not rest.nullable:
                 bound = each.bound or symbol >= ID

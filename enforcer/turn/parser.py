@@ -109,7 +109,7 @@ class Parser:
             have said of it is not reported. None means that the ids begin a turn, so
             that they may open a think.
         names: the tools that may be called; calls to others are dropped. None keeps every call.
-            Where there are none, what could only be told from a call by that is text.
+            Where there are none, what spells the beginning of one is text.
         schema_of: gives the parameters of a tool, by which formats that do not write the types
             of values tell them.
 
@@ -129,8 +129,8 @@ class Parser:
         self._table = table
         self._names = names
         self._schema_of = schema_of
-        no_calls = names is not None and not names and table.dialect.has_unmarked_calls
-        self._opening = replace(OPEN, call=False) if no_calls else OPEN
+        no_calls = names is not None and not names
+        self._opening = replace(OPEN, call=False, lenient=True) if no_calls else OPEN
         self._state = table.dialect.turn_state
         self._place = table.lexer.enter(self._state)
         self._decoder = _Decoder(errors="replace")

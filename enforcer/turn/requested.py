@@ -33,8 +33,19 @@ def envelope(
     options: Options,
     text_format: Callable[[], ArgumentMatcher] | None,
 ) -> Envelope:
-    """Say what a request allows, where `options` hold for it."""
+    """Say what a request allows, where `options` hold for it.
+
+    Raises:
+        InvalidTools: text with a format could not be told from a call.
+
+    """
     toolset = spec.toolset
+    if text_format is not None and toolset.allowed and table.spells_calls:
+        raise InvalidTools(
+            "$.response_format",
+            f"calls of the format {table.dialect.name} begin with text, from which a reply that "
+            "has a format cannot be told: leave out the format, or the tools (`tool_choice: none`)",
+        )
     due = Due.NOTHING if options.allow_empty_turns else Due.WORD
     return Envelope(
         table,

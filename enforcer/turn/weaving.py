@@ -224,11 +224,10 @@ class _Thread:
         if now.header is not None and lexer.falls(place, symbol) is not None:
             return self._begin_arguments(now.header.name) and self._step(symbol)
         segment = self._table.segment(now.state)
-        if now.grammar is not None and segment is Segment.CONTENT and not self._flush():
-            return False
         opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
         if now.grammar is not None and segment is Segment.CONTENT and symbol < ID:
-            opening = replace(opening, text=True)  # whether it fits is the grammar's to say
+            # Whether it fits is the grammar's to say, whatever it spells.
+            opening = replace(opening, text=True, lenient=True)
         step = lexer.step(place, symbol, opening)
         if step is None:
             return False

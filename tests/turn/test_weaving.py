@@ -130,3 +130,44 @@ def test_deep_texts_are_no_more_to_find():
         assert matcher.accept(find(b"["))
         legal(matcher)
     assert known.cache_info().currsize - before < 60
+
+
+ANSWER = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
+
+
+@pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "granite_20b_fc", "hermes"])
+def test_text_with_a_format_spells_no_calls(name):
+    found, text = vocabulary(name), '{"a": "<tool_call> [get(x=1)] <function_call>"}'
+    matcher = served(name).matcher([], response_format=ANSWER)
+    for byte in text.encode():
+        assert byte in legal(matcher)
+        for token in legal(matcher):
+            assert matcher.validate([token]) == 1, found.token_bytes(token)
+        assert matcher.accept(byte)
+    end = next(iter(matcher.envelope.table.turn_end_ids))
+    assert matcher.accept(end)
+    turn = served(name).parse([*text.encode(), end], names=())
+    assert (turn.content, turn.calls, turn.stray) == (text, (), None)
+
+
+@pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "qwen3_coder"])
+def test_text_with_a_format_beside_calls_that_look_like_text_is_refused(name):
+    with pytest.raises(enforcer.RequestError, match="cannot be told") as caught:
+        served(name).matcher(TOOLS, response_format=ANSWER)
+    assert caught.value.path == "$.response_format"
+    served(name).matcher(TOOLS, "none", response_format=ANSWER)
+
+
+@pytest.mark.parametrize("name", ["kimi_k3", "mistral", "deepseek_v3"])
+def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name):
+    matcher = served(name).matcher(TOOLS, response_format=ANSWER)
+    begins = {
+        "kimi_k3": "<|close|>",
+        "mistral": "[TOOL_CALLS]",
+        "deepseek_v3": "<｜tool▁calls▁begin｜>",
+    }
+    assert ord("{") in legal(matcher)
+    assert ord("x") not in legal(matcher)
+    assert vocabulary(name).control(begins[name]) in legal(matcher)
+    feed(matcher, list(b'{"a": 1'))
+    assert vocabulary(name).control(begins[name]) not in legal(matcher)
