@@ -218,8 +218,10 @@ class Table:
                     at = None if at is None else at.step(byte)
                     if at is None:
                         break
+                    if at.name is None or count + 1 == len(data):
+                        continue
                     # A name may be the beginning of another.
-                    if at.name is not None and self.borders.viable(place, data):
+                    if self.borders.viable(place, data):
                         found.setdefault(at.name, []).append((token, count + 1))
             node.followed = {name: self.borders.cut(each) for name, each in found.items()}
         return node.followed
