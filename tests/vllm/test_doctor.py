@@ -19,7 +19,7 @@ def test_an_enforced_server_is_well_in_all_its_processes(tiny_server):
 def test_a_server_that_enforces_nothing_is_told(free_server):
     checks = list(server.checks(free_server.url))
     assert checks[-1].status is Status.BAD
-    assert "--tool-call-parser kimi_k2_enforced" in checks[-1].mend
+    assert "--tool-call-parser NAME_enforced" in checks[-1].mend
 
 
 def test_a_server_with_the_logits_processor_is_well(processor_server):
