@@ -32,7 +32,7 @@ def test_the_parsers_name_tells_it_whatever_the_setting(parser, monkeypatch):
     assert [one.name for one in served.dialects()] == ["kimi_k2"]
 
 
-@pytest.mark.parametrize("parser", [None, "", "phi4_mini_json"])
+@pytest.mark.parametrize("parser", [None, "", "xlam"])
 def test_where_no_name_tells_it_the_setting_does(parser, monkeypatch):
     served.tell(parser)
     _chosen(monkeypatch)
