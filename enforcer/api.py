@@ -130,6 +130,8 @@ class Enforcer:
             ConfigurationError: the engine cannot write the arguments of this format.
 
         """
+        if self.dialect.is_simple:
+            return
         self.table.warm()
         row = np.zeros(self.vocabulary.words, dtype=np.int32)
         self._compiled("{}", self.options).matcher().fill(row)
