@@ -115,7 +115,8 @@ class Parser:
 
     Attributes:
         reasoning_ids: how many ids of text inside a think have been read.
-        dropped: how many calls were dropped because their tool is not declared.
+        dropped: how many calls were dropped because their tool is not declared, or because their
+            arguments are not well-formed in the format's own terms.
 
     """
 
@@ -264,12 +265,14 @@ class Parser:
         self._place, self._state = place, place.state
 
     def _take_symbol(self, segment: Segment, symbol: int, events: list[Event]) -> None:
-        if segment is not Segment.ARGUMENTS or self._values is None:
-            if segment is Segment.ARGUMENTS and not self._arguments and symbol in b" \t\r\n":
-                return  # white space of the header's
+        if segment is not Segment.ARGUMENTS:
             self._take(segment, bytes([symbol]), events)
-        else:
+        elif self._call is None:
+            return  # of a call that was dropped, whatever is in it
+        elif self._values is not None:
             self._say(segment, self._values.feed([symbol]), events)
+        elif self._arguments or symbol not in b" \t\r\n":  # white space first is the header's
+            self._take(segment, bytes([symbol]), events)
 
     def _take(self, segment: Segment, data: bytes, events: list[Event]) -> None:
         if segment is Segment.HEADER:
@@ -316,9 +319,14 @@ class Parser:
     def _end_call(self, events: list[Event]) -> None:
         if self._call is None:
             return
-        if self._values is not None:
-            self._say(Segment.ARGUMENTS, self._values.finish(), events)
-            self._values = None
+        values, self._values = self._values, None
+        if values is not None:
+            try:
+                self._say(Segment.ARGUMENTS, values.finish(), events)
+            except ValueError:  # what no mask lets through is no call
+                self._call = None
+                self.dropped += 1
+                return
         call = Call(*self._call, "".join(self._arguments))
         self._calls.append(call)
         events.append(Event(Happening.CALL_END, call.arguments))

@@ -15,7 +15,7 @@ from walks import OBJECTS, examples
 
 from enforcer.layouts import Kind
 from enforcer.turn import dialect as dialects
-from enforcer.turn.parser import Parser
+from enforcer.turn.parser import Happening, Parser
 
 SEEDS = st.integers(0, 2**32)
 TOOLS = ["get", "get_", "a", "get_weather"]
@@ -214,3 +214,16 @@ def test_the_files_examples_are_accepted_and_read_in_any_split(name, at, seed):
     assert turn.reasoning == example.get("reasoning", "")
     read = [{"name": c.name, "arguments": c.arguments} for c in turn.calls]
     assert read == [{"name": c["name"], "arguments": c["arguments"]} for c in calls]
+
+
+@pytest.mark.parametrize(("name", "at"), CASES)
+def test_calls_to_tools_that_are_not_declared_are_dropped_whole(name, at):
+    example = dialects.load(name).examples[at]
+    ids = write(vocabulary(name), example["text"])
+    reader = Parser(served(name).table, opening(name), ["other"])
+    events = reader.feed(ids)
+    turn = reader.turn()
+    assert turn.calls == ()
+    assert (turn.content, turn.stray, turn.ended) == (example["content"], None, True)
+    assert reader.dropped == len(example.get("calls", ()))
+    assert {event.what for event in events} <= {Happening.CONTENT, Happening.REASONING}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from dialect_cases import served, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import PIECES, call, section, small, write
@@ -244,3 +245,22 @@ def test_text_of_the_reply_closes_the_way_into_a_think(text):
     turn = read(f"{text}<think>hm")
     assert (turn.content, turn.reasoning) == (text, "")
     assert turn.stray == len(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pythonic", "[get(a=1 2)]<|eot_id|>"),
+        ("pythonic", "[get(f(x))]<|eot_id|>"),
+        ("kimi_k3", '<|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
+         '<|open|>argument key="a" type="number"<|sep|>x<|close|>argument<|sep|>'
+         "<|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>"),
+    ],
+)  # fmt: skip
+def test_arguments_that_are_none_of_the_formats_make_no_call(name, text):
+    reader = Parser(served(name).table, None, ["get"])
+    events = reader.feed(write(vocabulary(name), text))
+    assert reader.turn().calls == ()
+    assert reader.dropped == 1
+    assert Happening.CALL_END not in {event.what for event in events}
+    assert reader.ended
