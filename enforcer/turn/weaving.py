@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.errors import EnforcerError
 from enforcer.turn import bits
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
@@ -77,6 +78,9 @@ class Weaver:
 
         """
         place = now.place
+        if now.failure is not None:  # behind a border: nothing may come there
+            target.fill(0)
+            return
         if now.grammar is not None:
             now.grammar.fill(target)
             target |= now.markers.mask
@@ -172,9 +176,23 @@ class Weaver:
             found = self.read(now, each.token, counts=False)
             if found is None:
                 continue
-            if found.fed and now.grammar is not None:
-                now.grammar.rollback(found.fed)
+            if now.grammar is not None:
+                _take_back(now.grammar, found.fed)
             bits.add(target, bits.ids_of((each.token,)))
+
+
+def _take_back(grammar: ArgumentMatcher, count: int) -> None:
+    """Take back what parts of a token fed to a grammar.
+
+    Raises:
+        RuntimeError: it cannot be; after that nobody knows where the grammar stands.
+
+    """
+    try:
+        if count:
+            grammar.rollback(count)
+    except EnforcerError as error:
+        raise RuntimeError(f"taking back {count} parts of a token: {error}") from error
 
 
 def has(row: npt.NDArray[np.int32], token_id: int) -> bool:
@@ -198,31 +216,37 @@ class _Thread:
 
     def run(self, symbols: Sequence[int], token_id: int) -> Position | None:
         """Read the symbols of an id."""
-        for symbol in symbols:
+        for at, symbol in enumerate(symbols, 1):
             if not self._step(symbol):
                 return None
             if self._now.failure is not None:
-                return self._now
+                # A text that cannot be started closes the gate behind the id that leads to it.
+                return self._left() if at == len(symbols) else None
         if len(self._pending) == len(symbols):
             if not self._feed([token_id]):
                 return None
         elif not self._flush():
             return None
         self._count()
+        return self._left()
+
+    def _left(self) -> Position:
+        """Give the position, with what the way back has to know of the text that was left."""
         if self._fed and self._now.grammar is not self._first.grammar:
             return replace(self._now, fed=self._fed)
         return self._now
 
     def undo(self) -> None:
         """Take back what the grammar of the first position has read."""
-        if self._fed and self._first.grammar is not None:
-            self._first.grammar.rollback(self._fed)
+        if self._first.grammar is not None:
+            _take_back(self._first.grammar, self._fed)
 
     def _step(self, symbol: int) -> bool:
         lexer, now = self._table.lexer, self._now
         place = now.place or lexer.enter(now.state)
         if now.header is not None and lexer.falls(place, symbol) is not None:
-            return self._begin_arguments(now.header.name) and self._step(symbol)
+            begun = self._begin_arguments(now.header.name) and self._now.failure is None
+            return begun and self._step(symbol)
         segment = self._table.segment(now.state)
         opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
         if now.grammar is not None and segment is Segment.CONTENT and symbol < ID:
@@ -296,7 +320,8 @@ class _Thread:
         now = self._now
         if now.header is not None and now.header.name is None:
             return False
-        if segment is Segment.ARGUMENTS and now.grammar is not None and not self._completes():
+        goes_on = now.place is not None and bool(now.place.begun)  # the text has ended before
+        if segment is Segment.ARGUMENTS and not goes_on and not self._completes():
             return False
         if step.marker:
             self._now = self._moves.follow(now, step.place.state)

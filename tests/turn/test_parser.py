@@ -247,16 +247,21 @@ def test_text_of_the_reply_closes_the_way_into_a_think(text):
     assert turn.stray == len(text)
 
 
+K3_CALL = (
+    '<|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
+    '<|open|>argument key="a" type="number"<|sep|>x<|close|>argument<|sep|>'
+    "<|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("pythonic", "[get(a=1 2)]<|eot_id|>"),
         ("pythonic", "[get(f(x))]<|eot_id|>"),
-        ("kimi_k3", '<|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
-         '<|open|>argument key="a" type="number"<|sep|>x<|close|>argument<|sep|>'
-         "<|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>"),
+        ("kimi_k3", K3_CALL),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_are_none_of_the_formats_make_no_call(name, text):
     reader = Parser(served(name).table, None, ["get"])
     events = reader.feed(write(vocabulary(name), text))

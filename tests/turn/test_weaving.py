@@ -171,3 +171,71 @@ def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name):
     assert vocabulary(name).control(begins[name]) in legal(matcher)
     feed(matcher, list(b'{"a": 1'))
     assert vocabulary(name).control(begins[name]) not in legal(matcher)
+
+
+def broken(matcher, only):
+    """Let the arguments of some tools fail to start."""
+    start = matcher._moves._arguments
+
+    def refuses(name):
+        if name in only:
+            raise enforcer.EnforcerError("a limit of the engine")
+        return start(name)
+
+    matcher._moves._arguments = refuses
+    return matcher
+
+
+K3_CALL = (
+    '<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
+    "<|close|>call<|sep|>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("glm45", "<tool_call>get</tool_call>"),
+        ("glm45", "<tool_call>get\n</tool_call>"),
+        ("mistral", "[TOOL_CALLS]get{}"),
+        ("hermes", '<tool_call>{"name": "get", "arguments": {}}</tool_call>'),
+        ("pythonic", "[get()]"),
+        ("qwen3_coder", "<tool_call><function=get></function></tool_call>"),
+        ("kimi_k3", K3_CALL),
+    ],
+)
+def test_arguments_that_cannot_be_followed_are_no_call(name, text):
+    matcher = broken(served(name).matcher(TOOLS), {"get"})
+    for token in write(vocabulary(name), text):
+        allowed = legal(matcher)
+        accepted = matcher.accept(token)
+        assert accepted == (token in allowed)
+        if not accepted:
+            break
+    assert matcher.position.calls == 0
+    assert not accepted
+    # Whatever the mask permits, a call to it is never completed.
+    ends = matcher.envelope.table.turn_end_ids
+    assert matcher.failure is None or legal(matcher) == set(ends)
+
+
+def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood():
+    """Two calls in one token, of which the second cannot be started."""
+    tools = [TOOLS[0], {"type": "function", "function": {"name": "a", "parameters": CLOSED}}]
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    names = {name: i + 1 for name, i in found.controls.items()}
+    first = min(found.controls.values())
+    tokens[first:first] = [b"), a("]
+    both = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    matcher = broken(both.matcher(tools), {"a"})
+    feed(matcher, list(b"[get(a=1"))
+    before = row_of(matcher)
+    crossing = both.vocabulary.find(b"), a(")
+    assert matcher.accept(crossing)
+    assert matcher.failure is not None
+    matcher.rollback(1)
+    assert matcher.failure is None
+    assert (row_of(matcher) == before).all()
+    feed(matcher, list(b"2)]"))
+    assert matcher.state == "CLOSED"
