@@ -57,8 +57,9 @@ def _write(vocabulary: Vocabulary, dialect: Dialect, text: str) -> Iterator[int]
 def _prompt(vocabulary: Vocabulary, dialect: Dialect) -> list[int]:
     turn = dialect.turn
     role = turn.role or ("assistant" if turn.end else "")
+    begin = [vocabulary.control(each) for each in turn.begin[:1]]
     end = [] if turn.end is None else [vocabulary.control(turn.end)]
-    return [vocabulary.control(turn.begin[0]), *vocabulary.encode(role), *end]
+    return [*begin, *vocabulary.encode(role), *end]
 
 
 def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, float]:

@@ -138,11 +138,11 @@ def _request(file: str, choice: str | None) -> dict[str, Any]:
 def _opening(enforcer: Enforcer) -> list[int]:
     """Give the end of a prompt that opens the assistant's turn, and says nothing in it."""
     turn, vocabulary = enforcer.dialect.turn, enforcer.vocabulary
-    begin = next(name for name in turn.begin if name in vocabulary.controls)
+    begin = [vocabulary.control(n) for n in turn.begin if n in vocabulary.controls][:1]
     end = [] if turn.end is None else [vocabulary.control(turn.end)]
     # Where any role will do, it is the assistant's.
     role = turn.role if turn.role is not None else "assistant" if end else ""
-    return [vocabulary.control(begin), *vocabulary.encode(role), *end]
+    return [*begin, *vocabulary.encode(role), *end]
 
 
 def _text(given: str | None) -> str:
@@ -164,12 +164,13 @@ def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Rec
     if options.ids is not None:
         return reply.read_ids(_json(options.ids), str(options.ids))
     ids = trace.read_spelled(vocabulary, text)
-    state, begun = enforcer.table.opened(ids)
+    said = ids
+    while said and said[-1] in enforcer.table.turn_end_ids:
+        said = said[:-1]
+    state, begun = enforcer.table.opened(said)
     turn = enforcer.dialect.turn
-    is_opened = state == turn.state and any(vocabulary.controls.get(n) in ids for n in turn.begin)
-    if not begun and ids and ids[-1] in enforcer.table.turn_end_ids:
-        is_opened = False  # some formats open a turn with what ended the last one
-    begin = len(ids) - len(begun) if is_opened else 0
+    is_opened = state == turn.state and any(vocabulary.controls.get(n) in said for n in turn.begin)
+    begin = len(said) - len(begun) if is_opened else 0
     given = tuple(Given(token_id) for token_id in ids[begin:])
     return reply.Recorded(given, tuple(ids[:begin]) or None)
 

@@ -62,6 +62,8 @@ def checks(render: Render, dialect: Dialect) -> Iterator[Check]:
 
 
 def _header(render: Render, dialect: Dialect) -> Check:
+    if not dialect.turn.begin:
+        return ok(_HEADER, "text alone, which is not looked at")
     dialog = [{"role": "user", "content": _TEXTS["user"]}]
     closed = render(dialog, tools=None, generate=False)
     prompt = render(dialog, tools=None, generate=True)

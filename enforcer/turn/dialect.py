@@ -135,7 +135,7 @@ class Opening:
     """What in a prompt opens the turn that is to be generated.
 
     Attributes:
-        begin: control tokens any of which begins it.
+        begin: control tokens any of which begins it; none where the roles are only text.
         role: the text that follows; None if it may be any.
         end: control token behind it; None if there is none.
         state: where the turn begins after it.

@@ -340,9 +340,9 @@ class Table:
 
         Returns:
             The state right after the turn's opening, and the ids that the prompt has
-            after it; the dialect's start state and nothing if it opens no turn. White space
-            that leads nowhere else is left out: a template may write it where a request that
-            demands a call allows no text.
+            after it; the dialect's start state and nothing if it opens no turn, or none that
+            has not ended. White space that leads nowhere else is left out: a template may
+            write it where a request that demands a call allows no text.
 
         """
         state, begun = self._opened(prompt_ids)
@@ -357,12 +357,20 @@ class Table:
             return self._opened_by_any(prompt_ids)
         for begin in range(len(prompt_ids) - 1, -1, -1):
             if prompt_ids[begin] not in self._turn_begin:
+                if prompt_ids[begin] in self.turn_end_ids:
+                    break
                 continue
             end, role = begin + 1, b""
-            while end < len(prompt_ids) and prompt_ids[end] not in controls:
+            while end < len(prompt_ids):
                 if self._turn_end is None and len(role) >= len(self._role):
                     break
-                role += self.vocabulary.token_bytes(prompt_ids[end])
+                if prompt_ids[end] in controls:
+                    # A role may be a token of its own: `<|assistant|>`.
+                    if self._turn_end is not None or prompt_ids[end] in self._turn_begin:
+                        break
+                    role += self._named[prompt_ids[end]]
+                else:
+                    role += self.vocabulary.token_bytes(prompt_ids[end])
                 end += 1
             if self._turn_end is not None and list(prompt_ids[end : end + 1]) != [self._turn_end]:
                 continue
@@ -370,12 +378,18 @@ class Table:
                 return self.dialect.turn_state, prompt_ids[end + (self._turn_end is not None) :]
         return self.dialect.start, ()
 
+    @cached_property
+    def _named(self) -> dict[int, bytes]:
+        return {token: name.encode() for name, token in self.vocabulary.controls.items()}
+
     def _opened_by_any(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
         """Find the last of the turns of whatever role, which is the one to be generated."""
         controls = self.vocabulary.control_ids
         for end in range(len(prompt_ids) - 1, -1, -1):
             if self._turn_end is None and prompt_ids[end] in self._turn_begin:
                 return self.dialect.turn_state, prompt_ids[end + 1 :]
+            if prompt_ids[end] in self.turn_end_ids:
+                break
             if prompt_ids[end] == self._turn_end:
                 begin = end - 1
                 while begin >= 0 and prompt_ids[begin] not in controls:

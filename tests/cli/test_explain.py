@@ -154,7 +154,7 @@ def examples():
                 yield pytest.param(name, example, id=f"{name}: {example['text'][:40]}")
 
 
-@pytest.mark.parametrize(("name", "example"), examples())
+@pytest.mark.parametrize(("name", "example"), list(examples()))
 def test_the_examples_of_every_dialect_are_legal(tmp_path, capsys, name, example):
     names = dict.fromkeys(call["name"] for call in example.get("calls", ()))
     declared = [

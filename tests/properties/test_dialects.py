@@ -62,8 +62,9 @@ def opening(name):
     """Give a prompt that opens a turn."""
     turn = dialects.load(name).turn
     found = vocabulary(name)
-    ids = [found.control(turn.begin[0]), *found.encode(turn.role or "assistant" * bool(turn.end))]
-    return ids if turn.end is None else [*ids, found.control(turn.end)]
+    begin = [found.control(each) for each in turn.begin[:1]]
+    end = [] if turn.end is None else [found.control(turn.end)]
+    return [*begin, *found.encode(turn.role or "assistant" * bool(end)), *end]
 
 
 def callable_tools(request):
