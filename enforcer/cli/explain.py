@@ -164,13 +164,10 @@ def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Rec
     if options.ids is not None:
         return reply.read_ids(_json(options.ids), str(options.ids))
     ids = trace.read_spelled(vocabulary, text)
-    said = ids
-    while said and said[-1] in enforcer.table.turn_end_ids:
-        said = said[:-1]
-    state, begun = enforcer.table.opened(said)
+    state, begun = enforcer.table.opened(ids)
     turn = enforcer.dialect.turn
-    is_opened = state == turn.state and any(vocabulary.controls.get(n) in said for n in turn.begin)
-    begin = len(said) - len(begun) if is_opened else 0
+    is_opened = state == turn.state and any(vocabulary.controls.get(n) in ids for n in turn.begin)
+    begin = len(ids) - len(begun) if is_opened else 0
     given = tuple(Given(token_id) for token_id in ids[begin:])
     return reply.Recorded(given, tuple(ids[:begin]) or None)
 

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from enforcer.layouts import Scan
     from enforcer.turn.bits import Ids
+    from enforcer.turn.header import HeaderForm, HeaderNode
     from enforcer.turn.lexer import Lexer, Opening
+    from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096
@@ -72,6 +74,15 @@ class Cut:
         loose = tuple(each for each in self.loose if each.token in needed)
         return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
 
+    def and_also(self, other: Cut) -> Cut:
+        """Give the ids of both."""
+        return Cut(
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.heads, other.heads]),
+            np.concatenate([self.tails, other.tails]),
+            self.loose + other.loose,
+        )
+
     @property
     def behind(self) -> Ids:
         """The ids that have to be known behind the border."""
@@ -114,6 +125,7 @@ class Borders:
         self._kept = lru_cache(_KEPT)(self._leaving)
         self._leavers = lru_cache(None)(self._find_leavers)
         self._holding = lru_cache(None)(self._find_holding)
+        self._followed = lru_cache(_KEPT)(self._find_followed)
 
     def around(self, place: Place, opening: Opening, *, free: bool) -> Around:
         """Sort the ids of text at a place.
@@ -133,7 +145,7 @@ class Borders:
 
         found = walk(self._vocabulary, place, step, lambda at: at is _DONE)
         crossing: dict[str, list[tuple[int, int]]] = {}
-        for token in found.beyond:
+        for token in found.beyond(self._vocabulary):
             self._sort(place, token, opening, crossing)
         return Around((*found.inside, *found.done), (), self._cuts_of(crossing))
 
@@ -165,7 +177,7 @@ class Borders:
 
         if place.begun:
             walked = walk(self._vocabulary, place, go_on, lambda at: at is _DONE)
-            found.update(walked.done, walked.beyond)
+            found.update(walked.done, walked.beyond(self._vocabulary))
         return found
 
     def _sort(
@@ -196,13 +208,62 @@ class Borders:
 
     def viable(self, place: Place, data: bytes) -> bool:
         """Tell whether bytes may follow a place in some request."""
+        return self._read(place, data) is not None
+
+    def _read(self, place: Place, data: bytes) -> Place | None:
+        at: Place | None = place
         for byte in data:
-            fallen = self._lexer.falls(place, byte)
-            step = self._lexer.step(place if fallen is None else fallen, byte, OPEN)
-            if step is None:
-                return False
-            place = step.place
-        return True
+            at = None if at is None else self._go_on(at, byte)
+        return at
+
+    def _go_on(self, place: Place, byte: int) -> Place | None:
+        """Read a byte as some request could."""
+        fallen = self._lexer.falls(place, byte)
+        step = self._lexer.step(place if fallen is None else fallen, byte, OPEN)
+        return None if step is None else step.place
+
+    def behind(self, node: HeaderNode, place: Place) -> Mapping[str, Cut]:
+        """Give the ids that complete a header and have bytes behind that may follow, by tool.
+
+        Args:
+            node: what of the header has been read.
+            place: where the turn stands there.
+
+        """
+        found = node.followed.get(place)
+        if found is None:
+            cuts: dict[str, Cut] = {}
+            for past in node.past:
+                at = self._read(place, past.data)
+                cut = (
+                    NONE if at is None else self._followed(at, node.trie.form, past.tail, past.data)
+                )
+                if cut:
+                    known = cuts.get(past.name)
+                    cuts[past.name] = cut if known is None else known.and_also(cut)
+            found = node.followed[place] = cuts
+        return found
+
+    def _find_followed(
+        self, place: Place, form: HeaderForm, tail: Language | None, data: bytes
+    ) -> Cut:
+        """Give the ids that begin with the last bytes of a name's text and may go on so.
+
+        Args:
+            place: behind these bytes.
+            form: of the headers.
+            tail: what stands behind the name's text.
+            data: the bytes.
+
+        """
+        keys, _ = self._vocabulary.sorted_text
+        found: list[tuple[int, int]] = []
+        for span in form.ended(tail, data).spans:
+            at = self._read(place, keys[span.first][len(data) : span.depth])
+            if at is not None:
+                walked = walk(self._vocabulary, at, self._go_on, lambda _: False, span)
+                found += [(token, span.depth) for token in walked.inside]
+        return self.cut(found)
 
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""

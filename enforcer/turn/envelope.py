@@ -15,9 +15,9 @@ from itertools import chain, dropwhile
 from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
-from enforcer.turn.borders import Borders, Cut
+from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Ids, Segment, written
-from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
+from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
 from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
+    from enforcer.turn.borders import Cut
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
@@ -107,8 +108,7 @@ class Table:
         }
         # Computed here, so that no request waits for them.
         _ = vocabulary.sorted_text, vocabulary.blank_ids
-        form = self._form()
-        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, form, vocabulary))
+        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, self._form()))
         self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
@@ -163,7 +163,7 @@ class Table:
             return written(pieces[first:last], name, index)
 
         head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
-        return HeaderForm(text, head, tail)
+        return HeaderForm(text, self.vocabulary, head, tail)
 
     def warm(self) -> None:
         """Compute what the first turns would wait for: tenths of a second for a real vocabulary."""
@@ -206,25 +206,6 @@ class Table:
         if token_id in vocabulary.control_ids:
             return (ID + token_id,)
         return vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else ()
-
-    def beyond(self, node: HeaderNode, place: Place) -> Mapping[str, Cut]:
-        """Give the ids that complete a header and have bytes behind that may follow, by tool."""
-        if node.followed is None:
-            found: dict[str, list[tuple[int, int]]] = {}
-            for token in node.beyond:
-                data = self.vocabulary.token_bytes(token)
-                at: HeaderNode | None = node
-                for count, byte in enumerate(data):
-                    at = None if at is None else at.step(byte)
-                    if at is None:
-                        break
-                    if at.name is None or count + 1 == len(data):
-                        continue
-                    # A name may be the beginning of another.
-                    if self.borders.viable(place, data):
-                        found.setdefault(at.name, []).append((token, count + 1))
-            node.followed = {name: self.borders.cut(each) for name, each in found.items()}
-        return node.followed
 
     def row_at(self, place: Place, opening: Opening) -> Row:
         """Look up what is legal at a place between two symbols, apart from what is inside.
@@ -352,12 +333,16 @@ class Table:
 
     def _opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
         """Find the turn that a prompt has opened, and all that the prompt has of it."""
-        controls = self.vocabulary.control_ids
+        ends = self.turn_end_ids
+        said = len(prompt_ids)
+        while said and prompt_ids[said - 1] in ends:
+            said -= 1  # nothing has come after it: the turn that has ended is the last one
         if self._role is None:
-            return self._opened_by_any(prompt_ids)
-        for begin in range(len(prompt_ids) - 1, -1, -1):
+            return self._opened_by_any(prompt_ids, said)
+        controls = self.vocabulary.control_ids
+        for begin in range(said - 1, -1, -1):
             if prompt_ids[begin] not in self._turn_begin:
-                if prompt_ids[begin] in self.turn_end_ids:
+                if prompt_ids[begin] in ends:
                     break
                 continue
             end, role = begin + 1, b""
@@ -382,10 +367,10 @@ class Table:
     def _named(self) -> dict[int, bytes]:
         return {token: name.encode() for name, token in self.vocabulary.controls.items()}
 
-    def _opened_by_any(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
+    def _opened_by_any(self, prompt_ids: Sequence[int], said: int) -> tuple[str, Sequence[int]]:
         """Find the last of the turns of whatever role, which is the one to be generated."""
         controls = self.vocabulary.control_ids
-        for end in range(len(prompt_ids) - 1, -1, -1):
+        for end in range(said - 1, -1, -1):
             if self._turn_end is None and prompt_ids[end] in self._turn_begin:
                 return self.dialect.turn_state, prompt_ids[end + 1 :]
             if prompt_ids[end] in self.turn_end_ids:

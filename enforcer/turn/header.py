@@ -10,58 +10,144 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.turn.walk import Walked, walk
+from enforcer.regex.constructors import EPSILON
+from enforcer.turn.bits import ids_of
+from enforcer.turn.pattern import Language
+from enforcer.turn.walk import Span, beginning, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from enforcer.turn.bits import Ids
     from enforcer.turn.borders import Cut
-    from enforcer.turn.pattern import Language
+    from enforcer.turn.lexer import Place
     from enforcer.vocabulary import Vocabulary
 
+_KEPT = 4096  # ends of names with what stands behind
+_TEXT = Language(EPSILON)  # what stands before a name has been left
 _WORD = 32
 _NEVER_IN_UTF8 = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderForm:
-    """How a format writes headers.
+class Past:
+    """A tool's header that some ids complete, most of them with bytes behind it.
 
     Attributes:
+        name: the tool.
+        data: what those ids begin with: the last bytes of the part with the name in it.
+        tail: language of what has to stand behind; None if nothing has.
+
+    """
+
+    name: str
+    data: bytes
+    tail: Language | None
+
+
+class HeaderForm:
+    """How a format writes headers, and what of them is the same whatever the names.
+
+    Args:
         text: writes the part with the name in it, which has no white space that may be missing,
             of a name at an index.
+        vocabulary: the tokens.
         head: language of what stands before that part; None where nothing does.
         tail: likewise of what stands behind it.
 
     """
 
-    text: Callable[[str, int], str]
-    head: Language | None = None
-    tail: Language | None = None
+    def __init__(
+        self,
+        text: Callable[[str, int], str],
+        vocabulary: Vocabulary,
+        head: Language | None = None,
+        tail: Language | None = None,
+    ) -> None:
+        self.text = text
+        self.vocabulary = vocabulary
+        self.head = head
+        self.tail = tail
+        self.begun = lru_cache(_KEPT)(self._find_begun)
+        self.ended = lru_cache(_KEPT)(self._find_ended)
+
+    def _find_begun(self, head: Language) -> Begun:
+        """Read what stands before names."""
+        found = walk(self.vocabulary, head, _read_head, lambda at: at is _TEXT)
+        keys, _ = self.vocabulary.sorted_text
+        spans: dict[int, list[Span]] = {}
+        for span in found.spans:
+            spans.setdefault(keys[span.first][span.depth - 1], []).append(span)
+        firsts: dict[int, list[int]] = {}
+        for token in found.done:
+            firsts.setdefault(self.vocabulary.token_bytes(token)[-1], []).append(token)
+        return Begun(ids_of(found.inside), firsts, spans)
+
+    def _find_ended(self, tail: Language | None, data: bytes) -> Ended:
+        """Read what stands behind names, in the ids that begin with the last bytes of one."""
+        span = beginning(self.vocabulary, data)
+        if tail is None:
+            return Ended(ids_of(()), (span,))
+        found = walk(self.vocabulary, tail, Language.after, _ends, span)
+        return Ended(ids_of((*found.inside, *found.done)), found.spans)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Begun:
+    """Ids that begin with what stands before names, by the first byte that does not.
+
+    Attributes:
+        inside: those without such a byte.
+        firsts: those that end with it.
+        spans: those with more behind it.
+
+    """
+
+    inside: Ids
+    firsts: Mapping[int, list[int]]
+    spans: Mapping[int, list[Span]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """Ids that begin with the last bytes of a name's text, by what they do behind it.
+
+    Attributes:
+        whole: those with some of the header behind it and nothing else.
+        spans: those with all of it and more behind, right or wrong.
+
+    """
+
+    whole: Ids
+    spans: tuple[Span, ...]
+
+
+def _read_head(at: Language, byte: int) -> Language | None:
+    rest = at.after(byte)
+    if rest is not None:
+        return rest
+    return _TEXT if at.nullable else None
+
+
+def _ends(tail: Language) -> bool:
+    return tail.ends
 
 
 class HeaderTrie:
     """The headers of some tools at some indices; shared across requests and threads."""
 
-    def __init__(
-        self,
-        form: HeaderForm,
-        vocabulary: Vocabulary,
-        names: tuple[str, ...],
-        indices: tuple[int, ...],
-    ) -> None:
+    def __init__(self, form: HeaderForm, names: tuple[str, ...], indices: tuple[int, ...]) -> None:
         pairs = sorted((form.text(name, i).encode(), name) for name in names for i in indices)
         self.texts = [text for text, _ in pairs]
         self.names = [name for _, name in pairs]
-        self.vocabulary = vocabulary
-        self.tail = form.tail
+        self.form = form
         self._nodes: dict[tuple[object, ...], HeaderNode] = {}
         self.root = self.node(0, len(self.texts), 0, form.head)
 
@@ -91,8 +177,8 @@ class HeaderNode:
     Attributes:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
-        followed: those of `beyond` that the format can go on with, by tool; None before somebody
-            knows.
+        followed: by the place of a turn, the ids that complete a header and go on as the format
+            can, by tool; what is known of it.
 
     """
 
@@ -114,7 +200,7 @@ class HeaderNode:
         self.depth = depth
         self.head = head
         self.tail = tail
-        self.followed: Mapping[str, Cut] | None = None
+        self.followed: dict[Place, Mapping[str, Cut]] = {}
 
     @cached_property
     def name(self) -> str | None:
@@ -154,16 +240,16 @@ class HeaderNode:
         low, high = trie.narrow(self.low, self.high, prefix)
         if low >= high:
             return None
-        is_full = trie.tail is not None and len(trie.texts[low]) == len(prefix)
-        return trie.node(low, high, len(prefix), None, trie.tail if is_full else None)
+        is_full = trie.form.tail is not None and len(trie.texts[low]) == len(prefix)
+        return trie.node(low, high, len(prefix), None, trie.form.tail if is_full else None)
 
     def advance(self, token_id: int) -> HeaderNode | None:
         """Read one text id; None if no header goes on with its bytes."""
-        vocabulary = self.trie.vocabulary
+        vocabulary = self.trie.form.vocabulary
         data = vocabulary.token_bytes(token_id)
         if not data or token_id in vocabulary.control_ids or self.low == self.high:
             return None
-        if self.head is not None or self.trie.tail is not None:
+        if self.head is not None or self.trie.form.tail is not None:
             node: HeaderNode | None = self
             for byte in data:
                 node = None if node is None else node.step(byte)
@@ -180,7 +266,7 @@ class HeaderNode:
 
     @cached_property
     def _mask(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        ids = np.array(sorted(self._whole), dtype=np.int64)
+        ids = np.unique(self._reached[0])
         words, starts = np.unique(ids // _WORD, return_index=True)
         if not len(ids):
             return words, np.zeros(0, dtype=np.int32)
@@ -188,46 +274,71 @@ class HeaderNode:
         return words, np.bitwise_or.reduceat(bits, starts).view(np.int32)
 
     @property
-    def beyond(self) -> tuple[int, ...]:
-        """The ids of text that complete a header and have more bytes behind, right or wrong."""
-        return self._walked.beyond
-
-    @property
-    def _whole(self) -> set[int]:
-        """The ids that no header ends inside of."""
-        if self.head is None and self.trie.tail is None:
-            return self._legal()
-        return {*self._walked.inside, *self._walked.done}
+    def past(self) -> tuple[Past, ...]:
+        """The headers that ids complete of which there may be some with bytes behind."""
+        return self._reached[1]
 
     @cached_property
-    def _walked(self) -> Walked:
-        return walk(self.trie.vocabulary, self, HeaderNode.step, HeaderNode._is_full)
+    def _reached(self) -> tuple[Ids, tuple[Past, ...]]:
+        """Give the ids that no header ends inside of, and the headers that ids complete.
 
-    def _is_full(self) -> bool:
-        return self.name is not None
-
-    def _legal(self) -> set[int]:
-        """Walk headers and vocabulary side by side, both being sorted by their bytes."""
-        keys, ids = self.trie.vocabulary.sorted_text
-        texts = self.trie.texts
-        legal: set[int] = set()
-        todo = [(self.low, self.high, 0, len(keys), b"")]
+        Headers and vocabulary are walked side by side, both being sorted by their bytes.
+        """
+        form = self.trie.form
+        if self.tail is not None:
+            past = Past(self.trie.names[self.low], b"", self.tail)
+            return form.ended(self.tail, b"").whole, (past,)
+        keys, ids = form.vocabulary.sorted_text
+        texts, names = self.trie.texts, self.trie.names
+        found: list[Past] = []
+        parts: list[Ids] = []
+        legal, todo = self._beginnings()
+        if self.head is not None:
+            parts.append(form.begun(self.head).inside)
         while todo:
-            low, high, first, last, read = todo.pop()
-            while first < last and keys[first] == read:
-                legal.add(ids[first])
+            low, high, at, span = todo.pop()
+            first, last, depth = span.first, span.last, span.depth
+            while first < last and len(keys[first]) == depth:
+                legal.append(ids[first])
                 first += 1
-            at = self.depth + len(read)
             if low < high and len(texts[low]) == at:
+                if first < last and depth:
+                    found.append(Past(names[low], keys[first][:depth], form.tail))
                 low += 1
             while low < high and first < last:
-                step = read + texts[low][at : at + 1]
-                until = bisect_left(texts, texts[low][:at] + _successor(step[-1:]), low, high)
-                begin, end = _narrow(keys, first, last, step)
+                step = texts[low][at : at + 1]
+                until = bisect_left(texts, texts[low][:at] + _successor(step), low, high)
+                begin, end = _narrow(keys, first, last, keys[first][:depth] + step)
                 if begin < end:
-                    todo.append((low, until, begin, end, step))
+                    todo.append((low, until, at + 1, Span(begin, end, depth + 1)))
                 low, first = until, end
-        return legal
+        if form.tail is not None:
+            parts += [form.ended(past.tail, past.data).whole for past in found]
+        return np.concatenate([ids_of(legal), *parts]), tuple(found)
+
+    def _beginnings(self) -> tuple[list[int], list[tuple[int, int, int, Span]]]:
+        """Say where the walk begins, behind what may still stand before the headers.
+
+        Returns:
+            The ids with one byte of a header; and ranges of headers that agree in so many bytes,
+            each with the ids that have read as much and go on.
+
+        """
+        form = self.trie.form
+        if self.head is None:
+            whole = Span(0, len(form.vocabulary.sorted_text[0]), 0)
+            return [], [(self.low, self.high, self.depth, whole)]
+        texts, low = self.trie.texts, self.low
+        begun = form.begun(self.head)
+        legal: list[int] = []
+        todo: list[tuple[int, int, int, Span]] = []
+        while low < self.high:
+            first = texts[low][:1]
+            until = bisect_left(texts, _successor(first), low, self.high)
+            legal += begun.firsts.get(first[0], ())
+            todo += [(low, until, 1, span) for span in begun.spans.get(first[0], ())]
+            low = until
+        return legal, todo
 
 
 def _narrow(keys: Sequence[bytes], low: int, high: int, prefix: bytes) -> tuple[int, int]:

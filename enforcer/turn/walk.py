@@ -8,15 +8,31 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from enforcer.vocabulary import Vocabulary
 
 _P = TypeVar("_P")
 _LAST = 0xFF
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Ids of text whose bytes begin alike: a part of the vocabulary's order.
+
+    Attributes:
+        first, last: where it begins, and ends before, in `Vocabulary.sorted_text`.
+        depth: how many bytes they have in common, being longer or as long.
+
+    """
+
+    first: int
+    last: int
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +42,18 @@ class Walked:
     Attributes:
         inside: those that it reads whole and goes on after.
         done: those after whose last byte it is done.
-        beyond: those after whose beginning it is done, with more bytes behind.
+        spans: those after whose beginning it is done, with more bytes behind.
 
     """
 
     inside: tuple[int, ...]
     done: tuple[int, ...]
-    beyond: tuple[int, ...]
+    spans: tuple[Span, ...]
+
+    def beyond(self, vocabulary: Vocabulary) -> Iterator[int]:
+        """Give the ids of the spans."""
+        _, ids = vocabulary.sorted_text
+        return chain.from_iterable(ids[span.first : span.last] for span in self.spans)
 
 
 def walk(
@@ -40,29 +61,35 @@ def walk(
     start: _P,
     step: Callable[[_P, int], _P | None],
     is_done: Callable[[_P], bool],
+    span: Span | None = None,
 ) -> Walked:
     """Read every token that can be read.
 
     Args:
         vocabulary: the tokens.
-        start: the place before any byte.
+        start: the place before any byte that is read.
         step: gives the place after a byte; None where it cannot stand.
         is_done: whether nothing is read after a place.
+        span: the tokens that are read, each behind the bytes that they have in common; None for
+            all. Those without any more are left out.
 
     """
     keys, ids = vocabulary.sorted_text
     inside: list[int] = []
     done: list[int] = []
-    beyond: list[int] = []
-    todo = [(start, 0, len(keys), 0)]
+    spans: list[Span] = []
+    begin = Span(0, len(keys), 0) if span is None else span
+    todo = [(start, begin.first, begin.last, begin.depth)]
     while todo:
         place, first, last, depth = todo.pop()
-        finished = depth > 0 and is_done(place)
-        while depth and first < last and len(keys[first]) == depth:
-            (done if finished else inside).append(ids[first])
+        finished = depth > begin.depth and is_done(place)
+        while first < last and len(keys[first]) == depth:
+            if depth > begin.depth:
+                (done if finished else inside).append(ids[first])
             first += 1
         if finished:
-            beyond.extend(ids[first:last])
+            if first < last:
+                spans.append(Span(first, last, depth))
             continue
         while first < last:
             key = keys[first]
@@ -71,7 +98,14 @@ def walk(
             if after is not None:
                 todo.append((after, first, end, depth + 1))
             first = end
-    return Walked(tuple(inside), tuple(done), tuple(beyond))
+    return Walked(tuple(inside), tuple(done), tuple(spans))
+
+
+def beginning(vocabulary: Vocabulary, data: bytes) -> Span:
+    """Give the tokens that begin with some bytes."""
+    keys, _ = vocabulary.sorted_text
+    first = bisect_left(keys, data)
+    return Span(first, _behind(keys, data, first, len(keys)), len(data))
 
 
 def _behind(keys: tuple[bytes, ...], prefix: bytes, low: int, high: int) -> int:

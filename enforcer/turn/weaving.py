@@ -117,7 +117,7 @@ class Weaver:
             return
         if node.name is not None:
             target |= self._begun(now, node.name, then, needed)
-        for name, every in self._table.beyond(node, place).items():
+        for name, every in self._table.borders.behind(node, place).items():
             cut = every.among(needed)
             if cut:
                 wanted = None if needed is None else cut.behind

@@ -13,7 +13,7 @@ from enforcer.turn.header import HeaderForm, HeaderTrie
 
 V = small()
 KIMI = dialects.load("kimi_k2")
-FORM = HeaderForm(KIMI.header_text)
+FORM = HeaderForm(KIMI.header_text, V)
 NAMES = st.lists(
     # Short names over few letters, so that many are prefixes of one another.
     st.one_of(
@@ -44,7 +44,7 @@ def walk(trie, ids):
 
 @given(NAMES, st.integers(0, 120), st.data())
 def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(names, index, data):
-    trie = HeaderTrie(FORM, V, names, (index,))
+    trie = HeaderTrie(FORM, names, (index,))
     headers = [KIMI.header_text(name, index).encode() for name in names]
     node, read = trie.root, b""
     while True:
@@ -68,14 +68,14 @@ def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(names, ind
 
 @given(NAMES.filter(bool), st.integers(0, 10**6), st.data())
 def test_every_split_of_a_header_is_read(names, index, data):
-    trie = HeaderTrie(FORM, V, names, (index,))
+    trie = HeaderTrie(FORM, names, (index,))
     name = data.draw(st.sampled_from(names))
     node = walk(trie, data.draw(splits(V, KIMI.header_text(name, index))))
     assert node.name == name
 
 
 def test_control_ids_are_no_text_even_where_their_names_would_fit():
-    trie = HeaderTrie(FORM, V, ("a",), (0,))
+    trie = HeaderTrie(FORM, ("a",), (0,))
     trie.texts = [b"<|tool_call_end|>"]
     control, text = V.control("<|tool_call_end|>"), V.encode("<|tool_call_end|>")
     assert trie.root.advance(control) is None
@@ -84,7 +84,7 @@ def test_control_ids_are_no_text_even_where_their_names_would_fit():
 
 
 def test_nodes_are_shared():
-    trie = HeaderTrie(FORM, V, ("ab", "ac"), (0,))
+    trie = HeaderTrie(FORM, ("ab", "ac"), (0,))
     whole, by_bytes = V.encode("functions."), list(b"functions.")
     assert len(whole) < len(by_bytes)
     assert walk(trie, whole) is walk(trie, by_bytes)
@@ -93,7 +93,7 @@ def test_nodes_are_shared():
 @pytest.mark.parametrize("count", [1, 512])
 def test_masks_over_kimis_own_vocabulary(kimi_vocabulary, count):
     names = tuple(f"tool_{n}" for n in range(count))
-    trie = HeaderTrie(FORM, kimi_vocabulary, names, (10,))
+    trie = HeaderTrie(HeaderForm(KIMI.header_text, kimi_vocabulary), names, (10,))
     node = trie.root
     for token_id in kimi_vocabulary.encode(f"functions.tool_{count - 1}:10"):
         row = np.zeros(kimi_vocabulary.words, dtype=np.int32)

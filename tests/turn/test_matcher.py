@@ -306,6 +306,7 @@ def test_no_more_calls_than_permitted(most):
         (HEADER + "<|tool_calls_section_begin|>", {CALL}),
         (HEADER + "<|tool_calls_section_begin|>" + call("get", 0, "{}"), {CALL, END}),
         (HEADER + "Bye.<|im_end|>", STOP),
+        (HEADER + "Bye.<|im_end|>\n", TEXT | {BEGIN}),
     ],
 )
 def test_the_turn_starts_where_the_prompt_leaves_it(prompt, expected):
@@ -330,7 +331,6 @@ def test_arguments_go_on_where_the_prompt_leaves_them():
     [
         ("<|tool_calls_section_begin|>", {}),
         ("<|tool_calls_section_begin|><|tool_call_begin|>functions.other:0", {"get": TEXTS}),
-        ("Bye.<|im_end|>\n", {"get": TEXTS}),
     ],
 )
 def test_a_prompt_that_has_begun_what_is_not_allowed(tail, arguments):
