@@ -20,6 +20,7 @@ from __future__ import annotations
 import threading
 import time
 from array import array
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -94,28 +95,31 @@ class _Lexer:
 
     Attributes:
         start: the matcher, which is never advanced.
+        first: the first mask of every text; None if there is none.
         lock: held during every call for `start` or a copy of it; a thread that waits for it
             keeps no other one waiting.
         lost: why no text can go on with this one; None while it lives.
 
     """
 
-    __slots__ = ("_first", "_row", "_unmasked", "lock", "lost", "start", "weight")
+    __slots__ = ("_first", "_row", "_unmasked", "first", "lock", "lost", "start", "weight")
 
-    def __init__(self, start: llguidance.LLMatcher, words: int) -> None:
+    def __init__(self, start: llguidance.LLMatcher, table: Table) -> None:
         self.start = start
         self.lock = threading.Lock()
         self.lost: str | None = None
         self.weight = 0
-        self._row = np.zeros(words, np.int32)
+        self._row = np.zeros_like(table.row)
+        self.first: npt.NDArray[np.int32] | None = None
         self._first = -1
         self._unmasked = 0
 
-    def find_first(self) -> str | None:
-        """Find an id that may begin a text, by the first mask; return what went wrong."""
+    def find_first(self, legal: npt.NDArray[np.int32]) -> str | None:
+        """Find the first mask, of legal ids, and one of them; return what went wrong."""
         copy = self._fill_up()
         if copy.is_error():
             return str(copy.get_error())
+        self.first = self._row & legal
         words = np.flatnonzero(self._row)
         if words.size:
             word = int(words[0])
@@ -213,8 +217,8 @@ class LLGuidanceGrammar:
         start = guarded(self._read)
         if start.is_error():
             raise EngineFailure(_first_line(start.get_error()))
-        lexer = _Lexer(start, -(-self.table.size // 32))
-        wrong = guarded(lexer.find_first)
+        lexer = _Lexer(start, self.table)
+        wrong = guarded(partial(lexer.find_first, self.table.row))
         if wrong is not None and "NoExtension" not in wrong:
             raise EngineFailure(_first_line(wrong))
         return lexer
@@ -239,8 +243,11 @@ class LLGuidanceMatcher:
         self._masked_at = 0
         self._patience = _PATIENCE
         self._lexer = grammar.lexer()
-        with self._lexer.lock:
-            self._matcher = guarded(self._lexer.start.deep_copy)
+
+    @cached_property
+    def _matcher(self) -> llguidance.LLMatcher:
+        # Most texts that are started are only asked for their first mask.
+        return self._lexer.start.deep_copy()
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; all zero if nothing may.
@@ -249,6 +256,10 @@ class LLGuidanceMatcher:
             EngineFailure: the engine gives up on this text.
 
         """
+        first = self._lexer.first
+        if not self._ids and first is not None and self._lexer.lost is None:
+            np.copyto(row, first)
+            return
 
         def fill() -> bool:
             self._compute(row)
