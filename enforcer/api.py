@@ -42,7 +42,7 @@ from enforcer.turn.requested import envelope, refuse_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.turn.envelope import Envelope
@@ -277,9 +277,9 @@ class Enforcer:
             found = ready.arguments.get(name)
             return found or _ready(self._compiled(toolset.tools[name].schema, options))
 
-        def arguments(name: str) -> ArgumentMatcher:
+        def arguments(name: str) -> Startable:
             found = grammar(name)
-            return found.matcher() if words is None else words.arguments(name, found)
+            return found if words is None else words.arguments(name, found)
 
         def expect(name: str) -> None:
             if ahead is not None and name not in ready.arguments:

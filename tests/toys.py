@@ -90,6 +90,13 @@ class Failing(Listed):
         return super().is_accepting()
 
 
+@dataclass(eq=False)
+class Starts:
+    """What starts texts."""
+
+    matcher: Callable[[], object]
+
+
 class Panic(BaseException):
     """What a library written in Rust raises where it panics: no `Exception`."""
 
@@ -118,8 +125,8 @@ def matcher(
         text_format=text_format,
     )
 
-    def start(name: str) -> object:
+    def start(name: str) -> Starts:
         wanted = arguments[name]
-        return wanted() if callable(wanted) else Listed(vocabulary, wanted)
+        return Starts(wanted if callable(wanted) else lambda: Listed(vocabulary, wanted))
 
     return Matcher(envelope, start, prompt_ids, rollback=rollback)

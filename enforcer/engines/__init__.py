@@ -59,7 +59,15 @@ class ArgumentMatcher(Protocol):
         ...
 
 
-class CompiledGrammar(Protocol):
+class Startable(Protocol):
+    """What starts the texts of one grammar; compared by identity, and may be referred to weakly."""
+
+    def matcher(self) -> ArgumentMatcher:
+        """Start a new text."""
+        ...
+
+
+class CompiledGrammar(Startable, Protocol):
     """A grammar compiled for one vocabulary, shared across requests and threads.
 
     Any thread may start texts, and texts of one grammar may be followed by several threads at

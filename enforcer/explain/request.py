@@ -7,6 +7,7 @@ sources, when words about it are first wanted. Must not know: turns, hosts.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.budget.pieces import Pieces
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
     from enforcer.vocabulary import Vocabulary
+
+
+@dataclass(eq=False)
+class _Followed:
+    """Starts texts that remember what they were given."""
+
+    matcher: Callable[[], ArgumentMatcher]
 
 
 class Words:
@@ -48,9 +56,11 @@ class Words:
         self._options = options
         self._of_tool = cache(self._tool)
 
-    def arguments(self, name: str, grammar: CompiledGrammar) -> ArgumentMatcher:
-        """Start the arguments of a tool."""
-        return FollowedText(grammar.matcher(), self._vocabulary, self._of_tool(name))
+    def arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
+        """Give what starts the arguments of a tool."""
+        return _Followed(
+            lambda: FollowedText(grammar.matcher(), self._vocabulary, self._of_tool(name))
+        )
 
     def text(self, grammar: CompiledGrammar) -> ArgumentMatcher:
         """Start the text that fits the response format."""

@@ -25,10 +25,18 @@ def ids_of(some: Iterable[int]) -> Ids:
     return np.fromiter(some, dtype=np.int64)
 
 
+NO_IDS = ids_of(())
+
+
 def has(row: Row, ids: Ids) -> Truths:
     """Tell of each id whether its bit is set."""
     found: Truths = (row.view(np.uint32)[ids >> 5] >> (ids & 31).astype(np.uint32) & 1) != 0
     return found
+
+
+def has_one(row: Row, token_id: int) -> bool:
+    """Tell whether one bit is set."""
+    return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)
 
 
 def add(row: Row, ids: Ids) -> None:

@@ -37,12 +37,14 @@ class Loose:
 
     Attributes:
         token: the id.
+        count: bytes of its first part.
         head, tail: the longest ids that the two parts begin with: where they may not come, the
             parts may not.
 
     """
 
     token: int
+    count: int
     head: int
     tail: int
 
@@ -74,15 +76,6 @@ class Cut:
         loose = tuple(each for each in self.loose if each.token in needed)
         return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
 
-    def and_also(self, other: Cut) -> Cut:
-        """Give the ids of both."""
-        return Cut(
-            np.concatenate([self.ids, other.ids]),
-            np.concatenate([self.heads, other.heads]),
-            np.concatenate([self.tails, other.tails]),
-            self.loose + other.loose,
-        )
-
     @property
     def behind(self) -> Ids:
         """The ids that have to be known behind the border."""
@@ -97,6 +90,22 @@ class Cut:
 
 
 NONE = Cut(ids_of(()), ids_of(()), ids_of(()), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """Ids that complete a tool's header and have bytes behind that may follow.
+
+    Attributes:
+        name: the tool.
+        inner: those that stay in its arguments, whatever these are.
+        outer: the others.
+
+    """
+
+    name: str
+    inner: Cut
+    outer: Cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +231,8 @@ class Borders:
         step = self._lexer.step(place if fallen is None else fallen, byte, OPEN)
         return None if step is None else step.place
 
-    def behind(self, node: HeaderNode, place: Place) -> Mapping[str, Cut]:
-        """Give the ids that complete a header and have bytes behind that may follow, by tool.
+    def behind(self, node: HeaderNode, place: Place) -> tuple[Behind, ...]:
+        """Give the ids that complete a header and have bytes behind that may follow.
 
         Args:
             node: what of the header has been read.
@@ -232,21 +241,20 @@ class Borders:
         """
         found = node.followed.get(place)
         if found is None:
-            cuts: dict[str, Cut] = {}
-            for past in node.past:
-                at = self._read(place, past.data)
-                cut = (
-                    NONE if at is None else self._followed(at, node.trie.form, past.tail, past.data)
-                )
-                if cut:
-                    known = cuts.get(past.name)
-                    cuts[past.name] = cut if known is None else known.and_also(cut)
-            found = node.followed[place] = cuts
+            found = node.followed[place] = tuple(self._find_behind(node, place))
         return found
+
+    def _find_behind(self, node: HeaderNode, place: Place) -> Iterator[Behind]:
+        for past in node.past:
+            at = self._read(place, past.data)
+            if at is not None:
+                inner, outer = self._followed(at, node.trie.form, past.tail, past.data)
+                if inner or outer:
+                    yield Behind(past.name, inner, outer)
 
     def _find_followed(
         self, place: Place, form: HeaderForm, tail: Language | None, data: bytes
-    ) -> Cut:
+    ) -> tuple[Cut, Cut]:
         """Give the ids that begin with the last bytes of a name's text and may go on so.
 
         Args:
@@ -255,15 +263,27 @@ class Borders:
             tail: what stands behind the name's text.
             data: the bytes.
 
+        Returns:
+            Those that stay in the arguments, and the others.
+
         """
         keys, _ = self._vocabulary.sorted_text
-        found: list[tuple[int, int]] = []
+        inner: list[tuple[int, int]] = []
+        outer: list[tuple[int, int]] = []
+
+        def stay(at: Place, byte: int) -> Place | None:
+            after = self._go_on(at, byte)
+            return None if after is None or after.scan is None or after.begun else after
+
         for span in form.ended(tail, data).spans:
             at = self._read(place, keys[span.first][len(data) : span.depth])
-            if at is not None:
-                walked = walk(self._vocabulary, at, self._go_on, lambda _: False, span)
-                found += [(token, span.depth) for token in walked.inside]
-        return self.cut(found)
+            if at is None:
+                continue
+            every = walk(self._vocabulary, at, self._go_on, lambda _: False, span).inside
+            inside = set(walk(self._vocabulary, at, stay, lambda _: False, span).inside)
+            for token in every:
+                (inner if token in inside else outer).append((token, span.depth))
+        return self.cut(inner), self.cut(outer)
 
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""
@@ -276,7 +296,7 @@ class Borders:
             if parts == (self._vocabulary.token_bytes(head), self._vocabulary.token_bytes(tail)):
                 whole.append((token, head, tail))
             else:
-                loose.append(Loose(token, head, tail))
+                loose.append(Loose(token, count, head, tail))
         tokens, heads, tails = zip(*whole, strict=True) if whole else ((), (), ())
         return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), tuple(loose))
 

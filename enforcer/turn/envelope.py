@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Ids, Segment, written
+from enforcer.turn.firsts import Firsts
 from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import Lexer, Opening, Place
 from enforcer.turn.pattern import BLANK, ID, NAME, Choice
@@ -125,6 +126,7 @@ class Table:
             for name, state in dialect.states.items()
         }
         self.borders = Borders(self.lexer, vocabulary)
+        self.firsts = Firsts(vocabulary)
         self._places = lru_cache(_ROWS)(self._build_at)
 
     def _is_there(self, text: str) -> bool:

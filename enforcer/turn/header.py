@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.turn.bits import Ids
-    from enforcer.turn.borders import Cut
+    from enforcer.turn.borders import Behind
     from enforcer.turn.lexer import Place
     from enforcer.vocabulary import Vocabulary
 
@@ -178,7 +178,7 @@ class HeaderNode:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
         followed: by the place of a turn, the ids that complete a header and go on as the format
-            can, by tool; what is known of it.
+            can; what is known of it.
 
     """
 
@@ -200,7 +200,7 @@ class HeaderNode:
         self.depth = depth
         self.head = head
         self.tail = tail
-        self.followed: dict[Place, Mapping[str, Cut]] = {}
+        self.followed: dict[Place, tuple[Behind, ...]] = {}
 
     @cached_property
     def name(self) -> str | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentMatcher
+    from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.position import Position
@@ -38,7 +38,7 @@ class Matcher:
 
     Args:
         envelope: what the request allows.
-        arguments: starts the argument text of a tool, by name.
+        arguments: gives what starts the argument texts of a tool, by name.
         prompt_ids: the prompt's ids; the turn starts where they leave it. None means a
             turn that starts in content.
         expect: told the name of a tool once a header can only be that tool's, before its
@@ -57,7 +57,7 @@ class Matcher:
     def __init__(
         self,
         envelope: Envelope,
-        arguments: Callable[[str], ArgumentMatcher],
+        arguments: Callable[[str], Startable],
         prompt_ids: Sequence[int] | None = None,
         *,
         expect: Callable[[str], None] | None = None,

@@ -7,17 +7,19 @@ Must not know: which token crossed the border, the way back, hosts.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError, UnexpectedFailure
+from enforcer.turn.bits import NO_IDS
 from enforcer.turn.dialect import Segment
 from enforcer.turn.position import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from enforcer.engines import ArgumentMatcher
+    from enforcer.engines import ArgumentMatcher, Startable
+    from enforcer.turn.bits import Ids
+    from enforcer.turn.borders import Cut
     from enforcer.turn.countdown import Countdown
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
@@ -30,7 +32,7 @@ class Moves:
     def __init__(
         self,
         envelope: Envelope,
-        arguments: Callable[[str], ArgumentMatcher],
+        arguments: Callable[[str], Startable],
         expect: Callable[[str], None] | None,
         countdown: Countdown | None,
     ) -> None:
@@ -82,7 +84,21 @@ class Moves:
         position = self.enter(to, now.calls, now.text)
         if self._countdown is not None:
             position = replace(position, reading=self._countdown.arguments(name))
-        return self._with_grammar(position, partial(self._arguments, name))
+        return self._with_grammar(position, lambda: self._arguments(name).matcher())
+
+    def first_ids(self, name: str, cut: Cut) -> Ids:
+        """Give those ids that end a tool's header and begin its arguments.
+
+        Args:
+            name: of the tool.
+            cut: ids whose second part stays in the arguments.
+
+        """
+        try:
+            grammar = self._arguments(name)
+        except EnforcerError:
+            return NO_IDS  # the call is told of it, if it comes
+        return self._table.firsts.legal(cut, grammar)
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""

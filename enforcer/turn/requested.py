@@ -6,6 +6,7 @@ call. Must not know: engines, schemas, hosts.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import InvalidTools
@@ -106,10 +107,17 @@ def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Seque
         return followed[-1]
 
     text_format = None if spec.response_format is None else follow
-    Matcher(envelope(table, spec, resolved, text_format), lambda _: follow(), prompt_ids)
+    Matcher(envelope(table, spec, resolved, text_format), lambda _: _Followed(follow), prompt_ids)
     if not any(text.has_begun for text in followed):
         return 0
     return len(table.opened(prompt_ids)[1])
+
+
+@dataclass(eq=False)
+class _Followed:
+    """Starts such texts."""
+
+    matcher: Callable[[], _Anything]
 
 
 class _Anything:

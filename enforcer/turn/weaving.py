@@ -117,11 +117,13 @@ class Weaver:
             return
         if node.name is not None:
             target |= self._begun(now, node.name, then, needed)
-        for name, every in self._table.borders.behind(node, place).items():
-            cut = every.among(needed)
+        for each in self._table.borders.behind(node, place):
+            if each.inner:
+                bits.add(target, self._moves.first_ids(each.name, each.inner))
+            cut = each.outer.among(needed)
             if cut:
                 wanted = None if needed is None else cut.behind
-                self._add(cut, None, self._begun(now, name, then, wanted), now, target)
+                self._add(cut, None, self._begun(now, each.name, then, wanted), now, target)
 
     def _begun(
         self, now: Position, name: str, then: str, needed: Ids | None
@@ -171,7 +173,9 @@ class Weaver:
             legal &= bits.has(before, cut.heads)
         bits.add(target, cut.ids[legal])
         for each in cut.loose:
-            if not has(behind, each.tail) or not (before is None or has(before, each.head)):
+            if not bits.has_one(behind, each.tail):
+                continue
+            if before is not None and not bits.has_one(before, each.head):
                 continue
             found = self.read(now, each.token, counts=False)
             if found is None:
@@ -193,11 +197,6 @@ def _take_back(grammar: ArgumentMatcher, count: int) -> None:
             grammar.rollback(count)
     except EnforcerError as error:
         raise RuntimeError(f"taking back {count} parts of a token: {error}") from error
-
-
-def has(row: npt.NDArray[np.int32], token_id: int) -> bool:
-    """Tell whether one bit is set."""
-    return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)
 
 
 class _Thread:

@@ -38,7 +38,7 @@ def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named():
 
     def arguments(name):
         asked.append(name)
-        return toys.Listed(vocabulary("hermes"), [b"{}"])
+        return toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))
 
     made = moves("hermes", arguments)
     found = made.begin_arguments(made.enter("HEADER", 0, 0), "get", "ARGUMENTS")

@@ -1,0 +1,68 @@
+"""Tokens that end a header and begin arguments, asked for once for each grammar."""
+
+from __future__ import annotations
+
+import gc
+
+import toys
+from dialect_cases import vocabulary
+
+from enforcer.errors import EngineFailure
+from enforcer.turn.bits import ids_of
+from enforcer.turn.borders import Cut, Loose
+from enforcer.turn.firsts import Firsts
+
+V = vocabulary("pythonic")
+WHOLE, LOOSE = V.find(b"(a"), V.find(b"[get")
+CUT = Cut(
+    ids_of([WHOLE]),
+    ids_of([ord("(")]),
+    ids_of([ord("a")]),
+    (Loose(LOOSE, 1, ord("["), ord("g")),),
+)
+
+
+class Grammar:
+    def __init__(self, *texts, error=None):
+        self.started = 0
+        self._texts = texts
+        self._error = error
+
+    def matcher(self):
+        self.started += 1
+        if self._error is not None:
+            raise self._error
+        return toys.Listed(V, self._texts)
+
+
+def test_ids_are_legal_whose_second_part_begins_a_text():
+    firsts = Firsts(V)
+    assert firsts.legal(CUT, Grammar(b"a=1")).tolist() == [WHOLE]
+    assert firsts.legal(CUT, Grammar(b"get=1")).tolist() == [LOOSE]
+    assert set(firsts.legal(CUT, Grammar(b"get=1", b"a")).tolist()) == {WHOLE, LOOSE}
+    assert firsts.legal(CUT, Grammar(b"go=1")).tolist() == []
+
+
+def test_a_grammar_is_asked_once_and_not_kept_alive():
+    firsts, grammar = Firsts(V), Grammar(b"a=1")
+    first = firsts.legal(CUT, grammar)
+    assert firsts.legal(CUT, grammar) is first
+    assert grammar.started == 1
+    assert len(firsts._known) == 1
+    del grammar
+    gc.collect()
+    assert len(firsts._known) == 0
+
+
+def test_what_is_kept_of_a_grammar_has_a_bound():
+    firsts, grammar = Firsts(V), Grammar(b"a=1")
+    for _ in range(1000):
+        firsts.legal(Cut(CUT.ids, CUT.heads, CUT.tails, ()), grammar)
+    assert len(firsts._known[grammar]) <= 64
+
+
+def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again():
+    firsts, grammar = Firsts(V), Grammar(error=EngineFailure("gave up"))
+    assert firsts.legal(CUT, grammar).tolist() == []
+    assert firsts.legal(CUT, grammar).tolist() == []
+    assert grammar.started == 2
