@@ -12,17 +12,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from enforcer import Enforcer, Vocabulary
+from enforcer.request.spec import Spec
+from enforcer.request.tools import parse
 from enforcer.turn import dialect as dialects
 from enforcer.turn.dialect import FREE_TEXT, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from enforcer.api import Prepared
     from enforcer.turn.dialect import Dialect
 
 _ROUNDS = 30
@@ -80,13 +83,11 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
     for example in dialect.examples:
         ids = list(_write(vocabulary, dialect, example["text"]))
         first = (example.get("calls") or [{}])[0].get("index", 0)
-        asked = [{"id": "x", "function": {"name": "get"}}] * (first if name == "kimi_k2" else 0)
         for at in range(rounds + 1):
             tools = _tools(example, at if anew else 0)
-            matcher = enforcer.matcher(
-                tools,
-                messages=[{"role": "assistant", "tool_calls": asked}],
-                prompt_ids=_prompt(vocabulary, dialect),
+            spec = Spec(parse(tools, "auto", True), first if name == "kimi_k2" else 0)
+            matcher = enforcer.start(
+                spec, _prompt(vocabulary, dialect), prepared=_prepared(enforcer, spec)
             )
             for token_id in ids:
                 segment = dialect.states[matcher.state].segment
@@ -104,6 +105,16 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
                 if not matcher.accept(token_id):
                     raise AssertionError(f"{name}: {vocabulary.token_bytes(token_id)!r} is illegal")
     return {kind: float(np.mean(took)) / 1e3 for kind, took in spent.items() if took}
+
+
+def _prepared(enforcer: Enforcer, spec: Spec) -> Prepared:
+    """Compile what a request needs, as a server does before its turn."""
+    steps = enforcer.prepare(spec)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            return cast("Prepared", ended.value)
 
 
 def _tools(example: Mapping[str, Any], number: int) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ word `i // 32` is id `i`. Must not know: what the ids are.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,47 @@ def has(row: Row, ids: Ids) -> Truths:
 def has_one(row: Row, token_id: int) -> bool:
     """Tell whether one bit is set."""
     return bool(int(row[token_id >> 5]) >> (token_id & 31) & 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sparse:
+    """A row of which few words are not zero.
+
+    Attributes:
+        words: their numbers, int64.
+        values: what they are, int32.
+
+    """
+
+    words: Ids
+    values: Row
+
+
+def sparse(row: Row) -> Sparse:
+    """Leave out what is zero."""
+    words = np.flatnonzero(row)
+    return Sparse(words, row[words])
+
+
+def of_ids(ids: Ids) -> Sparse:
+    """Give the row of some ids."""
+    if not len(ids):
+        return Sparse(ids, np.zeros(0, dtype=np.int32))
+    ids = np.unique(ids)
+    words, starts = np.unique(ids >> 5, return_index=True)
+    each = np.left_shift(np.uint32(1), (ids & 31).astype(np.uint32), dtype=np.uint32)
+    return Sparse(words, np.bitwise_or.reduceat(each, starts).view(np.int32))
+
+
+def write(row: Row, what: Sparse) -> None:
+    """Overwrite a row."""
+    row.fill(0)
+    row[what.words] = what.values
+
+
+def join(row: Row, what: Sparse) -> None:
+    """Set the bits of another row."""
+    row[what.words] |= what.values
 
 
 def add(row: Row, ids: Ids) -> None:

@@ -423,6 +423,8 @@ class Envelope:
         self.first = first
         self.preamble = preamble
         self.text_format = text_format
+        # What two envelopes of one table have in common that allow the same.
+        self.key = (names, due, most, first, preamble, text_format is None)
 
     def opening(self, calls: int, text: int) -> Opening:
         """Say what is open after so many calls and ids of text outside a think."""

@@ -1,28 +1,37 @@
-"""Which tokens a text may begin with that begin before it.
+"""What a text of arguments may begin with, known with its grammar.
 
-Owns: asking that once for each grammar, whatever the request: of tokens whose first part ends what
-stands before the text, and whose second part stays inside it. Must not know: what stands before
-it, states, hosts.
+Owns: finding that once for each grammar: the ids that may come first, as rows, and those that begin
+before the text and go on inside it. Must not know: what stands before a text or behind it, states,
+hosts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
 from enforcer.errors import EnforcerError
 from enforcer.turn import bits
-from enforcer.turn.bits import NO_IDS
+from enforcer.turn.bits import NO_IDS, sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from enforcer.engines import ArgumentMatcher, Startable
-    from enforcer.turn.bits import Ids
+    from enforcer.turn.bits import Ids, Row, Sparse
     from enforcer.turn.borders import Cut
     from enforcer.vocabulary import Vocabulary
 
-_KEPT = 64  # cuts by grammar: names end in few ways
+_KEPT = 64  # by grammar: names end in few ways
+_FEW = 512  # words of a row that are kept: arguments begin with few ids
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def _keep(known: dict[_K, _V], key: _K, value: _V) -> None:
+    if len(known) >= _KEPT:
+        known.clear()
+    known[key] = value
 
 
 class Firsts:
@@ -30,7 +39,25 @@ class Firsts:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._known: WeakKeyDictionary[Startable, dict[Cut, Ids]] = WeakKeyDictionary()
+        self._ids: WeakKeyDictionary[Startable, dict[Cut, Ids]] = WeakKeyDictionary()
+        self._rows: WeakKeyDictionary[Startable, dict[Hashable, Sparse]] = WeakKeyDictionary()
+
+    def row(self, grammar: Startable, around: Hashable) -> Sparse | None:
+        """Give a row that `keep_row` was given, if it is still there."""
+        return self._rows.get(grammar, {}).get(around)
+
+    def keep_row(self, grammar: Startable, around: Hashable, row: Row) -> None:
+        """Keep what may come at the beginning of a grammar's texts.
+
+        Args:
+            grammar: of the texts.
+            around: what else it depends on, since some ids end a text and go on behind it.
+            row: the row; one with many ids is not kept.
+
+        """
+        found = sparse(row)
+        if len(found.words) <= _FEW:
+            _keep(self._rows.setdefault(grammar, {}), around, found)
 
     def legal(self, cut: Cut, grammar: Startable) -> Ids:
         """Give those ids of a cut whose second part may begin a text of a grammar.
@@ -42,19 +69,14 @@ class Firsts:
             grammar: of the text.
 
         """
-        known = self._known.get(grammar)
-        if known is None:
-            known = self._known.setdefault(grammar, {})
+        known = self._ids.setdefault(grammar, {})
         found = known.get(cut)
-        if found is not None:
-            return found
-        try:
-            found = self._find(cut, grammar.matcher())
-        except EnforcerError:
-            return NO_IDS
-        if len(known) >= _KEPT:
-            known.clear()
-        known[cut] = found
+        if found is None:
+            try:
+                found = self._find(cut, grammar.matcher())
+            except EnforcerError:
+                return NO_IDS
+            _keep(known, cut, found)
         return found
 
     def _find(self, cut: Cut, text: ArgumentMatcher) -> Ids:
@@ -63,7 +85,7 @@ class Firsts:
         whole = cut.ids[bits.has(row, cut.tails)]
         return bits.ids_of((*whole.tolist(), *self._loose(cut, text, row)))
 
-    def _loose(self, cut: Cut, text: ArgumentMatcher, row: bits.Row) -> Iterator[int]:
+    def _loose(self, cut: Cut, text: ArgumentMatcher, row: Row) -> Iterator[int]:
         vocabulary = self._vocabulary
         for each in cut.loose:
             if not bits.has_one(row, each.tail):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.regex.constructors import EPSILON
+from enforcer.turn import bits
 from enforcer.turn.bits import ids_of
 from enforcer.turn.pattern import Language
 from enforcer.turn.walk import Span, beginning, walk
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _KEPT = 4096  # ends of names with what stands behind
 _TEXT = Language(EPSILON)  # what stands before a name has been left
-_WORD = 32
 _NEVER_IN_UTF8 = 0xFF
 
 
@@ -260,18 +260,11 @@ class HeaderNode:
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Overwrite a mask row (int32, shape `(words,)`) with the ids that may come next."""
-        words, bits = self._mask
-        row.fill(0)
-        row[words] = bits
+        bits.write(row, self._mask)
 
     @cached_property
-    def _mask(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        ids = np.unique(self._reached[0])
-        words, starts = np.unique(ids // _WORD, return_index=True)
-        if not len(ids):
-            return words, np.zeros(0, dtype=np.int32)
-        bits = np.left_shift(np.uint32(1), (ids % _WORD).astype(np.uint32), dtype=np.uint32)
-        return words, np.bitwise_or.reduceat(bits, starts).view(np.int32)
+    def _mask(self) -> bits.Sparse:
+        return bits.of_ids(self._reached[0])
 
     @property
     def past(self) -> tuple[Past, ...]:

@@ -15,10 +15,10 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from enforcer.engines import ArgumentMatcher, Startable
-    from enforcer.turn.bits import Ids
+    from enforcer.turn.bits import Ids, Row, Sparse
     from enforcer.turn.borders import Cut
     from enforcer.turn.countdown import Countdown
     from enforcer.turn.envelope import Envelope
@@ -94,11 +94,26 @@ class Moves:
             cut: ids whose second part stays in the arguments.
 
         """
+        grammar = self._grammar(name)
+        return NO_IDS if grammar is None else self._table.firsts.legal(cut, grammar)
+
+    def known_row(self, name: str, around: Hashable) -> Sparse | None:
+        """Give what was kept of the beginning of a tool's arguments."""
+        grammar = self._grammar(name)
+        return None if grammar is None else self._table.firsts.row(grammar, around)
+
+    def keep_row(self, name: str, around: Hashable, row: Row) -> None:
+        """Keep what may come at the beginning of a tool's arguments; see `Firsts`."""
+        grammar = self._grammar(name)
+        if grammar is not None:
+            self._table.firsts.keep_row(grammar, around, row)
+
+    def _grammar(self, name: str) -> Startable | None:
+        """Give the grammar of a tool; None if there is none, which a call to it is told."""
         try:
-            grammar = self._arguments(name)
+            return self._arguments(name)
         except EnforcerError:
-            return NO_IDS  # the call is told of it, if it comes
-        return self._table.firsts.legal(cut, grammar)
+            return None
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""

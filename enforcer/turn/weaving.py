@@ -42,7 +42,6 @@ class Weaver:
         self._envelope = envelope
         self._table = envelope.table
         self._moves = moves
-        self._firsts: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Give the position after an id; None if it is illegal, nothing being changed then.
@@ -129,13 +128,20 @@ class Weaver:
         self, now: Position, name: str, then: str, needed: Ids | None
     ) -> npt.NDArray[np.int32]:
         """Give what may come at the beginning of a tool's arguments."""
-        if needed is None and (known := self._firsts.get((name, now.calls))) is not None:
-            return known
         row = self._table.vocabulary.row(())
-        self.fill(self._moves.begin_arguments(now, name, then), row, needed)
-        if needed is None:
-            self._firsts = {key: kept for key, kept in self._firsts.items() if key[1] == now.calls}
-            self._firsts[name, now.calls] = row
+        if needed is not None:
+            self.fill(self._moves.begin_arguments(now, name, then), row, needed)
+            return row
+        # Ids that end the arguments at once go on as the request allows.
+        around = (then, now.calls, now.text, *self._envelope.key)
+        known = self._moves.known_row(name, around)
+        if known is not None:
+            bits.join(row, known)
+            return row
+        begun = self._moves.begin_arguments(now, name, then)
+        self.fill(begun, row)
+        if begun.failure is None:
+            self._moves.keep_row(name, around, row)
         return row
 
     def _leave(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None) -> None:

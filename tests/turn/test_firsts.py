@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 
+import numpy as np
 import toys
 from dialect_cases import vocabulary
 
 from enforcer.errors import EngineFailure
+from enforcer.turn import bits
 from enforcer.turn.bits import ids_of
 from enforcer.turn.borders import Cut, Loose
 from enforcer.turn.firsts import Firsts
@@ -48,17 +50,32 @@ def test_a_grammar_is_asked_once_and_not_kept_alive():
     first = firsts.legal(CUT, grammar)
     assert firsts.legal(CUT, grammar) is first
     assert grammar.started == 1
-    assert len(firsts._known) == 1
+    firsts.keep_row(grammar, "around", V.row([1]))
+    assert len(firsts._ids) == len(firsts._rows) == 1
     del grammar
     gc.collect()
-    assert len(firsts._known) == 0
+    assert len(firsts._ids) == len(firsts._rows) == 0
 
 
 def test_what_is_kept_of_a_grammar_has_a_bound():
     firsts, grammar = Firsts(V), Grammar(b"a=1")
     for _ in range(1000):
         firsts.legal(Cut(CUT.ids, CUT.heads, CUT.tails, ()), grammar)
-    assert len(firsts._known[grammar]) <= 64
+        firsts.keep_row(grammar, object(), V.row([1]))
+    assert len(firsts._ids[grammar]) <= 64
+    assert len(firsts._rows[grammar]) <= 64
+
+
+def test_a_row_is_kept_for_what_it_depends_on_if_it_has_few_ids():
+    firsts, grammar = Firsts(V), Grammar()
+    firsts.keep_row(grammar, 1, V.row([3, 40]))
+    row = V.row(())
+    bits.join(row, firsts.row(grammar, 1))
+    assert (row == V.row([3, 40])).all()
+    assert firsts.row(grammar, 2) is None
+    assert firsts.row(Grammar(), 1) is None
+    firsts.keep_row(grammar, 3, np.ones(5000, dtype=np.int32))
+    assert firsts.row(grammar, 3) is None
 
 
 def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again():
