@@ -19,11 +19,12 @@ from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Ids, Segment, written
 from enforcer.turn.firsts import Firsts
 from enforcer.turn.header import HeaderForm, HeaderTrie
-from enforcer.turn.lexer import Lexer, Opening, Place
+from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
 from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 _ROWS = 4096
+_SOME_NAME = "a"
 # Of a turn that may call and end, one that owes a call, and one without tools.
 _USUAL = (
     Opening(call=True, finish=True, text=True, empty=False),
@@ -176,6 +177,26 @@ class Table:
                 self.borders.leaving(name, self.layout.scan())
             for opening in _USUAL:
                 self.row_at(self.lexer.enter(name), opening)
+            if state.segment is Segment.HEADER and state.then is not None:
+                self._warm_headers(self.lexer.enter(name))
+
+    def _warm_headers(self, place: Place) -> None:
+        """Read the headers of some tool in every usual way."""
+        todo = [(self.headers((_SOME_NAME,), (0,)).root, place, False)]
+        known = {todo[0][0]}
+        row = self.vocabulary.row(())
+        while todo:
+            node, place, is_blank = todo.pop()
+            node.fill(row)
+            self.borders.behind(node, place)
+            for byte in range(ID):
+                after = node.step(byte)
+                if after is None or after in known or (is_blank and byte in BLANK_BYTES):
+                    continue
+                step = self.lexer.step(place, byte, _USUAL[0])
+                if step is not None:
+                    known.add(after)
+                    todo.append((after, step.place, byte in BLANK_BYTES))
 
     @cached_property
     def spells_calls(self) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
 
-_BLANK_BYTES = frozenset(b" \t\n\r\x0b\x0c")
+BLANK_BYTES = frozenset(b" \t\n\r\x0b\x0c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class Lexer:
         if bound_to := tuple(each for each in begun if each.bound):
             return Step(Place(place.state, bound_to))
         if text:
-            to = found.blank_to if symbol in _BLANK_BYTES else found.text_to
+            to = found.blank_to if symbol in BLANK_BYTES else found.text_to
             known = self.dialect.states[to].on
             left = tuple(each for each in begun if each.role in known)
             return Step(Place(to, left), said=True)

@@ -191,3 +191,17 @@ def test_what_is_warm_is_not_computed_again():
     after = table._places.cache_info().misses, table.borders._leavers.cache_info().misses
     assert before == after
     assert before[0] > 0
+
+
+def test_what_is_the_same_for_all_headers_is_warm():
+    from dialect_cases import served, vocabulary
+
+    table = Table(served("hermes").dialect, vocabulary("hermes"))
+    table.warm()
+    form = table.headers(("get",), (0,)).form
+    before = form.begun.cache_info().misses
+    node, row = table.headers(("get",), (0,)).root, vocabulary("hermes").row(())
+    for byte in b'{"name": "':
+        node.fill(row)
+        node = node.step(byte)
+    assert form.begun.cache_info().misses == before > 0
