@@ -39,6 +39,17 @@ WIDTH = 120  # what the table needs; a narrower terminal folds it, but nothing i
 def main() -> int:
     """Run the demo and return the exit status."""
     arguments = _arguments()
+    try:
+        return _run(arguments)
+    except servers.ServerFailedError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; the servers have been ended")
+        return 130
+
+
+def _run(arguments: argparse.Namespace) -> int:
     # A plain `kill` ends the servers too, as Ctrl-C does; so does Ctrl-C where a shell that
     # runs this in the background has it ignored.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -46,15 +57,7 @@ def main() -> int:
     bodies = workload.bodies(arguments.requests)
     logs = ROOT / ".demo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     logs.mkdir(parents=True)
-    try:
-        replies = _serve_all(arguments.model, bodies, logs)
-    except servers.ServerFailedError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("interrupted; the servers have been ended")
-        return 130
-    return _report(arguments.model, bodies, replies)
+    return _report(arguments.model, bodies, _serve_all(arguments.model, bodies, logs))
 
 
 def _arguments() -> argparse.Namespace:

@@ -6,7 +6,7 @@ Owns: telling where such a text ends. Must not know: schemas, what keys and valu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from enforcer.layouts.pattern import ID
 
@@ -36,6 +36,13 @@ class Scan(Protocol):
 
     def step(self, symbol: int) -> Scan | None:
         """Go on by a symbol; None if it cannot stand there."""
+        ...
+
+    def within(self, data: bytes) -> Scan | None:
+        """Go on by bytes that stay in the text; None if they end it or cannot stand there.
+
+        The same object if nothing is different behind them.
+        """
         ...
 
 
@@ -79,6 +86,12 @@ class NestedScan:
             return self._at(self.depth - 1, complete=self.depth == 1)
         return self if self.depth or symbol in _BLANK else None
 
+    def within(self, data: bytes) -> NestedScan | None:
+        """Go on by bytes; see `Scan`."""
+        if self.quote is None or self.escaped or self.quote in data or _BACKSLASH in data:
+            return _within(self, data)
+        return self
+
     def _in_string(self, symbol: int) -> NestedScan:
         if self.escaped:
             return self._at(self.depth, quote=self.quote)
@@ -119,4 +132,23 @@ class TaggedScan:
         if self.complete:
             return None
         places = self.machine.step(self.places, symbol)
-        return None if places is None else TaggedScan(self.machine, places)
+        if places is None:
+            return None
+        return self if places == self.places else TaggedScan(self.machine, places)
+
+    def within(self, data: bytes) -> TaggedScan | None:
+        """Go on by bytes; see `Scan`."""
+        return _within(self, data)
+
+
+_S = TypeVar("_S", NestedScan, TaggedScan)
+
+
+def _within(scan: _S, data: bytes) -> _S | None:
+    at: _S = scan
+    for byte in data:
+        after = at.step(byte)
+        if after is None or after.complete:
+            return None
+        at = after
+    return at

@@ -145,6 +145,16 @@ class Lexer:
             name: tuple((role, language) for role in state.on for language in markers[role])
             for name, state in dialect.states.items()
         }
+        # By the states of text that leads nowhere else: the bytes that markers begin with.
+        self._firsts = {
+            name: bytes(
+                byte
+                for byte in range(ID)
+                if any(language.after(byte) is not None for _, language in self._exits[name])
+            )
+            for name, state in dialect.states.items()
+            if state.segment in FREE_TEXT and {state.text_to, state.blank_to} == {name}
+        }
 
     def enter(self, state: str) -> Place:
         """Give the place at the beginning of a state's text."""
@@ -154,6 +164,28 @@ class Lexer:
         if found.segment is Segment.ARGUMENTS:
             return Place(state, scan=self.layout.scan())
         return Place(state)
+
+    def within(self, place: Place, data: bytes) -> Place | None:
+        """Read bytes at once that are all of the text which a place is in.
+
+        Args:
+            place: in free text that may go on, or in arguments.
+            data: the bytes.
+
+        Returns:
+            The place behind them, the same object if it is no other. None if they are not, or if
+            only reading them one by one tells.
+
+        """
+        if place.scan is not None:
+            scan = place.scan.within(data)
+            if scan is None or scan is place.scan:
+                return None if scan is None else place
+            return replace(place, scan=scan)
+        firsts = self._firsts.get(place.state)
+        if firsts is None or place.begun or len(data.translate(None, firsts)) < len(data):
+            return None
+        return place
 
     def falls(self, place: Place, symbol: int) -> Place | None:
         """Give the place behind a header that ends by itself before a symbol, if it does.

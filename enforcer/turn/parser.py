@@ -221,6 +221,11 @@ class Parser:
         """Read an id symbol by symbol; what stands before one that is illegal has been read."""
         table = self._table
         symbols = table.symbols(token_id)
+        if isinstance(symbols, bytes) and symbols and not self._held:
+            place = table.lexer.within(self._place, symbols)
+            if place is not None:
+                self._read_text(symbols, place, events)
+                return True
         thinks = table.segment(self._state) is Segment.REASONING
         for symbol in symbols:
             fallen = table.lexer.falls(self._place, symbol)
@@ -233,6 +238,16 @@ class Parser:
             self._read_symbol(symbol, step, events)
         self.reasoning_ids += thinks and table.segment(self._state) is Segment.REASONING
         return bool(symbols)
+
+    def _read_text(self, data: bytes, place: Place, events: list[Event]) -> None:
+        """Read an id that is all of the text which it stands in."""
+        segment = self._table.segment(self._state)
+        if segment is Segment.ARGUMENTS:
+            self._take_arguments(data, events)
+        else:
+            self._take(segment, data, events)
+            self.reasoning_ids += segment is Segment.REASONING
+        self._go(place)
 
     def _read_symbol(self, symbol: int, step: Step, events: list[Event]) -> None:
         segment = self._table.segment(self._state)
@@ -267,12 +282,20 @@ class Parser:
     def _take_symbol(self, segment: Segment, symbol: int, events: list[Event]) -> None:
         if segment is not Segment.ARGUMENTS:
             self._take(segment, bytes([symbol]), events)
-        elif self._call is None:
-            return  # of a call that was dropped, whatever is in it
-        elif self._values is not None:
+        elif symbol < ID:
+            self._take_arguments(bytes([symbol]), events)
+        elif self._call is not None and self._values is not None:
             self._say(segment, self._values.feed([symbol]), events)
-        elif self._arguments or symbol not in b" \t\r\n":  # white space first is the header's
-            self._take(segment, bytes([symbol]), events)
+
+    def _take_arguments(self, data: bytes, events: list[Event]) -> None:
+        if self._call is None:
+            return  # of a call that was dropped, whatever is in it
+        if self._values is not None:
+            self._say(Segment.ARGUMENTS, self._values.feed(data), events)
+            return
+        if not self._arguments:
+            data = data.lstrip(b" \t\r\n")  # white space first is the header's
+        self._take(Segment.ARGUMENTS, data, events)
 
     def _take(self, segment: Segment, data: bytes, events: list[Event]) -> None:
         if segment is Segment.HEADER:

@@ -55,6 +55,10 @@ class Weaver:
         symbols = self._table.symbols(token_id)
         if not symbols:
             return None
+        if isinstance(symbols, bytes) and now.place is not None and now.header is None:
+            place = self._table.lexer.within(now.place, symbols)
+            if place is not None and self._goes_on(now, counts=counts):
+                return self._within(now, token_id, place)
         thread = _Thread(self._envelope, self._moves, now, counts=counts)
         try:
             position = thread.run(symbols, token_id)
@@ -64,6 +68,19 @@ class Weaver:
         if position is None:
             thread.undo()
         return position
+
+    def _goes_on(self, now: Position, *, counts: bool) -> bool:
+        """Tell whether text may go on without being counted or changing anything."""
+        if self._table.segment(now.state) is Segment.ARGUMENTS:
+            return now.grammar is not None
+        if now.grammar is not None:
+            return bool(now.text)
+        return now.row.text and not (counts and self._envelope.due is Due.CALL)
+
+    def _within(self, now: Position, token_id: int, place: Place) -> Position | None:
+        if now.grammar is not None and not now.grammar.accept(token_id):
+            return None
+        return now if place is now.place else replace(now, place=place)
 
     def fill(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None = None) -> None:
         """Write the mask of the ids that may come next; see `Matcher.fill`.
