@@ -133,8 +133,12 @@ class _Lexer:
         if self._unmasked >= _UNMASKED:
             self._fill_up()
 
-    def _fill_up(self) -> llguidance.LLMatcher:
+    def masked(self) -> None:
+        """Note that a mask has been computed, which fills up the fuel."""
         self._unmasked = 0
+
+    def _fill_up(self) -> llguidance.LLMatcher:
+        self.masked()
         copy = self.start.deep_copy()  # a mask that is kept would be given without any work
         copy.unsafe_compute_mask_ptr(self._row.ctypes.data, self._row.nbytes)
         return copy
@@ -276,6 +280,8 @@ class LLGuidanceMatcher:
             return
         begun = time.thread_time_ns()
         matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
+        if self._masked_at != len(self._ids):
+            lexer.masked()  # not the one that was kept
         spent = time.thread_time_ns() - begun
         if spent > _USUAL_MASK:
             lexer.weight += (spent - _USUAL_MASK) * _WEIGHT_OF_MS // 1_000_000
