@@ -273,9 +273,13 @@ class Enforcer:
             text = text_format.matcher if words is None else partial(words.text, text_format)
         allowed = envelope(self.table, spec, options, text)
 
+        held: dict[str, CompiledGrammar] = {}
+
         def grammar(name: str) -> CompiledGrammar:
-            found = ready.arguments.get(name)
-            return found or _ready(self._compiled(toolset.tools[name].schema, options))
+            found = ready.arguments.get(name) or held.get(name)
+            if found is None:
+                found = held[name] = self._compiled(toolset.tools[name].schema, options)
+            return _ready(found)
 
         def arguments(name: str) -> Startable:
             found = grammar(name)

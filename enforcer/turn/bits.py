@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Truths = npt.NDArray[np.bool_]
 
 
+_BYTES_OF_WORD = 12  # in a row without zeros: number and value
+
+
 def ids_of(some: Iterable[int]) -> Ids:
     """Give ids as an array."""
     return np.fromiter(some, dtype=np.int64)
@@ -42,21 +45,23 @@ def has_one(row: Row, token_id: int) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparse:
-    """A row of which few words are not zero.
+    """A row without its words that are zero, if these are many.
 
     Attributes:
-        words: their numbers, int64.
+        words: the numbers of the others, int64; all of them otherwise.
         values: what they are, int32.
 
     """
 
-    words: Ids
+    words: Ids | slice
     values: Row
 
 
 def sparse(row: Row) -> Sparse:
     """Leave out what is zero."""
     words = np.flatnonzero(row)
+    if _BYTES_OF_WORD * len(words) > row.nbytes:
+        return Sparse(slice(None), row.copy())
     return Sparse(words, row[words])
 
 
