@@ -61,6 +61,9 @@ class Check:
         writes: whether the schema, which has been checked before, is to be written for the
             engine; see `ArgumentEngine.write`.
         dialect: whose layout the value is written in; empty for JSON with the usual white space.
+        controls: name and id of the control tokens that the layout may have, in the vocabulary
+            that it is written for, which need not be the one that the worker checks for. None
+            where only that one matters.
 
     """
 
@@ -72,12 +75,16 @@ class Check:
     conventions: Conventions = _USUAL
     writes: bool = False
     dialect: str = ""
+    controls: tuple[tuple[str, int], ...] | None = None
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
         digest = sha256(self.source.encode("utf-8", "surrogatepass")).digest()
         settings = (self.on_unsupported, self.limits, self.conventions)
-        return (digest, self.kind, self.root, *settings, self.writes, self.dialect)
+        return (
+            *(digest, self.kind, self.root, *settings),
+            *(self.writes, self.dialect, self.controls),
+        )
 
     def to_json(self) -> bytes:
         """Write it for a worker."""
@@ -95,6 +102,7 @@ class Check:
             "conventions": self.conventions.to_json(),
             "writes": self.writes,
             "dialect": self.dialect,
+            "controls": self.controls,
         }
         return json.dumps(written).encode()
 
@@ -110,6 +118,7 @@ class Check:
             Conventions.from_json(written["conventions"]),
             written["writes"],
             written["dialect"],
+            None if written["controls"] is None else tuple(map(tuple, written["controls"])),
         )
 
 
@@ -121,7 +130,7 @@ def perform(
     Args:
         check: what is asked.
         engine: asked for.
-        controls: name to id of the vocabulary's control tokens.
+        controls: name to id of the vocabulary's control tokens, where the check names none.
 
     """
 
@@ -152,7 +161,10 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
 
 
 def _layout(check: Check, controls: Mapping[str, int]) -> BoundLayout | None:
-    return dialects.load(check.dialect).layout(controls) if check.dialect else None
+    if not check.dialect:
+        return None
+    known = controls if check.controls is None else dict(check.controls)
+    return dialects.load(check.dialect).layout(known)
 
 
 def _check(

@@ -128,7 +128,7 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 chosen.options(),
                 cache=kept(),
                 on_compile=metrics.compiled,
-                write=partial(write, dialect=key[0]),
+                write=partial(write, dialect=key[0], vocabulary=known.vocabulary),
             )
         return enforcer
 
@@ -160,14 +160,24 @@ def laid_out(name: str) -> str:
     return "" if dialects.load(name).arguments == Layout() else name
 
 
-def write(schema: str, options: Options, root: Root, dialect: str) -> str:
+def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: Vocabulary) -> str:
     """Write a schema for the engine, in a process that is apart from this one.
+
+    Args:
+        schema: what fits it is to be written.
+        options: what holds for the request.
+        root: what a value must be, besides fitting the schema.
+        dialect: whose layout arguments have.
+        vocabulary: the model's, which another one that this process has met may not be.
 
     Raises:
         SchemaError: it cannot be enforced, or takes too long.
         Busy: there was no process for it.
 
     """
+    layout = laid_out(dialect) if root is Root.OBJECT else ""
+    names = dialects.load(layout).tokens.names if layout else ()
+    controls = vocabulary.controls
     asked = Check(
         FormatKind.JSON_SCHEMA,
         schema,
@@ -176,7 +186,8 @@ def write(schema: str, options: Options, root: Root, dialect: str) -> str:
         options.limits,
         options.conventions,
         writes=True,
-        dialect=laid_out(dialect) if root is Root.OBJECT else "",
+        dialect=layout,
+        controls=tuple((name, controls[name]) for name in names if name in controls),
     )
     verdict = pool().check(asked)
     if verdict.error is not None:

@@ -9,6 +9,7 @@ from enforcer.checking.work import Check, perform
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
+from enforcer.turn import dialect as dialects
 from enforcer.vocabulary import Vocabulary
 
 ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))
@@ -25,6 +26,8 @@ CHECKS = [
     check("a+", FormatKind.REGEX),
     check({}, on_unsupported=OnUnsupported.RELAX, limits=Limits(depth=7, enum=3)),
     replace(check({"type": "object"}), conventions=Conventions(closed_objects=True)),
+    replace(check({"type": "object"}), writes=True, dialect="kimi_k3"),
+    replace(check({"type": "object"}), writes=True, dialect="kimi_k3", controls=(("<|open|>", 7),)),
 ]
 
 
@@ -55,6 +58,24 @@ def test_a_refusal_travels_with_its_class_and_problems(schema, kind):
     assert isinstance(again.error, kind)
     assert again.error.problems == verdict.error.problems
     assert again.weight > 200
+
+
+def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_workers_own():
+    names = [name for name in dialects.load("kimi_k3").tokens.names if name.startswith("<|")]
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+    def written(first, own):
+        named = tuple((name, first + at) for at, name in enumerate(names))
+        asked = replace(check(schema), writes=True, dialect="kimi_k3", controls=named)
+        verdict = perform(asked, ENGINE, dict(own))
+        assert verdict.error is None
+        return verdict.written
+
+    one, other = written(5000, []), written(6000, [])
+    assert written(5000, [(name, 6000 + at) for at, name in enumerate(names)]) == one
+    assert "500" in one
+    assert "600" not in one
+    assert one.replace("500", "600") == other
 
 
 def test_what_was_relaxed_is_told():

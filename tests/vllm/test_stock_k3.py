@@ -203,17 +203,6 @@ TURN_TOOLS = [
 ]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _a_process_of_its_own():
-    """Schemas are written for the vocabulary that a process meets first, control ids and all."""
-    met = dict(runtime._known)
-    runtime._known.clear()
-    runtime.pool.cache_clear()
-    yield
-    runtime._known.update(met)
-    runtime.pool.cache_clear()
-
-
 @pytest.fixture
 def engine(monkeypatch):
     """Give vLLM's manager over a tokenizer of bytes and Kimi K3's control tokens."""
