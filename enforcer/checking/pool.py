@@ -69,15 +69,23 @@ class Pool:
     Args:
         engine: the name of the argument engine.
         vocabulary: what it is to be checked for: what is too much for an engine depends on it.
+        dialect: as `Forker` takes it.
         workers: how many processes there may be; at least two.
         queue: how many checks may wait for one.
 
     """
 
     def __init__(
-        self, engine: str, vocabulary: Vocabulary, *, workers: int = 6, queue: int = 4096
+        self,
+        engine: str,
+        vocabulary: Vocabulary,
+        dialect: str = "",
+        *,
+        workers: int = 6,
+        queue: int = 4096,
     ) -> None:
         self._engine = engine
+        self._dialect = dialect
         self._vocabulary = vocabulary
         self._workers = workers
         self._most = queue
@@ -200,7 +208,7 @@ class Pool:
                 with suppress(ConfigurationError):
                     return self._forker.start()
             self._forker = None
-            self._forker = Forker(self._engine, self._vocabulary)
+            self._forker = Forker(self._engine, self._vocabulary, self._dialect)
             return self._forker.start()
 
     def _next(self) -> _Job | None:

@@ -45,12 +45,18 @@ class Ended(EnforcerError):  # noqa: N818 - named for what happened
 class Forker:
     """Starts workers for one engine and vocabulary; safe to use from several threads.
 
+    Args:
+        engine: its name.
+        vocabulary: what is checked for.
+        dialect: whose layout most arguments have, so that each worker need not get ready for
+            it; empty for JSON with the usual white space.
+
     Raises:
         ConfigurationError: its process cannot be started.
 
     """
 
-    def __init__(self, engine: str, vocabulary: Vocabulary) -> None:
+    def __init__(self, engine: str, vocabulary: Vocabulary, dialect: str = "") -> None:
         self._vocabulary = vocabulary.to_json()
         self._lock = threading.Lock()
         self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -60,7 +66,7 @@ class Forker:
         command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
         keeper = threading.Thread(
             target=self._keep,
-            args=([*command, engine, str(os.getpid())], theirs, path),
+            args=([*command, engine, str(os.getpid()), dialect], theirs, path),
             name="enforcer-forker",
             daemon=True,
         )

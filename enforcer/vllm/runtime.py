@@ -146,9 +146,10 @@ def pool() -> Pool:
     They check for the vocabulary that this process has met first, and for single bytes where
     it has met none.
     """
+    dialect = laid_out(dialect_for().name)
     with _building:
         met = next((known.vocabulary for known in _known.values()), None)
-    return Pool(settings.current().engine, met or _bytes())
+    return Pool(settings.current().engine, met or _bytes(), dialect)
 
 
 def _bytes() -> Vocabulary:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,19 @@ def test_workers_end_with_whoever_has_started_them_however_it_ends():
     parent.wait()
     while any(is_running(pid) for pid in below):
         time.sleep(0.05)
+
+
+def test_a_worker_is_ready_for_the_layout_of_the_dialect():
+    """Half a second of a vocabulary like Kimi's, of the two seconds that a check may take."""
+    lone = Pool("llguidance", BYTES, "kimi_k3", workers=2)
+    asked = replace(quick(), dialect="kimi_k3")
+    assert lone.check(asked).error is None
+    strange = Pool("outlines-core", BYTES, "kimi_k3", workers=2)
+    assert strange.check(asked).error is not None
+
+
+@pytest.mark.parametrize("engine", ["outlines-core", "xgrammar"])
+def test_every_engine_has_workers(engine):
+    closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    asked = check({**closed, "additionalProperties": False})
+    assert Pool(engine, BYTES, workers=2).check(asked).error is None
