@@ -1,6 +1,8 @@
 # Everything runs in .venv, which the first target that needs it creates.
 PYTHON ?= python3
 BIN := .venv/bin
+# One process has the tests that start servers, the other all the rest.
+BESIDE := -n 2 --dist loadgroup
 
 .PHONY: help env demo lint quick test bench docs
 .DEFAULT_GOAL := help
@@ -21,10 +23,10 @@ lint: env
 	$(BIN)/mypy
 
 quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes.
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -m "not vllm and not slow"
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest $(BESIDE) -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests.
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(BESIDE)
 
 bench: env ## Measure first mask and mask times beside xgrammar's.
 	@$(BIN)/python -m bench.first_mask

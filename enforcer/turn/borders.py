@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -135,6 +136,9 @@ class Borders:
         self._leavers = lru_cache(None)(self._find_leavers)
         self._holding = lru_cache(None)(self._find_holding)
         self._followed = lru_cache(_KEPT)(self._find_followed)
+        # As long as some trie has the node.
+        self._behind: WeakKeyDictionary[HeaderNode, dict[Place, tuple[Behind, ...]]]
+        self._behind = WeakKeyDictionary()
 
     def around(self, place: Place, opening: Opening, *, free: bool) -> Around:
         """Sort the ids of text at a place.
@@ -239,9 +243,10 @@ class Borders:
             place: where the turn stands there.
 
         """
-        found = node.followed.get(place)
+        known = self._behind.setdefault(node, {})
+        found = known.get(place)
         if found is None:
-            found = node.followed[place] = tuple(self._find_behind(node, place))
+            found = known[place] = tuple(self._find_behind(node, place))
         return found
 
     def _find_behind(self, node: HeaderNode, place: Place) -> Iterator[Behind]:

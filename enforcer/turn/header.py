@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.turn.bits import Ids
-    from enforcer.turn.borders import Behind
-    from enforcer.turn.lexer import Place
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096  # ends of names with what stands behind
@@ -177,12 +175,10 @@ class HeaderNode:
     Attributes:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
-        followed: by the place of a turn, the ids that complete a header and go on as the format
-            can; what is known of it.
 
     """
 
-    __slots__ = ("__dict__", "depth", "followed", "head", "high", "low", "tail", "trie")
+    __slots__ = ("__dict__", "__weakref__", "depth", "head", "high", "low", "tail", "trie")
 
     def __init__(
         self,
@@ -200,7 +196,6 @@ class HeaderNode:
         self.depth = depth
         self.head = head
         self.tail = tail
-        self.followed: dict[Place, tuple[Behind, ...]] = {}
 
     @cached_property
     def name(self) -> str | None:
