@@ -32,7 +32,7 @@ from enforcer.request.options import Options
 from enforcer.request.spec import Spec
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.reading.plain import is_plain_object
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
 from enforcer.turn.envelope import Table
 from enforcer.turn.matcher import Matcher

@@ -11,7 +11,7 @@ from functools import cache
 from vocabularies import PIECES
 
 import enforcer
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 # Tokens over the borders of texts, names, JSON and markers; some over several at once.

@@ -13,7 +13,7 @@ from vocabularies import small, write
 
 import enforcer
 from enforcer import cli
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 
 # Page and words of every example in Python; those of clients run in `vllm/test_snippets.py`.
 PYTHON = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.envelope import Due, Envelope, Table
 from enforcer.turn.matcher import Matcher
 

@@ -19,7 +19,7 @@ import numpy as np
 from enforcer import Enforcer, Vocabulary
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.dialect import FREE_TEXT, Segment
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bench.formats.count import COLUMNS
 from bench.formats.notes import NOTES
 from bench.formats.tolerances import TEXTS
 from enforcer.layouts import Kind, Trim, Types, WhiteSpace
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.dialect import Dialect, Ids, Names
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from enforcer.checking.verdict import Verdict
 from enforcer.errors import Problem, SchemaError, SchemaLimit, UnsupportedSchema, brief
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root, compile_schema
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping

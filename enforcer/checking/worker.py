@@ -33,7 +33,7 @@ from enforcer.checking.beginning import Beginning
 from enforcer.checking.work import LENGTH, NUMBER, READY, SECONDS, Check, Order, perform, survived
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

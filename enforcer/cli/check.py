@@ -31,7 +31,7 @@ from enforcer.request.options import Options
 from enforcer.request.tools import read_name
 from enforcer.schema import Conventions, OnUnsupported, Root, compile_schema
 from enforcer.schema.reading.surprises import surprises
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.requested import refuse_name
 from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary

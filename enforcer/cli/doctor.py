@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vllm import names, settings
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from enforcer.cli import declarations
 from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary, split
 

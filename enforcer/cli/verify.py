@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.verify import expected, measure, report, suites
 from enforcer.verify.measure import Fault, IdRule
 from enforcer.verify.report import Result

@@ -17,7 +17,7 @@ from enforcer import engines
 from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
-from enforcer.turn import dialect
+from enforcer.turn import dialects
 from enforcer.vllm import settings as server_settings
 from enforcer.vllm.names import TESTED_VERSIONS
 from enforcer.vocabulary import Vocabulary
@@ -114,7 +114,7 @@ def settings(environment: Mapping[str, str]) -> Check:
     """Check the operator's settings in the environment."""
     try:
         found = server_settings.read(environment)
-        dialect.load(found.dialect)
+        dialects.load(found.dialect)
     except EnforcerError as error:
         return bad("settings", str(error), "mend or unset the variable; docs/vllm.md lists them")
     if found.engine not in engines.ENGINES:

@@ -1,27 +1,24 @@
-"""A tool-call format as a frozen value, read from `grammars/NAME.toml`.
+"""A tool-call format as a frozen value.
 
-Owns: the form of a dialect file, its checks, and finding the file. Must not
-know: token ids (that is `envelope`), tools, or any format in particular: a
-format is data, never code.
+Owns: what there is to say of a format, and what follows from it for states and headers. Must not
+know: files (that is `dialects`), token ids (that is `envelope`), tools, or any format in
+particular: a format is data, never code.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-import tomllib
 import unicodedata
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import UnknownDialect, brief
 from enforcer.layouts import Layout
 from enforcer.turn import pattern
-from enforcer.turn.pattern import BLANK, INDEX, MADE, NAME, Choice
+from enforcer.turn.pattern import BLANK, INDEX, NAME, Choice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -206,16 +203,16 @@ class Dialect:
         """
         headers = {n for n, each in self.states.items() if each.segment is Segment.HEADER}
         ends = {n for n, each in self.states.items() if each.segment in FREE_TEXT} | {self.final}
-        leads = {name: _closure(self, {name}) for name in self.states}
-        behind = _closure(self, set(headers))
-        demanded = {name for name in leads if not _closure(self, {name}, beyond=headers) & ends}
+        leads = {name: closure(self, {name}) for name in self.states}
+        behind = closure(self, set(headers))
+        demanded = {name for name in leads if not closure(self, {name}, beyond=headers) & ends}
         found = {name for name in behind if leads[name] & headers or _is_call(self.states[name])}
         return frozenset(found | demanded) - ends
 
     @cached_property
     def speaking(self) -> frozenset[str]:
         """The states that a turn without calls can be in."""
-        begun = _closure(self, {self.start, self.turn_state}, beyond=self.calling)
+        begun = closure(self, {self.start, self.turn_state}, beyond=self.calling)
         return frozenset(begun) - self.calling
 
     @property
@@ -290,185 +287,6 @@ class Dialect:
         return "\n".join(lines)
 
 
-def _folder() -> Path:
-    """Find the dialect files: in the installed package, or beside it in a checkout."""
-    package = Path(__file__).parents[1]
-    inside = package / "grammars"
-    return inside if inside.is_dir() else package.parent / "grammars"
-
-
-def available() -> tuple[str, ...]:
-    """Name the dialects that `load` knows."""
-    return tuple(sorted(path.stem for path in _folder().glob("*.toml")))
-
-
-def load(name: str) -> Dialect:
-    """Read the dialect of that name.
-
-    Raises:
-        UnknownDialect: there is none, or its file is not a valid dialect.
-
-    """
-    if name not in available():
-        raise UnknownDialect(
-            f"unknown dialect {brief(name)}; known are: {', '.join(available()) or 'none'}"
-        )
-    return _load(name)
-
-
-@cache
-def of_parser(parser: str) -> tuple[Dialect, ...]:
-    """Give the dialects that a parser of vLLM's reads, those that need most tokens first.
-
-    A model's is the first whose tokens its tokenizer has.
-
-    Raises:
-        UnknownDialect: a file is not a valid dialect.
-
-    """
-    found = [dialect for dialect in map(load, available()) if parser in dialect.parsers]
-    return tuple(sorted(found, key=lambda dialect: -len(dialect.tokens.needed or ())))
-
-
-def fitting(several: Sequence[Dialect], controls: Collection[str]) -> Dialect:
-    """Give the first of some dialects whose tokens a tokenizer has; the last if it has none's."""
-    has = set(controls)
-    return next((one for one in several if has.issuperset(one.tokens.needed or ())), several[-1])
-
-
-def named(name: str, controls: Collection[str] | None = None) -> Dialect:
-    """Give the dialect of that name, or of that parser of vLLM's.
-
-    Args:
-        name: as `available` or `parsers` give it.
-        controls: names of the tokenizer's control tokens, which tell the dialects of one
-            parser apart; None takes the first.
-
-    Raises:
-        UnknownDialect: there is none, or a file is not a valid dialect.
-
-    """
-    several = () if name in available() else of_parser(name)
-    if several:
-        return several[0] if controls is None else fitting(several, controls)
-    if name not in available():
-        known = ", ".join(sorted({*available(), *parsers()}))
-        raise UnknownDialect(f"unknown dialect or parser {brief(name)}; known are: {known}")
-    return load(name)
-
-
-def parsers() -> tuple[str, ...]:
-    """Name the parsers of vLLM's whose formats are known.
-
-    Raises:
-        UnknownDialect: a file is not a valid dialect.
-
-    """
-    return tuple(sorted({name for one in map(load, available()) for name in one.parsers}))
-
-
-@cache
-def _load(name: str) -> Dialect:
-    return parse((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
-
-
-def parse(text: str) -> Dialect:
-    """Read a dialect from the text of its file, and check it.
-
-    Raises:
-        UnknownDialect: not TOML, an unknown or missing key, a value of another type, a
-            token with two roles, a transition on an unknown marker or to an unknown state,
-            a state that cannot be reached or left.
-
-    """
-    try:
-        dialect = _build(tomllib.loads(text))
-        _read_patterns(dialect)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise UnknownDialect(f"not a dialect file: {error!r}") from error
-    _check(dialect)
-    return dialect
-
-
-def _build(data: dict[str, Any]) -> Dialect:
-    markers = data.pop("markers")
-    turn = data.pop("turn")
-    tables = data.pop("states")
-    states = {name: _state(name, table) for name, table in tables.items()}
-    for name, table in tables.items():
-        _nothing_left(table, f"states.{name}")
-    tokens = data.pop("tokens", {})
-    begin = turn.pop("begin")
-    dialect = Dialect(
-        name=_text(data.pop("name")),
-        parsers=_texts(data.pop("parsers", [])),
-        ids=Ids(data.pop("ids", "written")),
-        names=Names(data.pop("names", "any")),
-        header=_text(data.pop("header")),
-        start=_text(data.pop("start")),
-        final=_text(data.pop("final")),
-        markers=MappingProxyType({role: _texts(names) for role, names in markers.items()}),
-        tokens=Tokens(
-            needed=_texts(tokens.pop("needed")) if "needed" in tokens else None,
-            optional=frozenset(_texts(tokens.pop("optional", []))),
-            spelled=frozenset(_texts(tokens.pop("spelled", []))),
-        ),
-        arguments=Layout.read(data.pop("arguments", {})),
-        turn=Opening(
-            begin=(begin,) if isinstance(begin, str) else _texts(begin),
-            role=_text(turn.pop("role")) if "role" in turn else None,
-            end=_text(turn.pop("end")) if "end" in turn else None,
-            state=_text(turn.pop("state")),
-        ),
-        states=MappingProxyType(states),
-        examples=tuple(data.pop("examples", ())),
-    )
-    _nothing_left(tokens, "tokens")
-    _nothing_left(turn, "turn")
-    _nothing_left(data, "the file")
-    return dialect
-
-
-def _state(name: str, table: dict[str, Any]) -> State:
-    text_to = _text(table.pop("text_to", name))
-    return State(
-        segment=Segment(table.pop("segment")),
-        text_to=text_to,
-        blank_to=_text(table.pop("blank_to", text_to)),
-        on=MappingProxyType(
-            {marker: _transition(entry) for marker, entry in table.pop("on", {}).items()}
-        ),
-        then=_text(table.pop("then")) if "then" in table else None,
-    )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{brief(value)} stands where a text should")
-    return value
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError(f"{brief(value)} stands where a list of texts should")
-    return tuple(_text(item) for item in value)
-
-
-def _transition(entry: dict[str, str]) -> Transition:
-    transition = Transition(
-        to=_text(entry.pop("to")),
-        when=Guard(entry.pop("when", "always")),
-        else_text={"text": True, "illegal": False}[entry.pop("closed", "illegal")],
-    )
-    _nothing_left(entry, "a transition")
-    return transition
-
-
-def _nothing_left(table: Mapping[str, object], where: str) -> None:
-    if table:
-        raise ValueError(f"unknown keys in {where}: {', '.join(table)}")
-
-
 def written(pieces: Sequence[Fixed], name: str, index: int) -> str:
     """Write part of a header, without the white space that may be missing."""
     values: Mapping[Fixed, str] = {NAME: name, INDEX: str(index), BLANK: ""}
@@ -484,50 +302,8 @@ def _form(piece: Fixed) -> str:
     return re.escape(str(piece))
 
 
-def _read_patterns(dialect: Dialect) -> None:
-    fields = [piece for piece in dialect.header_pieces if piece in {NAME, INDEX}]
-    counted = dialect.ids in {Ids.WRITTEN, Ids.MESSAGE}
-    if fields != ([NAME, INDEX] if counted else [NAME]) or "{name}{index}" in dialect.header:
-        raise ValueError(
-            f"header {dialect.header!r}: it needs one {{name}}, and one {{index}} after some more "
-            "text if calls are numbered, else none"
-        )
-    for patterns in dialect.markers.values():
-        for each in patterns:
-            pattern.pieces_of(each, (MADE.name,))
-
-
-def _check(dialect: Dialect) -> None:
-    tokens = [token for tokens in dialect.markers.values() for token in tokens]
-    if twice := sorted({token for token in tokens if tokens.count(token) > 1}):
-        raise UnknownDialect(f"{dialect.name}: tokens with two roles: {', '.join(twice)}")
-    if empty := [role for role, names in dialect.markers.items() if not names]:
-        raise UnknownDialect(f"{dialect.name}: markers without a token: {', '.join(empty)}")
-    for name, state in dialect.states.items():
-        for marker in state.on:
-            if marker not in dialect.markers:
-                raise UnknownDialect(f"{dialect.name}: {name} leaves on unknown {marker!r}")
-        if state.then is not None and state.segment not in {Segment.HEADER, Segment.ARGUMENTS}:
-            raise UnknownDialect(f"{dialect.name}: the text of {name} does not end by itself")
-        if state.segment not in FREE_TEXT and {state.text_to, state.blank_to} != {name}:
-            raise UnknownDialect(
-                f"{dialect.name}: text leads out of {name}, whose {state.segment.value} only a "
-                "marker ends"
-            )
-        for target in _targets(state):
-            if target not in dialect.states:
-                raise UnknownDialect(f"{dialect.name}: {name} leads to unknown {target!r}")
-    for role in (dialect.start, dialect.final, dialect.turn_state):
-        if role not in dialect.states:
-            raise UnknownDialect(f"{dialect.name}: there is no state {role!r}")
-    reached = _closure(dialect, {dialect.start, dialect.turn_state})
-    if lost := [name for name in dialect.states if name not in reached]:
-        raise UnknownDialect(f"{dialect.name}: states that cannot be reached: {', '.join(lost)}")
-    if stuck := [n for n in dialect.states if dialect.final not in _closure(dialect, {n})]:
-        raise UnknownDialect(f"{dialect.name}: states without a way out: {', '.join(stuck)}")
-
-
-def _targets(state: State) -> tuple[str, ...]:
+def targets(state: State) -> tuple[str, ...]:
+    """Give the states that one leads to."""
     then = () if state.then is None else (state.then,)
     return (state.text_to, state.blank_to, *then, *(found.to for found in state.on.values()))
 
@@ -536,14 +312,14 @@ def _is_call(state: State) -> bool:
     return state.segment in {Segment.HEADER, Segment.ARGUMENTS}
 
 
-def _closure(dialect: Dialect, names: set[str], beyond: Collection[str] = ()) -> set[str]:
+def closure(dialect: Dialect, names: set[str], beyond: Collection[str] = ()) -> set[str]:
     """Add all states that can be reached; through those of `beyond`, none is."""
     todo = list(names)
     while todo:
         at = todo.pop()
         if at in beyond:
             continue
-        for target in _targets(dialect.states[at]):
+        for target in targets(dialect.states[at]):
             if target not in names:
                 names.add(target)
                 todo.append(target)

@@ -20,7 +20,7 @@ from vllm.exceptions import GracefulHTTPError
 
 from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
 from enforcer.request import spec as specs
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
 from enforcer.vllm import bans, checks, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed

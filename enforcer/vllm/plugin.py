@@ -15,7 +15,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedHost
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vllm import fit, names, settings
 from enforcer.vllm.names import PATCHED
 

@@ -22,7 +22,7 @@ from enforcer.layouts import Layout
 from enforcer.request import spec as specs
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.vllm import metrics, served, settings
 from enforcer.vocabulary import Vocabulary

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from enforcer.turn import dialect as dialects_
+from enforcer.turn import dialects as dialects_
 from enforcer.vllm import names, settings
 
 if TYPE_CHECKING:

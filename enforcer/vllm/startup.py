@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
-from enforcer.turn import dialect as dialects_
+from enforcer.turn import dialects as dialects_
 from enforcer.vllm import names, runtime, settings
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from vllm.v1.structured_output import StructuredOutputManager
 
 from enforcer.errors import UnsupportedHost
 from enforcer.request import spec as specs
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
 from enforcer.vllm import backend, metrics, names, runtime, settings
 from enforcer.vllm.tool_parser import EnforcedToolParser

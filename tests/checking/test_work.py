@@ -9,7 +9,7 @@ from enforcer.checking.work import Check, perform
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))

@@ -10,7 +10,7 @@ import pytest
 from snippets import ROOT, blocks
 
 from enforcer import cli
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 
 PAGE = ROOT / "docs" / "explain.md"
 TINY = ROOT / "bench" / "models" / "tiny-kimi"

@@ -8,9 +8,9 @@ import kimi_k3_tokenizer
 import pytest
 
 from enforcer.diagnosis import Status, template
-from enforcer.turn import dialect
+from enforcer.turn import dialects
 
-K2 = dialect.load("kimi_k2")
+K2 = dialects.load("kimi_k2")
 
 
 class Template:
@@ -123,7 +123,7 @@ def k3(messages, *, tools, generate):
 
 
 def test_kimi_k3s_own_encoder_is_right():
-    found = list(template.checks(k3, dialect.load("kimi_k3")))
+    found = list(template.checks(k3, dialects.load("kimi_k3")))
     assert [check.status for check in found] == [OK, OK, OK], found
 
 
@@ -140,12 +140,12 @@ def test_the_headers_of_other_formats(name, tail):
     def render(*_, generate, **__):
         return "A prompt." + (tail if generate else "")
 
-    [right, *_] = template.checks(render, dialect.load(name))
+    [right, *_] = template.checks(render, dialects.load(name))
     assert right.status is OK, right
     [wrong, *_] = template.checks(render, K2)
     assert wrong.status is BAD
 
 
 def test_a_format_whose_prompts_end_in_what_opens_the_turn_needs_no_header():
-    [right, *_] = template.checks(lambda *_, **__: "[INST]Hi[/INST]", dialect.load("mistral"))
+    [right, *_] = template.checks(lambda *_, **__: "[INST]Hi[/INST]", dialects.load("mistral"))
     assert right.status is OK

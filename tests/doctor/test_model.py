@@ -13,10 +13,10 @@ from transformers import PreTrainedTokenizerFast
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import model
-from enforcer.turn import dialect
+from enforcer.turn import dialects
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
-K2 = dialect.load("kimi_k2")
+K2 = dialects.load("kimi_k2")
 TEMPLATE = """
 {%- if tools %}<|im_system|>tool_declare<|im_middle|>{{ tools | tojson }}<|im_end|>{% endif -%}
 {%- for message in messages -%}

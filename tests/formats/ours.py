@@ -14,7 +14,7 @@ from formats import vocabularies
 
 import enforcer
 from bench.formats.catalogue import FORMATS
-from enforcer.turn import dialect
+from enforcer.turn import dialects
 from enforcer.turn.parser import Parser
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Read:
 @cache
 def served(name: str) -> enforcer.Enforcer:
     """Give the enforcer of a format; skips the test where there is no such dialect yet."""
-    if name not in dialect.available():
+    if name not in dialects.available():
         pytest.skip(f"no dialect {name}")
     return enforcer.Enforcer(
         vocabularies.vocabulary(name),

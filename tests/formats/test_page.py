@@ -7,7 +7,7 @@ import pytest
 from bench.formats import page
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import WRONG
-from enforcer.turn import dialect
+from enforcer.turn import dialects
 
 
 def test_the_page_is_the_one_that_is_written():
@@ -18,9 +18,9 @@ def test_the_page_is_the_one_that_is_written():
 
 def test_every_dialect_has_a_section():
     text = page.PAGE.read_text(encoding="utf-8")
-    assert [name for name in dialect.available() if f"\n## {name}\n" not in text] == []
+    assert [name for name in dialects.available() if f"\n## {name}\n" not in text] == []
     # What is added by its file alone is measured when it is put into the catalogue, too.
-    assert set(dialect.available()) - set(FORMATS) == {"phi4_mini_json"}
+    assert set(dialects.available()) - set(FORMATS) == {"phi4_mini_json"}
 
 
 @pytest.mark.parametrize("name", FORMATS)

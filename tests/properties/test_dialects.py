@@ -14,7 +14,7 @@ from vocabularies import legal, row_of, split, write
 from walks import OBJECTS, examples
 
 from enforcer.layouts import Kind
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.parser import Happening, Parser
 
 SEEDS = st.integers(0, 2**32)

@@ -15,7 +15,7 @@ from enforcer.errors import EnforcerError
 from enforcer.request import history, tools
 from enforcer.request import response_format as formats
 from enforcer.request import spec as specs
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 DEEP: object = "end"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidTools
 from enforcer.request import history
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 
 KIMI = dialects.load("kimi_k2")
 

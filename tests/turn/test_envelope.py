@@ -10,7 +10,7 @@ import vocabularies
 from vocabularies import bits, small, write
 
 from enforcer.errors import InvalidVocabulary
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.envelope import Due, Envelope, Opening, Table
 from enforcer.vocabulary import Vocabulary

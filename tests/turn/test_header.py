@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import bits, small, splits
 
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.header import HeaderForm, HeaderTrie
 
 V = small()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import PIECES, call, section, small, write
 
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
 

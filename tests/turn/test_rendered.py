@@ -11,8 +11,7 @@ from vocabularies import small, write
 from bench.matrix import workload
 from bench.tiny_model.chat import TEMPLATE
 from enforcer.request import history
-from enforcer.turn import dialect as dialects
-from enforcer.turn import rendered
+from enforcer.turn import dialects, rendered
 from enforcer.turn.envelope import Table
 
 V = small()

@@ -13,8 +13,7 @@ from enforcer.errors import IllegalPrefix, InvalidTools
 from enforcer.request import spec as specs
 from enforcer.request import tools
 from enforcer.request.options import Options
-from enforcer.turn import dialect as dialects
-from enforcer.turn import requested
+from enforcer.turn import dialects, requested
 from enforcer.turn.requested import look_at_prompt
 
 VOCABULARY = vocabularies.small()

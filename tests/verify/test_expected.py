@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
 from enforcer.verify import expected, measure
 from enforcer.verify.expected import Expected

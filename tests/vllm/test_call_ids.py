@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
 from enforcer.vllm import call_ids
 

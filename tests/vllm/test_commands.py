@@ -12,7 +12,7 @@ pytest.importorskip("vllm")
 
 from snippets import PAGES, ROOT, blocks
 
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vllm import names
 
 _ASSIGNMENT = re.compile(r"\w+=")

@@ -14,7 +14,7 @@ from vllm_servers import serving
 from bench.demo.servers import MODEL_NAME, Setting
 from bench.matrix import cells
 from bench.matrix.routes import Client, Route
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.verify import expected
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from vllm.tool_parsers import ToolParserManager
 
 from enforcer.errors import UnknownDialect
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.vllm import metrics, names, plugin, served, settings
 
 

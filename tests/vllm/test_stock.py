@@ -22,7 +22,7 @@ from bench.rust_front_end.record import BODIES
 from enforcer.errors import InvalidTools, UnknownTag
 from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.vllm import stock, stock_shapes
 from enforcer.vllm.stock import FrontEnd

@@ -18,7 +18,7 @@ from vllm_servers import TINY
 from vocabularies import write
 
 from enforcer.errors import SchemaError, UnknownTag
-from enforcer.turn import dialect as dialects
+from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, runtime, stock

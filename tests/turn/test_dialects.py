@@ -1,0 +1,154 @@
+"""Dialect files: Kimi's own, and every way in which a file can be wrong."""
+
+from __future__ import annotations
+
+import pytest
+from vocabularies import small, write
+
+from enforcer.errors import UnknownDialect
+from enforcer.turn import dialects
+from enforcer.turn.dialect import Guard, Segment, Tokens, Transition
+from enforcer.turn.envelope import Table
+from enforcer.turn.parser import Parser
+
+KIMI = dialects.load("kimi_k2")
+
+MINIMAL = """
+name = "mini"
+header = "{name}#{index}"
+start = "TEXT"
+final = "END"
+[markers]
+open = ["<call>"]
+close = ["</call>"]
+stop = ["<stop>"]
+[turn]
+begin = "<role>"
+end = "</role>"
+state = "TEXT"
+[states.TEXT]
+segment = "content"
+on.open = { to = "HEADER", when = "call" }
+on.stop = { to = "END", when = "finish" }
+[states.HEADER]
+segment = "header"
+on.close = { to = "TEXT" }
+[states.END]
+segment = "none"
+on.stop = { to = "END" }
+"""
+
+
+def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(tmp_path, monkeypatch):
+    assert dialects.of_parser("kimi_k2") == (KIMI,)
+    assert dialects.of_parser("kimi_k2_enforced") == dialects.of_parser("") == ()
+    assert "kimi_k2" in dialects.parsers()
+    for name, needed in (("a", "[]"), ("b", '["<call>"]')):
+        keys = f'parsers = ["shared", "only_{name}"]\n'
+        text = keys + MINIMAL.replace('name = "mini"', f'name = "{name}"')
+        text += f"[tokens]\nneeded = {needed}\n"
+        (tmp_path / f"{name}.toml").write_text(text)
+    monkeypatch.setattr(dialects, "_folder", lambda: tmp_path)
+    for cached in ("_load", "of_parser"):
+        monkeypatch.setattr(dialects, cached, getattr(dialects, cached).__wrapped__)
+    assert [one.name for one in dialects.of_parser("shared")] == ["b", "a"]
+    assert [one.name for one in dialects.of_parser("only_a")] == ["a"]
+    assert dialects.parsers() == ("only_a", "only_b", "shared")
+
+
+def test_kimi_is_there():
+    assert "kimi_k2" in dialects.available()
+    assert KIMI is dialects.load("kimi_k2")
+    assert KIMI.header_text("get_weather", 12) == "functions.get_weather:12"
+    assert {state.segment for state in KIMI.states.values()} == set(Segment)
+
+
+@pytest.mark.parametrize("name", ["kimi", "", "../grammars/kimi_k2", "kimi_k2.toml", None, [], 3])
+def test_an_unknown_name_is_refused_with_the_known_ones(name):
+    with pytest.raises(UnknownDialect, match="kimi_k2"):
+        dialects.load(name)
+
+
+@pytest.mark.parametrize("example", KIMI.examples, ids=lambda example: example["text"][:30])
+def test_the_files_own_examples(example):
+    vocabulary = small()
+    parser = Parser(Table(KIMI, vocabulary))
+    parser.feed(write(vocabulary, example["text"]))
+    turn = parser.turn()
+    assert turn.stray is None
+    assert turn.ended
+    assert turn.content == example["content"]
+    assert turn.reasoning == example.get("reasoning", "")
+    found = [{"name": c.name, "index": c.index, "arguments": c.arguments} for c in turn.calls]
+    assert found == example.get("calls", [])
+
+
+def test_a_call_may_begin_only_where_one_is_open_and_a_turn_end_only_where_it_may():
+    for name, state in KIMI.states.items():
+        for marker, transition in state.on.items():
+            if marker in {"section_begin", "call_begin"}:
+                assert transition.when is Guard.CALL, (name, marker)
+            if marker == "turn_end" and state.segment is not Segment.NONE:
+                said = name == "CONTENT"
+                assert transition.when is (Guard.FINISH if said else Guard.EMPTY), (name, marker)
+
+
+def test_a_small_file_is_read():
+    dialect = dialects.parse(MINIMAL)
+    assert dialect.header_text("a", 3) == "a#3"
+    assert dialect.states["TEXT"].on["open"] == Transition("HEADER", Guard.CALL)
+    assert dialect.tokens == Tokens(None, frozenset(), frozenset())
+
+
+BROKEN = {
+    "no TOML": ("[markers]", "[markers"),
+    "unknown key": ("[markers]", "colour = 1\n[markers]"),
+    "unknown key of a state": ('segment = "header"', 'segment = "header"\nmask = 1'),
+    "unknown key of a transition": ('to = "TEXT" }', 'to = "TEXT", if = 1 }'),
+    "unknown key of the turn": ('begin = "<role>"', 'begin = "<role>"\nmiddle = "<m>"'),
+    "missing key": ('header = "{name}#{index}"', ""),
+    "missing table": ("[turn]", "[optional]"),
+    "unknown segment": ('"header"', '"letters"'),
+    "unknown guard": ('"call" }', '"sometimes" }'),
+    "unknown marker": ("on.close", "on.shut"),
+    "transition to nowhere": ('to = "TEXT" }', 'to = "LIMBO" }'),
+    "text out of a header": ('segment = "header"', 'segment = "header"\ntext_to = "TEXT"'),
+    "blanks out of a header": ('segment = "header"', 'segment = "header"\nblank_to = "TEXT"'),
+    "text to nowhere": ('segment = "content"', 'segment = "content"\ntext_to = "LIMBO"'),
+    "no such start": ('start = "TEXT"', 'start = "LIMBO"'),
+    "no such final": ('final = "END"', 'final = "LIMBO"'),
+    "no such turn state": ('state = "TEXT"', 'state = "LIMBO"'),
+    "state out of reach": ("[states.END]", '[states.ISLE]\nsegment = "none"\n[states.END]'),
+    "state without a way out": ('on.close = { to = "TEXT" }', "on = {}"),
+    "no name in the header": ("{name}#", "#"),
+    "no index in the header": ("#{index}", "#"),
+    "two names in the header": ("{name}#", "{name}{name}#"),
+    "index before the name": ("{name}#{index}", "{index}#{name}"),
+    "nothing between name and index": ("{name}#{index}", "{name}{index}"),
+    "other fields in the header": ("{name}#{index}", "{name}#{index}{other}"),
+    "formatting in the header": ("{name}#{index}", "{name}#{index}{"),
+    "header is no text": ('header = "{name}#{index}"', "header = 3"),
+    "start is no text": ('start = "TEXT"', "start = [1]"),
+    "markers are no lists": ('open = ["<call>"]', 'open = "<call>"'),
+    "markers are no texts": ('open = ["<call>"]', "open = [1]"),
+    "markers without a token": ('open = ["<call>"]', "open = []"),
+    "one token, two markers": ('close = ["</call>"]', 'close = ["<call>"]'),
+    "turn is no text": ('begin = "<role>"', "begin = 1"),
+    "name is no text": ('name = "mini"', "name = 1"),
+    "text_to is no text": ('segment = "content"', 'segment = "content"\ntext_to = []'),
+    "transition to no text": ('to = "TEXT" }', "to = [] }"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_file_is_refused(what):
+    old, new = BROKEN[what]
+    assert MINIMAL.count(old) >= 1
+    with pytest.raises(UnknownDialect):
+        dialects.parse(MINIMAL.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("text", [None, b"name = 1", 3, [], "a = " + "[" * 100_000])
+def test_what_is_no_text_is_refused(text):
+    with pytest.raises(UnknownDialect):
+        dialects.parse(text)
