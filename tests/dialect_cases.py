@@ -94,3 +94,12 @@ def served(name: str) -> enforcer.Enforcer:
 
 
 NAMES = dialects.available()
+
+
+def opening(name: str) -> list[int]:
+    """Give a prompt that opens a turn."""
+    turn = dialects.load(name).turn
+    found = vocabulary(name)
+    begin = [found.control(each) for each in turn.begin[:1]]
+    end = [] if turn.end is None else [found.control(turn.end)]
+    return [*begin, *found.encode(turn.role or "assistant" * bool(end)), *end]

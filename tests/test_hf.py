@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import dialect_cases
 import jsonschema
 import pytest
 from vocabularies import section, small, write
@@ -14,6 +15,7 @@ transformers = pytest.importorskip("transformers")
 import enforcer  # noqa: E402
 from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools  # noqa: E402
 from enforcer.hf import EnforcerLogitsProcessor  # noqa: E402
+from enforcer.turn import dialects  # noqa: E402
 
 V = small()
 PAD, STOP = V.control("[PAD]"), V.control("<|im_end|>")
@@ -217,3 +219,51 @@ def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served):
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(ConfigurationError, match="fewer ids"):
         processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
+
+
+def random_model(vocabulary, eos):
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=vocabulary.size,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        pad_token_id=eos,
+        bos_token_id=eos,
+        eos_token_id=eos,
+    )
+    return transformers.LlamaForCausalLM(config).eval()
+
+
+@pytest.mark.parametrize("name", dialects.available())
+def test_every_format_is_enforced(name):
+    of_name = enforcer.Enforcer(
+        dialect_cases.vocabulary(name), name, options=enforcer.Options(preamble_ids=4)
+    )
+    prompt = dialect_cases.opening(name) or write(of_name.vocabulary, "Hi")
+    ends = of_name.table.turn_end_ids
+    request = {"tools": TOOLS, "tool_choice": "required"}
+    processor = EnforcerLogitsProcessor(of_name, [request] * 8)
+    model = random_model(of_name.vocabulary, min(ends))
+    torch.manual_seed(2)
+    with torch.no_grad():
+        out = model.generate(
+            torch.tensor([prompt] * 8),
+            attention_mask=torch.ones(8, len(prompt), dtype=torch.long),
+            logits_processor=[processor],
+            max_new_tokens=150,
+            do_sample=True,
+            temperature=3.0,
+            top_k=0,
+        )
+    calls = []
+    for row in out[:, len(prompt) :].tolist():
+        stop = next((at for at, token in enumerate(row) if token in ends), len(row))
+        turn = of_name.parse(row[: stop + 1], prompt, schemas=SCHEMAS)
+        assert turn.stray is None
+        assert not turn.ended or turn.calls
+        calls += turn.calls
+    assert calls
+    for call in calls:
+        jsonschema.validate(json.loads(call.arguments), SCHEMAS[call.name])

@@ -7,7 +7,7 @@ from random import Random
 
 import jsonschema
 import pytest
-from dialect_cases import NAMES, served, vocabulary
+from dialect_cases import NAMES, opening, served, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
 from vocabularies import legal, row_of, split, write
@@ -56,15 +56,6 @@ def walk(matcher, random, most=200):
         ids.append(step(matcher, random, hurry=0.4 + len(ids) / most))
         assert matcher.accept(ids[-1]), (ids[-1], matcher, matcher.failure)
     return ids
-
-
-def opening(name):
-    """Give a prompt that opens a turn."""
-    turn = dialects.load(name).turn
-    found = vocabulary(name)
-    begin = [found.control(each) for each in turn.begin[:1]]
-    end = [] if turn.end is None else [found.control(turn.end)]
-    return [*begin, *found.encode(turn.role or "assistant" * bool(end)), *end]
 
 
 def callable_tools(request):
