@@ -65,6 +65,10 @@ def _in_exponents(turn: Turn, text: str) -> bool:
     return re.search(r"[0-9][eE][-+]?[0-9]|0\.0000", text) is not None and bool(turn.calls)
 
 
+def _ends_in_part_of(marker: str, text: str) -> bool:
+    return any(text.endswith(marker[:count]) for count in range(1, len(marker)))
+
+
 def _spaced(turn: Turn, text: str) -> bool:
     """Tell whether stock's pattern of pythonic calls may not match."""
     begun = re.match(r"(<\|python_start\|>)?\[\w+\((\w+=|\))", text)
@@ -99,6 +103,18 @@ MISREAD: tuple[Misread, ...] = (
         '<|action_start|><|plugin|>{"name": "w", "parameters": {"x": -4E-2}}<|action_end|>'
         "<|im_end|>",
         "streamed, a number is sent as far as it has come, and is another one at its end",
+    ),
+    Misread(
+        "granite_20b_fc",
+        _in_exponents,
+        '<function_call> {"name": "w", "arguments": {"x": 3.482e-1}}<|endoftext|>',
+        "streamed, a number is sent as far as it has come, and is another one at its end",
+    ),
+    Misread(
+        "hermes",
+        lambda turn, _: _ends_in_part_of("<tool_call>", turn.content),
+        "Less <<|im_end|>",
+        "streamed, text that ends like the beginning of a marker loses that",
     ),
     Misread(
         "llama3_json",
