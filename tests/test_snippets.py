@@ -105,7 +105,7 @@ def _command_lines():
                 yield pytest.param(words[1:], id=" ".join(words[:4]))
 
 
-@pytest.mark.parametrize("words", _command_lines())
+@pytest.mark.parametrize("words", list(_command_lines()))
 def test_the_command_line_takes_what_the_pages_show(words, monkeypatch):
     taken = []
     for module in (cli.check, cli.doctor, cli.explain, cli.verify):

@@ -10,12 +10,15 @@ hosts, whether a mask is right.
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from pathlib import Path
 from time import thread_time_ns
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from bench.formats import page
 from enforcer import Enforcer, Vocabulary
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
@@ -104,7 +107,7 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
                     spent["framing"].append(took)
                 if not matcher.accept(token_id):
                     raise AssertionError(f"{name}: {vocabulary.token_bytes(token_id)!r} is illegal")
-    return {kind: float(np.mean(took)) / 1e3 for kind, took in spent.items() if took}
+    return {kind: round(float(np.mean(took)) / 1e3, 1) for kind, took in spent.items() if took}
 
 
 def _prepared(enforcer: Enforcer, spec: Spec) -> Prepared:
@@ -128,20 +131,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=Path, default=Path("../shared/kimi"))
     parser.add_argument("--rounds", type=int, default=_ROUNDS)
+    parser.add_argument("--write", metavar="MACHINE", help="keep the figures for docs/formats.md")
     parser.add_argument("names", nargs="*", default=dialects.available())
     options = parser.parse_args()
-    for anew in (False, True):
-        known = "tools that each request has anew" if anew else "tools that are known"
-        print(f"\nMean µs of a mask, {_MANY} {known}:\n")
-        print("| format | text | header | framing | text and header beside K2 |")
-        print("|---|---|---|---|---|")
-        base = 0.0
-        for name in dict.fromkeys(("kimi_k2", *options.names)):
-            each = measure(options.ranks, name, options.rounds, anew=anew)
-            both = (each["text"] + each["header"]) / 2
-            base = base or both
-            kinds = (f"{each[kind]:.1f}" if kind in each else "-" for kind in _KINDS)
-            print(f"| {name} | {' | '.join(kinds)} | {both / base:.2f} |")
+    measured: dict[str, dict[str, dict[str, float]]] = {}
+    for name in dict.fromkeys(("kimi_k2", *options.names)):
+        measured[name] = {
+            kind: measure(options.ranks, name, options.rounds, anew=kind == "new")
+            for kind in ("known", "new")
+        }
+        print(name, measured[name], file=sys.stderr)
+    print(page.masks(measured))
+    if options.write:
+        kept = {"machine": options.write, "masks": measured}
+        page.MASKS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 INTRODUCTION = Path(__file__).with_name("page.md")
 RESULTS = Path(__file__).with_name("results.json")
+MASKS = Path(__file__).with_name("masks.json")
 WAYS = {"stock": "vLLM", "strict": "vLLM, strict", "enforced": "Enforcer"}
 
 
@@ -60,6 +61,30 @@ def table(results: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def masks(measured: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """Print what masks cost as a table of Markdown; K2 stands first, and others beside it."""
+    lines = [
+        "| format | text | header | header, new tools | mean beside K2 | new tools |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    base = _means(measured["kimi_k2"])
+    for name, kinds in measured.items():
+        of_name = _means(kinds)
+        cells = (
+            *(f"{kinds['known'][each]:.1f}" for each in ("text", "header")),
+            f"{kinds['new']['header']:.1f}",
+            *(f"{own / k2:.1f}" for own, k2 in zip(of_name, base, strict=True)),
+        )
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _means(kinds: Mapping[str, Mapping[str, float]]) -> tuple[float, float]:
+    """Give the mean of text and header, with tools that are known and with new ones."""
+    known, new = ((kinds[each]["text"] + kinds[each]["header"]) / 2 for each in ("known", "new"))
+    return known, new
+
+
 _IDS = {
     Ids.WRITTEN: "the model writes it; the index counts the dialog's calls",
     Ids.MESSAGE: "none in the text; the index counts the message's calls",
@@ -81,8 +106,13 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         for each in known
     )
     legend = "\n".join(f"- **{column}**: replies {what}" for column, what in COLUMNS.items())
+    measured = json.loads(MASKS.read_text(encoding="utf-8"))
     introduction = INTRODUCTION.read_text(encoding="utf-8").format(
-        rows=rows, legend=legend, table=table(results).rstrip()
+        rows=rows,
+        legend=legend,
+        table=table(results).rstrip(),
+        machine=measured["machine"],
+        masks=masks(measured["masks"]),
     )
     return introduction + "".join(_section(each) for each in known)
 
