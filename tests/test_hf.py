@@ -54,21 +54,25 @@ def served():
     return enforcer.Enforcer(V, options=enforcer.Options(max_calls=3, preamble_ids=4))
 
 
-@pytest.fixture(scope="module")
-def model():
+def random_model(size, eos, **special):
     torch.set_num_threads(1)  # the model is so small that threads only wait for each other
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
-        vocab_size=V.size + 7,  # padded, as real ones are
+        vocab_size=size,
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=1,
         num_attention_heads=2,
-        pad_token_id=PAD,
-        bos_token_id=V.control("[BOS]"),
-        eos_token_id=STOP,
+        eos_token_id=eos,
+        **{"pad_token_id": eos, "bos_token_id": eos, **special},
     )
     return transformers.LlamaForCausalLM(config).eval()
+
+
+@pytest.fixture(scope="module")
+def model():
+    padded = V.size + 7  # as real ones are
+    return random_model(padded, STOP, pad_token_id=PAD, bos_token_id=V.control("[BOS]"))
 
 
 def generate(model, served, requests, **options):
@@ -221,21 +225,6 @@ def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served):
         processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
 
 
-def random_model(vocabulary, eos):
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=vocabulary.size,
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        pad_token_id=eos,
-        bos_token_id=eos,
-        eos_token_id=eos,
-    )
-    return transformers.LlamaForCausalLM(config).eval()
-
-
 @pytest.mark.parametrize("name", dialects.available())
 def test_every_format_is_enforced(name):
     of_name = enforcer.Enforcer(
@@ -245,7 +234,7 @@ def test_every_format_is_enforced(name):
     ends = of_name.table.turn_end_ids
     request = {"tools": TOOLS, "tool_choice": "required"}
     processor = EnforcerLogitsProcessor(of_name, [request] * 8)
-    model = random_model(of_name.vocabulary, min(ends))
+    model = random_model(of_name.vocabulary.size, min(ends))
     torch.manual_seed(2)
     with torch.no_grad():
         out = model.generate(
