@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
-from itertools import chain, dropwhile
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
@@ -20,6 +20,7 @@ from enforcer.turn.dialect import Ids, Segment, written
 from enforcer.turn.firsts import Firsts
 from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
+from enforcer.turn.openings import Openings
 from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
@@ -89,8 +90,6 @@ class Table:
         needed = dialect.tokens.needed or ()
         for name in (*needed, *dialect.turn.begin[:1], *filter(None, [dialect.turn.end])):
             vocabulary.control(name)
-        self._turn_begin = frozenset(controls[n] for n in dialect.turn.begin if n in controls)
-        self._turn_end = None if dialect.turn.end is None else controls[dialect.turn.end]
         self._inside = {name: controls.get(name) for name in dialect.tokens.names}
         markers = {
             role: tuple(self._language(text) for text in texts if self._is_there(text))
@@ -126,6 +125,7 @@ class Table:
             }
             for name, state in dialect.states.items()
         }
+        self._openings = Openings(dialect, vocabulary, self.turn_end_ids)
         self.borders = Borders(self.lexer, vocabulary)
         self.firsts = Firsts(vocabulary)
         self._places = lru_cache(_ROWS)(self._build_at)
@@ -340,77 +340,8 @@ class Table:
         return frozenset(self.leaves[self.dialect.final])
 
     def opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
-        """Find the turn that a prompt has opened.
-
-        Returns:
-            The state right after the turn's opening, and the ids that the prompt has
-            after it; the dialect's start state and nothing if it opens no turn, or none that
-            has not ended. White space that leads nowhere else is left out: a template may
-            write it where a request that demands a call allows no text.
-
-        """
-        state, begun = self._opened(prompt_ids)
-        if self.dialect.states[state].blank_to != state:
-            return state, begun
-        return state, tuple(dropwhile(self.vocabulary.blank_ids.__contains__, begun))
-
-    def _opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
-        """Find the turn that a prompt has opened, and all that the prompt has of it."""
-        ends = self.turn_end_ids
-        said = len(prompt_ids)
-        while said and prompt_ids[said - 1] in ends:
-            said -= 1  # nothing has come after it: the turn that has ended is the last one
-        if self._role is None:
-            return self._opened_by_any(prompt_ids, said)
-        controls = self.vocabulary.control_ids
-        for begin in range(said - 1, -1, -1):
-            if prompt_ids[begin] not in self._turn_begin:
-                if prompt_ids[begin] in ends:
-                    break
-                continue
-            end, role = begin + 1, b""
-            while end < len(prompt_ids):
-                if self._turn_end is None and len(role) >= len(self._role):
-                    break
-                if prompt_ids[end] in controls:
-                    # A role may be a token of its own: `<|assistant|>`.
-                    if self._turn_end is not None or prompt_ids[end] in self._turn_begin:
-                        break
-                    role += self._named[prompt_ids[end]]
-                else:
-                    role += self.vocabulary.token_bytes(prompt_ids[end])
-                end += 1
-            if self._turn_end is not None and list(prompt_ids[end : end + 1]) != [self._turn_end]:
-                continue
-            if role.startswith(self._role):
-                return self.dialect.turn_state, prompt_ids[end + (self._turn_end is not None) :]
-        return self.dialect.start, ()
-
-    @cached_property
-    def _named(self) -> dict[int, bytes]:
-        return {token: name.encode() for name, token in self.vocabulary.controls.items()}
-
-    def _opened_by_any(self, prompt_ids: Sequence[int], said: int) -> tuple[str, Sequence[int]]:
-        """Find the last of the turns of whatever role, which is the one to be generated."""
-        controls = self.vocabulary.control_ids
-        for end in range(said - 1, -1, -1):
-            if self._turn_end is None and prompt_ids[end] in self._turn_begin:
-                return self.dialect.turn_state, prompt_ids[end + 1 :]
-            if prompt_ids[end] in self.turn_end_ids:
-                break
-            if prompt_ids[end] == self._turn_end:
-                begin = end - 1
-                while begin >= 0 and prompt_ids[begin] not in controls:
-                    begin -= 1
-                if begin >= 0 and prompt_ids[begin] in self._turn_begin:
-                    return self.dialect.turn_state, prompt_ids[end + 1 :]
-                break
-        return self.dialect.start, ()
-
-    @cached_property
-    def _role(self) -> bytes | None:
-        role = self.dialect.turn.role
-        return None if role is None else role.encode()
+        """Find the turn that a prompt has opened; see `Openings.find`."""
+        return self._openings.find(prompt_ids)
 
 
 class Envelope:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 
-import dialect_cases as cases
 import pytest
 import vocabularies
-from vocabularies import bits, small, write
+from vocabularies import bits, small
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.envelope import Due, Envelope, Opening, Table
-from enforcer.vocabulary import Vocabulary
 
 V = small()
 KIMI = dialects.load("kimi_k2")
@@ -86,65 +84,6 @@ def test_tokens_that_may_not_be_missing(name):
 def test_the_ids_that_end_a_turn():
     assert {V.control("<|im_end|>"), V.control("[EOS]")} == TABLE.turn_end_ids
     assert Table(KIMI, small("[EOS]")).turn_end_ids == {V.control("<|im_end|>")}
-
-
-@pytest.mark.parametrize(
-    ("prompt", "state", "rest"),
-    [
-        ("", "SILENT", ""),
-        ("plain", "SILENT", ""),
-        ("<|im_assistant|>assistant<|im_middle|>", "START", ""),
-        ("<|im_assistant|>assistant<|im_middle|><think>x", "START", "<think>x"),
-        ("<|im_assistant|><|im_middle|>a", "START", "a"),
-        ("<|im_assistant|>assistant", "SILENT", ""),
-        ("<|im_middle|>", "SILENT", ""),
-        ("a<|im_middle|>", "SILENT", ""),
-        ("<|im_user|>assistant<|im_middle|>", "SILENT", ""),
-        ("<|im_assistant|>a<|im_middle|>Hi<|im_end|><|im_user|>u<|im_middle|>", "SILENT", ""),
-        ("<|im_assistant|>a<think>b<|im_middle|>", "SILENT", ""),
-    ],
-)
-def test_the_turn_that_a_prompt_opens(prompt, state, rest):
-    found, begun = TABLE.opened(write(V, prompt))
-    assert (found, list(begun)) == (state, write(V, rest))
-
-
-@pytest.mark.parametrize(
-    ("name", "dialog", "opening"),
-    [
-        ("deepseek_v3", "<｜User｜>u{}Hi<｜end▁of▁sentence｜><｜User｜>v", "<｜Assistant｜>"),
-        ("glm45", "<|user|>u{}Hi<|user|>v", "<|assistant|>"),
-        ("hermes", "{}Hi<|im_end|>\n<|im_start|>user\nv<|im_end|>", "<|im_start|>assistant\n"),
-        ("jamba", "{}Hi<|eom|><|bom|><|user|>v<|eom|>", "<|bom|><|assistant|>"),
-        ("mistral", "[INST]u{}Hi</s>[INST]v", "[/INST]"),
-        (
-            "llama3_json",
-            "{}Hi<|eot_id|><|start_header_id|>user<|end_header_id|>v",
-            "<|start_header_id|>assistant<|end_header_id|>",
-        ),
-    ],
-)
-@pytest.mark.parametrize("are_tokens", [True, False], ids=["role as a token", "role as text"])
-def test_a_turn_that_has_ended_is_not_the_one_to_be_generated(name, dialog, opening, are_tokens):
-    dialect = dialects.load(name)
-    every = {
-        *dialect.controls,
-        *("[INST]", "<|user|>", "<|assistant|>", "<｜User｜>")[: 4 if are_tokens else 0],
-    }
-    tokens = [bytes([byte]) for byte in range(256)]
-    controls = {each: len(tokens) + at for at, each in enumerate(sorted(every))}
-    found = Vocabulary(tokens + [b""] * len(controls), controls)
-    table = Table(dialect, found)
-    ended = write(found, dialog.format(opening))
-    assert table.opened(ended) == (dialect.start, ())
-    state, begun = table.opened([*ended, *write(found, opening + "So")])
-    assert (state, list(begun)) == (dialect.turn_state, write(found, "So"))
-
-
-def test_a_format_whose_roles_are_text_opens_no_turn():
-    found = cases.vocabulary("granite_20b_fc")
-    table = Table(dialects.load("granite_20b_fc"), found)
-    assert table.opened(write(found, "<|endoftext|>USER: <function_call>")) == ("START", ())
 
 
 @pytest.mark.parametrize(

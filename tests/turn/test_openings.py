@@ -1,0 +1,85 @@
+"""Which turn a prompt has opened, in every format."""
+
+from __future__ import annotations
+
+import dialect_cases as cases
+import pytest
+from vocabularies import small, write
+
+from enforcer.turn import dialects
+from enforcer.turn.envelope import Table
+from enforcer.vocabulary import Vocabulary
+
+V = small()
+TABLE = Table(dialects.load("kimi_k2"), V)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "state", "rest"),
+    [
+        ("", "SILENT", ""),
+        ("plain", "SILENT", ""),
+        ("<|im_assistant|>assistant<|im_middle|>", "START", ""),
+        ("<|im_assistant|>assistant<|im_middle|><think>x", "START", "<think>x"),
+        ("<|im_assistant|><|im_middle|>a", "START", "a"),
+        ("<|im_assistant|>assistant", "SILENT", ""),
+        ("<|im_middle|>", "SILENT", ""),
+        ("a<|im_middle|>", "SILENT", ""),
+        ("<|im_user|>assistant<|im_middle|>", "SILENT", ""),
+        ("<|im_assistant|>a<|im_middle|>Hi<|im_end|><|im_user|>u<|im_middle|>", "SILENT", ""),
+        ("<|im_assistant|>a<think>b<|im_middle|>", "SILENT", ""),
+    ],
+)
+def test_the_turn_that_a_prompt_opens(prompt, state, rest):
+    found, begun = TABLE.opened(write(V, prompt))
+    assert (found, list(begun)) == (state, write(V, rest))
+
+
+@pytest.mark.parametrize(
+    ("name", "dialog", "opening"),
+    [
+        ("deepseek_v3", "<｜User｜>u{}Hi<｜end▁of▁sentence｜><｜User｜>v", "<｜Assistant｜>"),
+        ("glm45", "<|user|>u{}Hi<|user|>v", "<|assistant|>"),
+        ("hermes", "{}Hi<|im_end|>\n<|im_start|>user\nv<|im_end|>", "<|im_start|>assistant\n"),
+        ("jamba", "{}Hi<|eom|><|bom|><|user|>v<|eom|>", "<|bom|><|assistant|>"),
+        ("mistral", "[INST]u{}Hi</s>[INST]v", "[/INST]"),
+        (
+            "llama3_json",
+            "{}Hi<|eot_id|><|start_header_id|>user<|end_header_id|>v",
+            "<|start_header_id|>assistant<|end_header_id|>",
+        ),
+    ],
+)
+@pytest.mark.parametrize("are_tokens", [True, False], ids=["role as a token", "role as text"])
+def test_a_turn_that_has_ended_is_not_the_one_to_be_generated(name, dialog, opening, are_tokens):
+    dialect = dialects.load(name)
+    every = {
+        *dialect.controls,
+        *("[INST]", "<|user|>", "<|assistant|>", "<｜User｜>")[: 4 if are_tokens else 0],
+    }
+    tokens = [bytes([byte]) for byte in range(256)]
+    controls = {each: len(tokens) + at for at, each in enumerate(sorted(every))}
+    found = Vocabulary(tokens + [b""] * len(controls), controls)
+    table = Table(dialect, found)
+    ended = write(found, dialog.format(opening))
+    assert table.opened(ended) == (dialect.start, ())
+    state, begun = table.opened([*ended, *write(found, opening + "So")])
+    assert (state, list(begun)) == (dialect.turn_state, write(found, "So"))
+
+
+def test_a_format_whose_roles_are_text_opens_no_turn():
+    found = cases.vocabulary("granite_20b_fc")
+    table = Table(dialects.load("granite_20b_fc"), found)
+    assert table.opened(write(found, "<|endoftext|>USER: <function_call>")) == ("START", ())
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_what_opens_a_turn_opens_it_in_every_format(name):
+    found = cases.served(name).table
+    opening = cases.opening(name)
+    text = write(found.vocabulary, "So")
+    state = found.dialect.turn_state if opening else found.dialect.start
+    opened, begun = found.opened([*text, *opening])
+    assert (opened, list(begun)) == (state, [])
+    opened, begun = found.opened([*opening, *text, *opening, *text])
+    assert (opened, list(begun)) == (state, text if opening else [])
