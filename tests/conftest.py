@@ -35,6 +35,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 _SERVERS = {"vllm", "demo"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before the one that reads the marks
 def pytest_collection_modifyitems(items):
     """Keep tests that start servers in one process, and those of a module together.
 
