@@ -1,10 +1,10 @@
 # Everything runs in .venv, which the first target that needs it creates.
 PYTHON ?= python3
 BIN := .venv/bin
-# One process has the tests that start servers, the other all the rest.
-BESIDE := -n 2 --dist loadgroup
+# Tests that start vLLM's servers; they spend half of their time waiting for them.
+SERVERS := tests/vllm tests/demo
 
-.PHONY: help env demo lint quick test bench docs
+.PHONY: help env demo lint quick test test-servers test-rest bench docs
 .DEFAULT_GOAL := help
 
 help: ## Show this list.
@@ -23,10 +23,16 @@ lint: env
 	$(BIN)/mypy
 
 quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes.
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest $(BESIDE) -m "not vllm and not slow"
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadfile -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests.
-	$(BIN)/python -m pytest $(BESIDE)
+	@$(MAKE) --jobs=2 --output-sync=target test-servers test-rest
+
+test-servers:
+	$(BIN)/python -m pytest $(SERVERS)
+
+test-rest:
+	$(BIN)/python -m pytest $(SERVERS:%=--ignore=%)
 
 bench: env ## Measure first mask and mask times beside xgrammar's.
 	@$(BIN)/python -m bench.first_mask
