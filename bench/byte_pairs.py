@@ -21,7 +21,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from bench.tiny_model.chat import CONTROLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 # Kimi's split of text into pieces: its alternatives in order.
 _HAN = r"[\p{Han}]+"
@@ -158,3 +158,15 @@ def _byte_letters() -> dict[int, str]:
     rest = [byte for byte in range(256) if byte not in letters]
     letters.update({byte: chr(256 + n) for n, byte in enumerate(rest)})
     return letters
+
+
+def kept(file: Path, build: Callable[[], Tokenizer]) -> Tokenizer:
+    """Take a tokenizer from a file, or build it and put it there."""
+    if file.exists():
+        return Tokenizer.from_file(str(file))
+    built = build()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(f".{os.getpid()}.part")  # two processes may build it at once
+    built.save(str(part), pretty=False)
+    part.replace(file)
+    return built

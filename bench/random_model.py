@@ -76,14 +76,7 @@ def tokenizer(vocabulary: Vocabulary, cache: Path) -> Tokenizer:
     for data, rank in pairs.ranks.items():
         known.update(b"%d %b\n" % (rank, data))
     file = cache / f"tokenizer-{known.hexdigest()[:16]}.json"
-    if file.exists():
-        return Tokenizer.from_file(str(file))
-    built = byte_pairs.fast_tokenizer(pairs)
-    cache.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    built.save(str(part), pretty=False)
-    part.replace(file)
-    return built
+    return byte_pairs.kept(file, lambda: byte_pairs.fast_tokenizer(pairs))
 
 
 def config(tokens: Tokenizer, shape: Shape, end: str = _END) -> Mapping[str, object]:

@@ -210,11 +210,4 @@ def build(name: str, cache: Path) -> Tokenizer:
 
     """
     file = cache / f"formats-{name}.json"
-    if file.exists():
-        return Tokenizer.from_file(str(file))
-    built = _BUILT[name]()
-    cache.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    built.save(str(part), pretty=False)
-    part.replace(file)
-    return built
+    return byte_pairs.kept(file, _BUILT[name])
