@@ -123,6 +123,13 @@ MISREAD: tuple[Misread, ...] = (
         "streamed, calls that anything but `; ` separates are lost",
     ),
     Misread(
+        "llama3_json",
+        lambda turn, text: bool(turn.calls) and re.search(r"[0-9.]{18}", text) is not None,
+        '{"name": "w", "parameters": {"x": 5.6791600685643236490808546597149576535267E-115}}'
+        "<|eot_id|>",
+        "streamed, a number of more digits than a double has is the next one to it",
+    ),
+    Misread(
         "mistral",
         lambda _, text: re.search(r"\[TOOL_CALLS\][^\s\[{]*\s", text) is not None,
         '[TOOL_CALLS]w {"a": "b"}</s>',
