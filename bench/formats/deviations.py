@@ -72,7 +72,8 @@ def _ends_in_part_of(marker: str, text: str) -> bool:
 def _spaced(turn: Turn, text: str) -> bool:
     """Tell whether stock's pattern of pythonic calls may not match."""
     begun = re.match(r"(<\|python_start\|>)?\[\w+\((\w+=|\))", text)
-    return bool(turn.calls) and (begun is None or re.search(r"\)\s+,", text) is not None)
+    spaced = re.search(r"\w\(\s|\)\s+,|[\r\n]", text)
+    return bool(turn.calls) and (begun is None or spaced is not None)
 
 
 _NEVER = "streamed, arguments that are an empty object never come: the client gets an empty text"
@@ -89,6 +90,12 @@ MISREAD: tuple[Misread, ...] = (
         "internlm",
         _empty,
         '<|action_start|><|plugin|>\n{"name": "t", "parameters": {}}<|action_end|><|im_end|>',
+        _NEVER,
+    ),
+    Misread(
+        "mistral_v3",
+        _empty,
+        '[TOOL_CALLS] [{"name": "t", "arguments": {}}]</s>',
         _NEVER,
     ),
     Misread(
@@ -146,8 +153,8 @@ MISREAD: tuple[Misread, ...] = (
             name,
             _spaced,
             '\n[w(a="b")]' + FORMATS[name].end,
-            "white space around the first bracket, parenthesis or key, or before the comma between "
-            "calls: all is content",
+            "white space around a bracket, parenthesis or the first key, before the comma between "
+            "calls, or a line break in the arguments: all is content",
             streams=False,
         )
         for name in ("pythonic", "llama4_pythonic")

@@ -16,16 +16,18 @@ import numpy as np
 
 from enforcer.turn.bits import ids_of
 from enforcer.turn.lexer import OPEN, Place
-from enforcer.turn.walk import walk
+from enforcer.turn.pattern import ID
+from enforcer.turn.walk import narrowed, walk, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from enforcer.layouts import Scan
     from enforcer.turn.bits import Ids
     from enforcer.turn.header import HeaderForm, HeaderNode
     from enforcer.turn.lexer import Lexer, Opening
     from enforcer.turn.pattern import Language
+    from enforcer.turn.walk import Span
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096
@@ -135,6 +137,7 @@ class Borders:
         self._kept = lru_cache(_KEPT)(self._leaving)
         self._leavers = lru_cache(None)(self._find_leavers)
         self._holding = lru_cache(None)(self._find_holding)
+        self._starts = lru_cache(_KEPT)(self._find_starts)
         self._followed = lru_cache(_KEPT)(self._find_followed)
         # As long as some trie has the node.
         self._behind: WeakKeyDictionary[HeaderNode, dict[Place, tuple[Behind, ...]]]
@@ -284,11 +287,36 @@ class Borders:
             at = self._read(place, keys[span.first][len(data) : span.depth])
             if at is None:
                 continue
-            every = walk(self._vocabulary, at, self._go_on, lambda _: False, span).inside
-            inside = set(walk(self._vocabulary, at, stay, lambda _: False, span).inside)
+            every = self._read_from(at, self._go_on, span)
+            inside = set(self._read_from(at, stay, span) if every else ())
             for token in every:
                 (inner if token in inside else outer).append((token, span.depth))
         return self.cut(inner), self.cut(outer)
+
+    def _read_from(
+        self, place: Place, step: Callable[[Place, int], Place | None], span: Span
+    ) -> list[int]:
+        """Give the ids of a span that can be read from a place behind a header on.
+
+        Names end in many ways, and behind each few bytes can follow: only those are looked for
+        in the span.
+        """
+        found: list[int] = []
+        for byte in self._starts(place):
+            after, part = step(place, byte), narrowed(self._vocabulary, span, byte)
+            if after is not None and part is not None:
+                walked = walk(self._vocabulary, after, step, lambda _: False, part)
+                found += [*whole(self._vocabulary, part), *walked.inside]
+        return found
+
+    def _find_starts(self, place: Place) -> bytes:
+        """Give the bytes that can follow a header at a place; others would make its name longer."""
+        return bytes(
+            byte
+            for byte in range(ID)
+            if (place.header is None or self._lexer.falls(place, byte) is not None)
+            and self._go_on(place, byte) is not None
+        )
 
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from enforcer.vocabulary import Vocabulary
 
@@ -106,6 +106,24 @@ def beginning(vocabulary: Vocabulary, data: bytes) -> Span:
     keys, _ = vocabulary.sorted_text
     first = bisect_left(keys, data)
     return Span(first, _behind(keys, data, first, len(keys)), len(data))
+
+
+def narrowed(vocabulary: Vocabulary, span: Span, byte: int) -> Span | None:
+    """Give those of a span that go on with a byte; None if there are none."""
+    keys, _ = vocabulary.sorted_text
+    prefix = keys[span.first][: span.depth] + bytes([byte])
+    first = bisect_left(keys, prefix, span.first, span.last)
+    last = _behind(keys, prefix, first, span.last)
+    return Span(first, last, span.depth + 1) if first < last else None
+
+
+def whole(vocabulary: Vocabulary, span: Span) -> Sequence[int]:
+    """Give the ids of a span that have no more bytes than those in common."""
+    keys, ids = vocabulary.sorted_text
+    last = span.first
+    while last < span.last and len(keys[last]) == span.depth:
+        last += 1
+    return ids[span.first : last]
 
 
 def _behind(keys: tuple[bytes, ...], prefix: bytes, low: int, high: int) -> int:
