@@ -93,12 +93,6 @@ MISREAD: tuple[Misread, ...] = (
         _NEVER,
     ),
     Misread(
-        "mistral_v3",
-        _empty,
-        '[TOOL_CALLS] [{"name": "t", "arguments": {}}]</s>',
-        _NEVER,
-    ),
-    Misread(
         "granite_20b_fc",
         lambda turn, text: bool(turn.calls) and not text.startswith("<function_call>"),
         'Look.<function_call> {"name": "w", "arguments": {"a": "b"}}<|endoftext|>',
@@ -144,9 +138,10 @@ MISREAD: tuple[Misread, ...] = (
     ),
     Misread(
         "mistral_v3",
-        lambda _, text: re.search(r'"\s+[:,]', text) is not None,
+        lambda _, text: re.search(r'"\s+[:,]|"arguments"\s*:\{', text) is not None,
         '[TOOL_CALLS] [{"name": "w", "arguments"\r\n:{"a": "b"}}]</s>',
-        "streamed, white space before a colon or a comma can make a colon a part of the arguments",
+        "streamed, white space before a colon or a comma can make a colon a part of the arguments, "
+        "and a bracket in one token with the colon can lose them",
     ),
     *(
         Misread(
