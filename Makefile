@@ -1,10 +1,8 @@
 # Everything runs in .venv, which the first target that needs it creates.
 PYTHON ?= python3
 BIN := .venv/bin
-# Tests that start vLLM's servers; they spend half of their time waiting for them.
-SERVERS := tests/vllm tests/demo
 
-.PHONY: help env demo lint quick test test-servers test-rest bench docs
+.PHONY: help env demo lint quick test bench docs
 .DEFAULT_GOAL := help
 
 help: ## Show this list.
@@ -26,13 +24,7 @@ quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadfile -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests.
-	@$(MAKE) --jobs=2 --output-sync=target test-servers test-rest
-
-test-servers:
-	$(BIN)/python -m pytest $(SERVERS)
-
-test-rest:
-	$(BIN)/python -m pytest $(SERVERS:%=--ignore=%)
+	$(BIN)/python -m pytest
 
 bench: env ## Measure first mask and mask times beside xgrammar's.
 	@$(BIN)/python -m bench.first_mask
