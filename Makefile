@@ -20,7 +20,7 @@ lint: env
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
-quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes.
+quick: lint ## Lint, layers, types, the fast tests: no server, about three minutes on two cores.
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadfile -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests.
