@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from enforcer.turn.bits import ids_of
+from enforcer.turn.cuts import NONE, Cut, Loose
 from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.pattern import ID
 from enforcer.turn.walk import narrowed, walk, whole
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from enforcer.layouts import Scan
-    from enforcer.turn.bits import Ids
     from enforcer.turn.header import HeaderForm, HeaderNode
     from enforcer.turn.lexer import Lexer, Opening
     from enforcer.turn.pattern import Language
@@ -32,67 +30,6 @@ if TYPE_CHECKING:
 
 _KEPT = 4096
 _DONE = Place("")
-
-
-@dataclass(frozen=True, slots=True)
-class Loose:
-    """An id with a part that is no id of text.
-
-    Attributes:
-        token: the id.
-        count: bytes of its first part.
-        head, tail: the longest ids that the two parts begin with: where they may not come, the
-            parts may not.
-
-    """
-
-    token: int
-    count: int
-    head: int
-    tail: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cut:
-    """Ids of text that a border cuts in two.
-
-    Attributes:
-        ids: those of which both parts are ids of text themselves.
-        heads, tails: the ids of the parts, in the same order.
-        loose: the others.
-
-    """
-
-    ids: Ids
-    heads: Ids
-    tails: Ids
-    loose: tuple[Loose, ...]
-
-    def __bool__(self) -> bool:
-        return bool(len(self.ids)) or bool(self.loose)
-
-    def among(self, needed: Ids | None) -> Cut:
-        """Give those that are needed; None for all."""
-        if needed is None or not self:
-            return self
-        chosen = np.isin(self.ids, needed)
-        loose = tuple(each for each in self.loose if each.token in needed)
-        return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
-
-    @property
-    def behind(self) -> Ids:
-        """The ids that have to be known behind the border."""
-        if not self.loose:
-            return self.tails
-        return np.concatenate([self.tails, ids_of(each.tail for each in self.loose)])
-
-    @property
-    def every(self) -> list[int]:
-        """All of the ids that are cut."""
-        return [*self.ids.tolist(), *(each.token for each in self.loose)]
-
-
-NONE = Cut(ids_of(()), ids_of(()), ids_of(()), ())
 
 
 @dataclass(frozen=True, slots=True)

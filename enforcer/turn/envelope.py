@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentMatcher
-    from enforcer.turn.borders import Cut
+    from enforcer.turn.cuts import Cut
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Ids, Row, Sparse
-    from enforcer.turn.borders import Cut
+    from enforcer.turn.cuts import Cut
     from enforcer.vocabulary import Vocabulary
 
 # What is kept by grammar: at most 0.2 MB beside the 0.5 to 14 MB that it holds itself.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Ids, Row, Sparse
-    from enforcer.turn.borders import Cut
     from enforcer.turn.countdown import Countdown
+    from enforcer.turn.cuts import Cut
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.bits import Ids
-    from enforcer.turn.borders import Cut
+    from enforcer.turn.cuts import Cut
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place, Step

@@ -11,7 +11,7 @@ from dialect_cases import vocabulary
 from enforcer.errors import EngineFailure
 from enforcer.turn import bits
 from enforcer.turn.bits import ids_of
-from enforcer.turn.borders import Cut, Loose
+from enforcer.turn.cuts import Cut, Loose
 from enforcer.turn.firsts import Firsts
 
 V = vocabulary("pythonic")

@@ -1,0 +1,77 @@
+"""Tokens that a border cuts in two.
+
+Owns: which ids their two parts are. Must not know: what stands before a border or behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enforcer.turn.bits import NO_IDS, ids_of
+
+if TYPE_CHECKING:
+    from enforcer.turn.bits import Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """An id with a part that is no id of text.
+
+    Attributes:
+        token: the id.
+        count: bytes of its first part.
+        head, tail: the longest ids that the two parts begin with: where they may not come, the
+            parts may not.
+
+    """
+
+    token: int
+    count: int
+    head: int
+    tail: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """Ids of text that a border cuts in two.
+
+    Attributes:
+        ids: those of which both parts are ids of text themselves.
+        heads, tails: the ids of the parts, in the same order.
+        loose: the others.
+
+    """
+
+    ids: Ids
+    heads: Ids
+    tails: Ids
+    loose: tuple[Loose, ...]
+
+    def __bool__(self) -> bool:
+        return bool(len(self.ids)) or bool(self.loose)
+
+    def among(self, needed: Ids | None) -> Cut:
+        """Give those that are needed; None for all."""
+        if needed is None or not self:
+            return self
+        chosen = np.isin(self.ids, needed)
+        loose = tuple(each for each in self.loose if each.token in needed)
+        return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
+
+    @property
+    def behind(self) -> Ids:
+        """The ids that have to be known behind the border."""
+        if not self.loose:
+            return self.tails
+        return np.concatenate([self.tails, ids_of(each.tail for each in self.loose)])
+
+    @property
+    def every(self) -> list[int]:
+        """All of the ids that are cut."""
+        return [*self.ids.tolist(), *(each.token for each in self.loose)]
+
+
+NONE = Cut(NO_IDS, NO_IDS, NO_IDS, ())
