@@ -16,10 +16,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results.md"
 FOLDER = ROOT / "docs" / "assets"
 
-_WIDTH, _LEFT, _RIGHT = 720, 210, 60  # pixels: the whole, for names, for figures
+WIDTH, _LEFT, _RIGHT = 720, 210, 60  # pixels: the whole, for names, for figures
 _BAR, _GAP, _TOP = 13, 14, 30
-_INK = "#7a7f87"  # is read on white and on black
-_OURS, _THEIRS = "#3f6ad8", ("#b4b9c1", "#8b919b")
+INK = "#7a7f87"  # is read on white and on black
+OURS, _THEIRS = "#3f6ad8", ("#b4b9c1", "#8b919b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def draw(text: str, chart: Chart) -> str:
     if chart.rows:
         rows = [next(row for row in rows if row[0] == name) for name in chart.rows]
     names = [head[column].replace("`", "") for column in chart.columns]
-    colours = (*_THEIRS[: len(names) - 1], _OURS)
+    colours = (*_THEIRS[: len(names) - 1], OURS)
     most = max(_number(row[column]) for row in rows for column in chart.columns)
     least = min(_number(row[column]) for row in rows for column in chart.columns)
     parts = []
@@ -107,8 +107,8 @@ def draw(text: str, chart: Chart) -> str:
             y += _BAR
         y += _GAP
     opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y}" '
-        f'font-family="sans-serif" font-size="12" fill="{_INK}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" '
+        f'font-family="sans-serif" font-size="12" fill="{INK}">'
     )
     return "\n".join([opening, *parts, "</svg>", ""])
 
@@ -119,7 +119,7 @@ def _number(cell: str) -> float:
 
 def _length(value: float, least: float, most: float, chart: Chart) -> float:
     """Give a bar's length; on a logarithmic scale the shortest has a tenth of the room."""
-    room = _WIDTH - _LEFT - _RIGHT
+    room = WIDTH - _LEFT - _RIGHT
     if not chart.logarithmic:
         return room * value / most
     return room * (0.1 + 0.9 * math.log(value / least) / math.log(most / least))

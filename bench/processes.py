@@ -5,6 +5,7 @@ Owns: reading `/proc`. Must not know: what the processes do.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _KIB = 1024
@@ -35,11 +36,30 @@ def _name(words: list[bytes], *, is_first: bool) -> str:
 
 def resident(pid: int) -> float:
     """Give a process's resident memory in MiB; 0 if it has ended."""
+    return _size(pid, "VmRSS:")
+
+
+def peak(pid: int) -> float:
+    """Give the most resident memory that a process has had, in MiB; 0 if it has ended."""
+    return _size(pid, "VmHWM:")
+
+
+def processor(pid: int) -> float:
+    """Give the seconds of processor time that a process has used; 0 if it has ended."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    user, system = line.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def _size(pid: int, line_of: str) -> float:
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return 0.0
-    sizes = [int(line.split()[1]) for line in lines if line.startswith("VmRSS:")]
+    sizes = [int(line.split()[1]) for line in lines if line.startswith(line_of)]
     return sizes[0] / _KIB if sizes else 0.0
 
 

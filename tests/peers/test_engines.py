@@ -1,0 +1,77 @@
+"""The adapters: each takes a plain schema, and says no to one that means nothing."""
+
+from __future__ import annotations
+
+import pytest
+from vocabularies import small
+
+from bench.peers import engines, pool
+from bench.peers.cases import Case
+from bench.peers.engines import ROWS, RefusedError
+from bench.peers.judge import Verdict, judge
+
+PLAIN = Case(
+    "plain",
+    {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    ('{"city": "Paris"}', '{"city": "日本 ß", "days": 12}'),
+    ('{"days": 1}', '{"city": 1}', '{"city": "a", "days": "b"}', '{"city": "a"', '{"city": "a"}]'),
+    (),
+)
+
+
+@pytest.fixture(scope="module", params=ROWS)
+def engine(request):
+    patch = pytest.MonkeyPatch()
+    if pool.FOLDER.is_dir():
+        patch.syspath_prepend(str(pool.FOLDER))
+    try:
+        yield engines.load(request.param, small())
+    except ImportError as error:
+        pytest.skip(f"{request.param} is not installed: {error}")
+    finally:
+        patch.undo()
+
+
+def test_all_are_right_of_a_plain_schema(engine):
+    outcome = judge(engine, small(), PLAIN)
+    assert outcome.verdict is Verdict.RIGHT, outcome.detail
+    ids = sum(len(small().encode(text)) for text in PLAIN.valid)
+    assert len(outcome.masks) == ids
+    assert outcome.first_mask > 0
+
+
+def test_what_means_nothing_is_refused_and_no_crash(engine):
+    with pytest.raises(RefusedError, match=r"(?i)nonsense"):
+        engine.compile({"type": "nonsense"})
+
+
+def test_texts_of_one_grammar_know_nothing_of_each_other(engine):
+    grammar = engine.compile(PLAIN.schema)
+    first, second = grammar.matcher(), grammar.matcher()
+    ids = small().encode('{"city": "Paris"}')
+    assert all(map(first.accept, ids))
+    assert not second.is_accepting()
+    assert all(map(second.accept, ids))
+    assert first.is_accepting()
+    assert second.is_accepting()
+
+
+def test_the_settings_are_those_that_the_docs_tell():
+    assert {name: dict(row.options) for name, row in ROWS.items() if row.options} == {
+        "xgrammar-open": {"is_open": True}
+    }
+
+
+def test_xgrammar_is_stricter_without_its_open_setting():
+    open_object = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    case = Case("open", open_object, ('{"a": 1, "b": 2}',), (), ())
+    found = {
+        name: judge(engines.load(name, small()), small(), case).verdict
+        for name in ("xgrammar", "xgrammar-open")
+    }
+    assert found == {"xgrammar": Verdict.WRONG_REJECT, "xgrammar-open": Verdict.RIGHT}
