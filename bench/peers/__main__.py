@@ -1,7 +1,7 @@
 """The same schemas and calls through this project and its peers: `python -m bench.peers`.
 
 Each engine has a process of its own, one after the other. `--schemas N` takes more or fewer of the
-same order; the default takes some six minutes on two busy cores. `--write` keeps the results for
+same order; the default takes some five minutes on two busy cores. `--write` keeps the results for
 `docs/results.md` and its plots. GRID is not among this project's packages; it is found in `.peers`,
 where `pip install --no-deps --target .peers --group peers` puts it (pip 25.1 or later).
 
@@ -36,7 +36,7 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--schemas", type=int, default=40, help="take so many")
+    parser.add_argument("--schemas", type=int, default=20, help="take so many")
     parser.add_argument("--only", nargs="+", choices=ROWS, default=list(ROWS), help="engines")
     parser.add_argument("--timeout", type=float, default=10.0, help="seconds for one schema")
     parser.add_argument("--outcomes", type=Path, help="write what became of every schema, lines")

@@ -71,8 +71,9 @@ def table(results: Mapping[str, Any]) -> str:
         cells = [str(counts[verdict]) for verdict in order]
         cells.append(str(each["right in any order"]))
         cells += [*_times(each), figure(each[_MEMORY]["peak"])]
-        version = each["versions"][ROWS[name].packages[0]]
-        lines.append(_line([f"{ROWS[name].label} {version}", *cells]))
+        row = ROWS[name]
+        version = "" if row.options else f" {each['versions'][row.packages[0]]}"
+        lines.append(_line([f"{row.label}{version}", *cells]))
     return "\n".join(lines)
 
 

@@ -1,0 +1,125 @@
+"""`docs/results.md` and its plots say what the results of the comparison say."""
+
+from __future__ import annotations
+
+import copy
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from bench.peers import page, plots, summary
+from bench.peers.engines import ROWS
+from bench.plots import FOLDER, PAGE, WIDTH
+
+KEPT = summary.kept()
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def _cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_page_is_the_one_that_is_written():
+    assert page.replaced(TEXT, page.section(KEPT)) == TEXT, "python -m bench.peers.page"
+    assert page.section(KEPT).rstrip("\n") in TEXT
+
+
+@pytest.mark.parametrize("file", plots.PLOTS)
+def test_a_plot_is_the_one_that_is_drawn(file):
+    drawn = plots.PLOTS[file](KEPT)
+    assert (FOLDER / file).read_text(encoding="utf-8") == drawn, "python -m bench.peers.page"
+    assert f"](assets/{file})" in TEXT
+    ET.fromstring(drawn)  # noqa: S314 - drawn here
+
+
+def test_every_engine_has_a_row_whose_verdicts_are_all_schemas():
+    head, _, *rows = page.table(KEPT).splitlines()
+    assert _cells(head)[0] == "engine"
+    assert len(rows) == len(ROWS)
+    for row in rows:
+        cells = _cells(row)
+        assert len(cells) == len(_cells(head))
+        assert sum(map(int, cells[1:7])) == KEPT["schemas"], cells[0]
+
+
+def test_the_enforcer_is_wrong_about_nothing_and_peers_are_about_something():
+    """Else there is a fault to mend, or the table shows nothing."""
+    wrong = {
+        name: sum(each["verdicts"][of] for of in ("wrongly rejected", "wrongly accepted"))
+        for name, each in KEPT["engines"].items()
+    }
+    assert wrong.pop("enforcer") == 0
+    assert any(wrong.values())
+
+
+def test_the_page_says_where_peers_are_ahead():
+    changed = copy.deepcopy(KEPT)
+    ours, theirs = (changed["engines"][name] for name in ("enforcer", "llguidance"))
+    ours["first mask, ms"]["p50"], theirs["first mask, ms"]["p50"] = 5.0, 4.0
+    ours["verdicts"]["right"], theirs["verdicts"]["right"] = 7, 8
+    ours["mask, us"]["mean"], theirs["mask, us"]["mean"] = 10.0, 20.0
+    said = page.ahead(changed).splitlines()
+    assert any(re.match(r"- right of more schemas: llguidance \(8\)", line) for line in said)
+    assert any("first mask, p50: llguidance (4 ms)" in line for line in said)
+    assert not any("on average: llguidance" in line for line in said)
+
+
+def test_a_missing_engine_has_a_row_that_says_why():
+    changed = copy.deepcopy(KEPT)
+    changed["engines"]["grid"] = {"missing": "No module named 'grid'"}
+    row = page.table(changed).splitlines()[-1]
+    assert row.startswith("| GRID | not installed: No module named 'grid' |")
+    assert len(_cells(row)) == len(_cells(page.table(changed).splitlines()[0]))
+    assert all(draw(changed) for draw in plots.PLOTS.values())
+
+
+def test_a_part_of_the_page_takes_the_place_of_its_like():
+    text = f"# A\n\n{page.HEADING}\nold\n\n## B\n\nmore\n"
+    found = page.replaced(text, f"{page.HEADING}\nnew\n")
+    assert found == f"# A\n\n{page.HEADING}\nnew\n\n## B\n\nmore\n"
+    assert page.replaced(found, f"{page.HEADING}\nnew\n") == found
+    with pytest.raises(ValueError, match="0 parts"):
+        page.replaced("# A\n", "new")
+
+
+def test_bars_are_as_long_as_their_counts():
+    root = ET.fromstring(plots.verdicts(KEPT))  # noqa: S314 - drawn here
+    widths = [float(each.get("width")) for each in root if each.get("height") == "18"]
+    counts = [
+        count
+        for each in KEPT["engines"].values()
+        for count in each.get("verdicts", {}).values()
+        if count
+    ]
+    assert len(widths) == len(counts)
+    whole = sum(widths) / len(KEPT["engines"])
+    assert widths == pytest.approx([whole * n / KEPT["schemas"] for n in _drawn_counts()], abs=0.2)
+
+
+def _drawn_counts():
+    for each in KEPT["engines"].values():
+        for verdict in plots._VERDICTS:
+            if each["verdicts"][verdict.value]:
+                yield each["verdicts"][verdict.value]
+
+
+@pytest.mark.parametrize("draw", [plots.masks, plots.first_masks])
+def test_curves_stay_inside_and_never_turn_back(draw):
+    root = ET.fromstring(draw(KEPT))  # noqa: S314 - drawn here
+    lines = [each for each in root.iter() if each.tag.endswith("polyline")]
+    assert len(lines) == len(KEPT["engines"])
+    for line in lines:
+        points = [tuple(map(float, at.split(","))) for at in line.get("points").split()]
+        xs, ys = zip(*points, strict=True)
+        assert list(xs) == sorted(xs)
+        assert list(ys) == sorted(ys, reverse=ys[0] > ys[-1])
+        assert min(xs) >= 0
+        assert max(xs) <= WIDTH
+
+
+def test_an_axis_is_logarithmic_or_is_not():
+    assert plots.Axis(1, 100, 0, 10).at(10) == pytest.approx(5)
+    assert plots.Axis(0, 100, 0, 10, is_logarithmic=False).at(10) == pytest.approx(1)
+    assert plots.Axis(1, 0.01, 0, 10).at(0.1) == pytest.approx(5)
+    assert plots.Axis(1, 100, 0, 10).at(1000) == 10
