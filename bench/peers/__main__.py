@@ -26,7 +26,7 @@ from bench.peers.engines import ROWS
 def machine() -> str:
     """Say what this runs on."""
     cores = len(os.sched_getaffinity(0))
-    return f"{cores} cores ({platform.machine()}), Python {platform.python_version()}"
+    return f"{cores} cores, {platform.machine()}, Python {platform.python_version()}"
 
 
 def main() -> int:

@@ -28,14 +28,14 @@ _HEAD = (
 )
 _LEGEND = {
     "refused": "to compile",
-    "wrongly rejected, accepted": "a call that fits, or one that does not; one of the latter is "
-    "enough for a schema to count there",
+    "wrongly rejected": "a call that fits",
+    "wrongly accepted": "a call that does not fit; a schema with both counts here",
     "timed out": "more than {seconds:g} s of processor time for a schema and all its calls",
     "crashed": "an exception that is no refusal, or the process died",
     "right in any order": "right also where each object's members come in another order, which "
     "JSON leaves free",
-    "first mask": "from the schema as a Python object to the first mask, in the middle (p50)",
-    "a mask": "the next one along a call that fits, with accepting the id before it, on average",
+    "first mask": "from the schema as a Python object to the first mask; the median",
+    "a mask": "any further one along a call that fits, with accepting the id before it; the mean",
     "MiB": "at most, Python and the vocabulary included",
 }
 # What the Enforcer is compared in: figure, unit, whether less is better.
@@ -126,8 +126,8 @@ def ahead(results: Mapping[str, Any]) -> str:
 def _named(results: Mapping[str, Any]) -> str:
     """Say which wrongly accepting engine names what it does not enforce."""
     found = [
-        f" Of the {each['verdicts'][Verdict.WRONG_ACCEPT.value]} schemas whose calls it wrongly "
-        f"accepts it names something that it does not enforce for {named}."
+        f" It says of some schemas what it does not enforce: so it did of {named} of the "
+        f"{each['verdicts'][Verdict.WRONG_ACCEPT.value]} that it wrongly accepts calls of."
         for each in [results["engines"].get("grid", {})]
         if (named := each.get("wrongly accepted, but named"))
     ]

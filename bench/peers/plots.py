@@ -36,6 +36,7 @@ _LINES = {
     "outlines-core": ("#9a5bc0", ""),
     "grid": ("#cf4a4a", ""),
 }
+_DARK = "#33373d"  # is read on light bars
 _NAMES = 130  # pixels for the names of bars
 _BAR, _STEP, _TOP = 18, 27, 34
 _LEFT, _RIGHT, _UPPER, _FLOOR = 68, 28, 48, 300  # pixels around curves
@@ -94,7 +95,8 @@ def verdicts(results: Mapping[str, Any]) -> str:
                 f'fill="{_VERDICTS[verdict]}"/>'
             )
             if width > _LETTER * (len(str(count)) + 0.6):
-                parts.append(_text(x + width / 2, y + 13, str(count), anchor="middle", fill="#fff"))
+                ink = _DARK if verdict is Verdict.REFUSED else "#fff"
+                parts.append(_text(x + width / 2, y + 13, str(count), anchor="middle", fill=ink))
             x += width
         y += _STEP
     return _svg(y, parts)
