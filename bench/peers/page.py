@@ -22,10 +22,14 @@ TEXT = Path(__file__).with_name("page.md")
 HEADING = "## Beside other engines\n"
 OURS = "enforcer"
 _FIRST, _MASK, _MEMORY = "first mask, ms", "mask, us", "memory, MiB"
-_HEAD = (
-    *("engine", "right", "refused", "wrongly rejected", "wrongly accepted", "timed out", "crashed"),
-    *("right in any order", "first mask, ms", "p99", "a mask, µs", "p99", "p99.9", "MiB"),
-)
+# Rows of times: what is timed, and which figure of it.
+_TIMES = {
+    "first mask, ms": (_FIRST, "p50"),
+    "first mask, p99": (_FIRST, "p99"),
+    "a mask, µs": (_MASK, "mean"),
+    "a mask, p99": (_MASK, "p99"),
+    "a mask, p99.9": (_MASK, "p99.9"),
+}
 _LEGEND = {
     "refused": "to compile",
     "wrongly rejected": "a call that fits",
@@ -36,7 +40,7 @@ _LEGEND = {
     "JSON leaves free",
     "first mask": "from the schema as a Python object to the first mask; the median",
     "a mask": "any further one along a call that fits, with accepting the id before it; the mean",
-    "MiB": "at most, Python and the vocabulary included",
+    "memory": "at most, Python and the vocabulary included",
 }
 # What the Enforcer is compared in: figure, unit, whether less is better.
 _CONTESTS: dict[str, tuple[Callable[[Mapping[str, Any]], float], str, bool]] = {
@@ -59,40 +63,49 @@ def figure(value: float) -> str:
 
 
 def table(results: Mapping[str, Any]) -> str:
-    """Write the table, a row for each engine."""
-    lines = [_line(_HEAD), f"|---|{'--:|' * (len(_HEAD) - 1)}"]
-    for name, each in results["engines"].items():
-        if "missing" in each:
-            nothing = [""] * (len(_HEAD) - 2)
-            lines.append(_line([ROWS[name].label, f"not installed: {each['missing']}", *nothing]))
-            continue
-        counts = each["verdicts"]
-        order = ("right", "refused", "wrongly rejected", "wrongly accepted", "timed out", "crashed")
-        cells = [str(counts[verdict]) for verdict in order]
-        cells.append(str(each["right in any order"]))
-        cells += [*_times(each), figure(each[_MEMORY]["peak"])]
-        row = ROWS[name]
-        version = "" if row.options else f" {each['versions'][row.packages[0]]}"
-        lines.append(_line([f"{row.label}{version}", *cells]))
-    return "\n".join(lines)
+    """Write the table, a column for each engine."""
+    columns = {name: _column(name, each) for name, each in results["engines"].items()}
+    return _rows(f"of {results['schemas']} schemas", columns)
 
 
 def shared(results: Mapping[str, Any]) -> str:
     """Write the times on the schemas that all engines take."""
-    head = ("on the same schemas", *_HEAD[8:13])
-    lines = [_line(head), f"|---|{'--:|' * (len(head) - 1)}"]
-    for name, each in results["walked by all"]["engines"].items():
-        if each[_MASK]["count"]:
-            lines.append(_line([ROWS[name].label, *_times(each)]))
+    common = results["walked by all"]
+    columns = {name: _column_of_times(each) for name, each in common["engines"].items()}
+    return _rows(f"the {common['schemas']} that all take", columns)
+
+
+def _column(name: str, each: Mapping[str, Any]) -> dict[str, str]:
+    """Give the cells of an engine by the names of their rows."""
+    if "missing" in each:
+        return {"version": f"not installed: {each['missing']}"}
+    return {
+        **{verdict.value: str(each["verdicts"][verdict.value]) for verdict in Verdict},
+        "right in any order": str(each["right in any order"]),
+        **_column_of_times(each),
+        "memory, MiB": figure(each[_MEMORY]["peak"]),
+        "version": each["versions"][ROWS[name].packages[0]],
+    }
+
+
+def _column_of_times(each: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: figure(each[what][which])
+        for name, (what, which) in _TIMES.items()
+        if each[what]["count"]
+    }
+
+
+def _rows(first: str, columns: Mapping[str, Mapping[str, str]]) -> str:
+    lines = [
+        _line((first, *(ROWS[name].label for name in columns))),
+        f"|---|{'--:|' * len(columns)}",
+        *(
+            _line((row, *(column.get(row, "-") for column in columns.values())))
+            for row in max(columns.values(), key=len)
+        ),
+    ]
     return "\n".join(lines)
-
-
-def _times(each: Mapping[str, Any]) -> list[str]:
-    if not each[_MASK]["count"]:
-        return ["-"] * 5
-    first, mask = each[_FIRST], each[_MASK]
-    chosen = (first["p50"], first["p99"], mask["mean"], mask["p99"], mask["p99.9"])
-    return [figure(value) for value in chosen]
 
 
 def _line(cells: Iterable[str]) -> str:
