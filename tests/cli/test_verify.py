@@ -255,7 +255,10 @@ def test_an_interruption_shows_what_was_measured(schemas, tmp_path):
     with serving(slow) as server:
         options = ["--url", server.url, "--schemas", schemas, "--report", str(report), "--quiet"]
         command = [sys.executable, "-m", "enforcer", "verify", *options, "--concurrency", "1"]
+        # As in a terminal, wherever the tests run: a shell has its background jobs ignore it.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         running = subprocess.Popen(command, stdout=-1, stderr=-1, text=True)
+        signal.signal(signal.SIGINT, before)
         assert answered.wait(60)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
