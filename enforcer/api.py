@@ -121,6 +121,8 @@ class Enforcer:
             self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
         self.cache = Cache(CACHE_BYTES) if cache is None else cache
+        # In its keys; an `id` would be another enforcer's once this one is gone.
+        self._own = object()
         self._on_compile = on_compile
 
     def warm(self) -> None:
@@ -442,7 +444,7 @@ class Enforcer:
         # A digest, for a source may be large.
         digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
         settings = (options.on_unsupported, options.limits, options.conventions)
-        return (kind, digest, *settings, id(self))
+        return (kind, digest, *settings, self._own)
 
     def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
         begun = perf_counter_ns()

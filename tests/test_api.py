@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
@@ -397,3 +398,14 @@ def test_tightened_limits_hold_before_the_turn():
 def test_formats_that_are_no_schema(served, wanted, text, other):
     assert accepts(served, f"{text}<|im_end|>", None, response_format=wanted)
     assert not accepts(served, f"{other}<|im_end|>", None, response_format=wanted)
+
+
+def test_what_is_kept_of_an_enforcer_that_is_gone_is_no_other_ones():
+    """Enforcers of several vocabularies may share a cache; their addresses are used again."""
+    shared, compiled = Cache(1 << 24), []
+    for _ in range(60):
+        made = enforcer.Enforcer(V, cache=shared, on_compile=compiled.append)
+        made._compiled("{}", made.options)
+        del made
+        gc.collect()
+    assert len(compiled) == 60

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
+from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ _USUAL = (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -354,6 +355,7 @@ class Envelope:
         first: index of the turn's first call.
         preamble: how many text ids may precede a demanded call outside a think.
         text_format: starts the grammar that content must fit; None for free text.
+        schemas: what the arguments of each tool have to fit, as text.
 
     """
 
@@ -367,6 +369,7 @@ class Envelope:
         first: int,
         preamble: int,
         text_format: Callable[[], ArgumentMatcher] | None = None,
+        schemas: tuple[str, ...] = (),
     ) -> None:
         self.table = table
         self.names = names
@@ -375,8 +378,18 @@ class Envelope:
         self.first = first
         self.preamble = preamble
         self.text_format = text_format
-        # What two envelopes of one table have in common that allow the same.
-        self.key = (names, due, most, first, preamble, text_format is None)
+        self._schemas = schemas
+
+    @cached_property
+    def key(self) -> Hashable:
+        """What two envelopes of one table have in common that allow the same; small.
+
+        One token may end a call and begin the arguments of another tool, so that the schemas of
+        all are a part of it.
+        """
+        tools = repr((self.names, self._schemas)).encode("utf-8", "surrogatepass")
+        settings = (self.due, self.most, self.first, self.preamble, self.text_format is None)
+        return (sha256(tools).digest(), *settings)
 
     def opening(self, calls: int, text: int) -> Opening:
         """Say what is open after so many calls and ids of text outside a think."""

@@ -150,7 +150,7 @@ class Weaver:
             self.fill(self._moves.begin_arguments(now, name, then), row, needed)
             return row
         # Ids that end the arguments at once go on as the request allows.
-        around = (then, now.calls, now.text, *self._envelope.key)
+        around = (then, now.calls, now.text, self._envelope.key)
         known = self._moves.known_row(name, around)
         if known is not None:
             bits.join(row, known)

@@ -7,6 +7,8 @@ from dialect_cases import served, vocabulary
 from vocabularies import feed, legal, row_of, write
 
 import enforcer
+from enforcer.request.spec import Spec
+from enforcer.request.tools import parse
 from enforcer.vocabulary import Vocabulary
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
@@ -239,3 +241,35 @@ def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood():
     assert (row_of(matcher) == before).all()
     feed(matcher, list(b"2)]"))
     assert matcher.state == "CLOSED"
+
+
+def schema_of(key):
+    return {
+        "type": "object",
+        "properties": {key: {"type": "integer"}},
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize("keys", [("x", "y"), ("y", "x")])
+def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_of_the_next(keys):
+    """A token from the end of one header, over a whole call, into the arguments of the next."""
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    first = min(found.controls.values())
+    long = [b"(), b(x", b"), b(x", b"(), b(y", b"), b(y"]
+    tokens[first:first] = long
+    names = {name: i + len(long) for name, i in found.controls.items()}
+    both = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    for key in keys:
+        tools = [
+            {"type": "function", "function": {"name": "a", "parameters": CLOSED}},
+            {"type": "function", "function": {"name": "b", "parameters": schema_of(key)}},
+        ]
+        spec = Spec(parse(tools, "auto", True), 0)
+        matcher = both.start(spec, None)
+        feed(matcher, list(b"[a"))
+        crossing = {both.vocabulary.find(token) for token in long}
+        masked = legal(matcher) & crossing
+        assert masked == {i for i in crossing if matcher.validate([i])}
+        assert masked == {both.vocabulary.find(f"(), b({key}".encode())}
