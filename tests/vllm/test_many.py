@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import httpx
 import pytest
 from vllm_servers import TINY, reader, sample, serving
 
@@ -21,11 +22,11 @@ MANY = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", "512"))
 
 def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path):
     bodies = [body | {"max_tokens": 100} for body in workload.bodies(AT_ONCE, seed=41)]
-    with serving(TINY, MANY, tmp_path / "server.log") as server:
+    # The developers' routes let the engine stand still until it has them all.
+    with serving(TINY, MANY, tmp_path / "server.log", VLLM_SERVER_DEV_MODE="1") as server:
         client = Client(server.url, MODEL_NAME, reader(TINY))
-        most = asyncio.run(_send(server.url, client, bodies))
+        replies, running = asyncio.run(_send(server.url, client, bodies))
         failed = sample(server.url, "enforcer_turns_failed_total")
-    replies, running = most
     assert [
         (body, reply)
         for body, reply in zip(bodies, replies, strict=True)
@@ -38,9 +39,13 @@ def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path):
 
 async def _send(url, client, bodies):
     """Send all at once; gives the replies, and how many ran at once at most."""
+    httpx.post(f"{url}/pause", params={"mode": "keep"}, timeout=60).raise_for_status()
     sending = asyncio.create_task(
         client.send_all([(Route.CHAT, body) for body in bodies], concurrency=len(bodies))
     )
+    while await asyncio.to_thread(sample, url, "enforcer_requests_total") < len(bodies):
+        await asyncio.sleep(0.2)
+    await asyncio.to_thread(httpx.post, f"{url}/resume", timeout=60)
     running = 0
     while not sending.done():
         running = max(running, await asyncio.to_thread(sample, url, "vllm:num_requests_running"))
