@@ -55,8 +55,10 @@ class Words:
         self._spec = spec
         self._options = options
         self._of_tool = cache(self._tool)
+        # One for each tool: what is kept of a text's beginning is kept by what starts it.
+        self.arguments = cache(self._arguments)
 
-    def arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
+    def _arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
         """Give what starts the arguments of a tool."""
         return _Followed(
             lambda: FollowedText(grammar.matcher(), self._vocabulary, self._of_tool(name))

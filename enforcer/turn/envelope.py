@@ -20,6 +20,7 @@ from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Ids, Segment, written
 from enforcer.turn.firsts import Firsts
 from enforcer.turn.header import HeaderForm, HeaderTrie
+from enforcer.turn.kept import KeptRows
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
 from enforcer.turn.openings import Openings
 from enforcer.turn.pattern import BLANK, ID, NAME, Choice
@@ -35,7 +36,7 @@ _USUAL = (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
@@ -129,6 +130,7 @@ class Table:
         self._openings = Openings(dialect, vocabulary, self.turn_end_ids)
         self.borders = Borders(self.lexer, vocabulary)
         self.firsts = Firsts(vocabulary)
+        self.kept = KeptRows()
         self._places = lru_cache(_ROWS)(self._build_at)
 
     def _is_there(self, text: str) -> bool:
@@ -381,15 +383,15 @@ class Envelope:
         self._schemas = schemas
 
     @cached_property
-    def key(self) -> Hashable:
+    def key(self) -> bytes:
         """What two envelopes of one table have in common that allow the same; small.
 
         One token may end a call and begin the arguments of another tool, so that the schemas of
         all are a part of it.
         """
-        tools = repr((self.names, self._schemas)).encode("utf-8", "surrogatepass")
         settings = (self.due, self.most, self.first, self.preamble, self.text_format is None)
-        return (sha256(tools).digest(), *settings)
+        every = repr((self.names, self._schemas, settings))
+        return sha256(every.encode("utf-8", "surrogatepass")).digest()
 
     def opening(self, calls: int, text: int) -> Opening:
         """Say what is open after so many calls and ids of text outside a think."""

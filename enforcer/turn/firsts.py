@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from enforcer.errors import EnforcerError
 from enforcer.turn import bits
-from enforcer.turn.bits import NO_IDS, sparse
+from enforcer.turn.bits import sparse
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -58,10 +58,10 @@ class Firsts:
         """
         _keep(self._rows.setdefault(grammar, {}), around, sparse(row), _ROWS)
 
-    def legal(self, cut: Cut, grammar: Startable) -> Ids:
+    def legal(self, cut: Cut, grammar: Startable) -> Ids | None:
         """Give those ids of a cut whose second part may begin a text of a grammar.
 
-        None if no text of it can be followed: whoever begins one is told.
+        None if no text of it can be followed now: whoever begins one is told.
 
         Args:
             cut: ids whose second part does not end the text.
@@ -74,7 +74,7 @@ class Firsts:
             try:
                 found = self._find(cut, grammar.matcher())
             except EnforcerError:
-                return NO_IDS
+                return None
             _keep(known, cut, found, _CUTS)
         return found
 

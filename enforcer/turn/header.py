@@ -161,7 +161,7 @@ class HeaderTrie:
         key = (low, high, depth, head, tail)
         node = self._nodes.get(key)
         if node is None:
-            node = self._nodes[key] = HeaderNode(self, low, high, depth, head, tail=tail)
+            node = self._nodes[key] = HeaderNode(self, low, high, depth, head, tail=tail, key=key)
         return node
 
     def narrow(self, low: int, high: int, prefix: bytes) -> tuple[int, int]:
@@ -175,10 +175,11 @@ class HeaderNode:
     Attributes:
         head: what may still stand before them; None once they have begun, or nothing does.
         tail: what may still stand behind the one that has been read; None before that.
+        key: what tells it from the other nodes of its trie.
 
     """
 
-    __slots__ = ("__dict__", "__weakref__", "depth", "head", "high", "low", "tail", "trie")
+    __slots__ = ("__dict__", "__weakref__", "depth", "head", "high", "key", "low", "tail", "trie")
 
     def __init__(
         self,
@@ -189,8 +190,10 @@ class HeaderNode:
         head: Language | None,
         *,
         tail: Language | None,
+        key: tuple[object, ...],
     ) -> None:
         self.trie = trie
+        self.key = key
         self.low = low
         self.high = high
         self.depth = depth

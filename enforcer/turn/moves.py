@@ -6,6 +6,7 @@ Must not know: which token crossed the border, the way back, hosts.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Ids, Row, Sparse
@@ -41,6 +42,20 @@ class Moves:
         self._arguments = arguments
         self._expect = expect
         self._countdown = countdown
+        # The grammars that were asked for while a row is computed that is to be kept.
+        self._asked: dict[str, Startable | None] | None = None
+
+    @contextmanager
+    def asked(self) -> Iterator[dict[str, Startable | None]]:
+        """Note the grammars that are asked for meanwhile, by tool; None for one that is of no use.
+
+        They are what masks behind borders depend on, beside the envelope.
+        """
+        self._asked = {}
+        try:
+            yield self._asked
+        finally:
+            self._asked = None
 
     def enter(self, state: str, calls: int, text: int, place: Place | None = None) -> Position:
         """Begin a state's text, or go on in free text at a place."""
@@ -84,7 +99,10 @@ class Moves:
         position = self.enter(to, now.calls, now.text)
         if self._countdown is not None:
             position = replace(position, reading=self._countdown.arguments(name))
-        return self._with_grammar(position, lambda: self._arguments(name).matcher())
+        position = self._with_grammar(position, lambda: self._ask(name).matcher())
+        if position.failure is not None:
+            self._note(name, None)
+        return position
 
     def first_ids(self, name: str, cut: Cut) -> Ids:
         """Give those ids that end a tool's header and begin its arguments.
@@ -94,26 +112,43 @@ class Moves:
             cut: ids whose second part stays in the arguments.
 
         """
-        grammar = self._grammar(name)
-        return NO_IDS if grammar is None else self._table.firsts.legal(cut, grammar)
+        grammar = self.grammar(name)
+        found = None if grammar is None else self._table.firsts.legal(cut, grammar)
+        if found is None:
+            self._note(name, None)
+            return NO_IDS
+        return found
 
     def known_row(self, name: str, around: Hashable) -> Sparse | None:
         """Give what was kept of the beginning of a tool's arguments."""
-        grammar = self._grammar(name)
+        grammar = self.grammar(name)
         return None if grammar is None else self._table.firsts.row(grammar, around)
 
     def keep_row(self, name: str, around: Hashable, row: Row) -> None:
         """Keep what may come at the beginning of a tool's arguments; see `Firsts`."""
-        grammar = self._grammar(name)
+        grammar = self.grammar(name)
         if grammar is not None:
             self._table.firsts.keep_row(grammar, around, row)
 
-    def _grammar(self, name: str) -> Startable | None:
+    def grammar(self, name: str) -> Startable | None:
         """Give the grammar of a tool; None if there is none, which a call to it is told."""
         try:
-            return self._arguments(name)
+            return self._ask(name)
         except EnforcerError:
             return None
+
+    def _ask(self, name: str) -> Startable:
+        try:
+            found = self._arguments(name)
+        except BaseException:
+            self._note(name, None)
+            raise
+        self._note(name, found)
+        return found
+
+    def _note(self, name: str, grammar: Startable | None) -> None:
+        if self._asked is not None and (grammar is None or name not in self._asked):
+            self._asked[name] = grammar
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""

@@ -93,6 +93,33 @@ class Weaver:
                 other comes to an end.
 
         """
+        framing = now.grammar is None and (now.header is not None or bool(now.markers.crossing))
+        if framing and needed is None and self._envelope.text_format is None:
+            self._fill_framing(now, target)
+        else:
+            self._fill_anew(now, target, needed)
+
+    def _fill_framing(self, now: Position, target: npt.NDArray[np.int32]) -> None:
+        """Write a mask between texts, which is the same for every request with the same tools."""
+        if now.failure is not None:
+            target.fill(0)
+            return
+        kept, row = self._table.kept, now.markers
+        # Where the next call is, with the envelope, says what its index is and what is owed.
+        around = (now.place, row.opening, now.calls, self._envelope.key)
+        key = around if now.header is None else (*now.header.key, *around)
+        known = kept.get(key, self._moves.grammar)
+        if known is None:
+            with self._moves.asked() as grammars:
+                self._fill_anew(now, target, None)
+            there = {name: found for name, found in grammars.items() if found is not None}
+            if len(there) == len(grammars):
+                kept.keep(key, target & ~row.mask, there)
+            return
+        np.copyto(target, row.mask)
+        bits.join(target, known)
+
+    def _fill_anew(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None) -> None:
         place = now.place
         if now.failure is not None:  # behind a border: nothing may come there
             target.fill(0)

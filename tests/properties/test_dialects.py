@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from random import Random
 
 import jsonschema
@@ -13,8 +14,12 @@ from hypothesis import strategies as st
 from vocabularies import legal, row_of, split, write
 from walks import OBJECTS, examples
 
+import enforcer
 from enforcer.layouts import Kind
+from enforcer.request.spec import Spec
+from enforcer.request.tools import parse
 from enforcer.turn import dialects
+from enforcer.turn.kept import KeptRows
 from enforcer.turn.parser import Happening, Parser
 
 SEEDS = st.integers(0, 2**32)
@@ -125,6 +130,30 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(name, request, seed):
                 matcher.rollback(1)
         assert legal(matcher) == allowed
         matcher.accept(step(matcher, random, hurry=0.5 + at / 100))
+
+
+@cache
+def two(name):
+    """Give enforcers that no other test has asked for masks."""
+    return [enforcer.Enforcer(vocabulary(name), name) for _ in range(2)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@examples(60)
+@given(request=requests(), first=st.integers(0, 2), seed=SEEDS)
+def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(name, request, first, seed):
+    request = written(name, request)
+    spec = Spec(parse(**request), first)
+    matcher, anew = (each.start(spec, opening(name)) for each in two(name))
+    random = Random(seed)
+    for at in range(60):
+        anew.envelope.table.kept = KeptRows()
+        assert (row_of(matcher) == row_of(anew)).all(), matcher
+        if matcher.state == matcher.envelope.table.dialect.final:
+            break
+        token_id = step(matcher, random, hurry=0.4 + at / 100)
+        assert matcher.accept(token_id)
+        assert anew.accept(token_id)
 
 
 @pytest.mark.parametrize("name", NAMES)

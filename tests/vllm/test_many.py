@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 
 import httpx
@@ -37,15 +38,20 @@ def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path):
     assert failed == 0
 
 
+def _wait_until_checked(url, count):
+    while sample(url, "enforcer_requests_total") < count:
+        time.sleep(0.2)
+
+
 async def _send(url, client, bodies):
     """Send all at once; gives the replies, and how many ran at once at most."""
-    httpx.post(f"{url}/pause", params={"mode": "keep"}, timeout=60).raise_for_status()
-    sending = asyncio.create_task(
-        client.send_all([(Route.CHAT, body) for body in bodies], concurrency=len(bodies))
-    )
-    while await asyncio.to_thread(sample, url, "enforcer_requests_total") < len(bodies):
-        await asyncio.sleep(0.2)
-    await asyncio.to_thread(httpx.post, f"{url}/resume", timeout=60)
+    async with httpx.AsyncClient(base_url=url, timeout=60) as engine:
+        (await engine.post("/pause", params={"mode": "keep"})).raise_for_status()
+        sending = asyncio.create_task(
+            client.send_all([(Route.CHAT, body) for body in bodies], concurrency=len(bodies))
+        )
+        await asyncio.to_thread(_wait_until_checked, url, len(bodies))
+        (await engine.post("/resume")).raise_for_status()
     running = 0
     while not sending.done():
         running = max(running, await asyncio.to_thread(sample, url, "vllm:num_requests_running"))

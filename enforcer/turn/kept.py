@@ -1,0 +1,78 @@
+"""Masks outside texts that are kept from one request to the next with the same tools.
+
+Owns: how many, and that a mask is given only where the grammars are still those that it was
+computed with. Must not know: states, headers, what the masks are of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import ref
+
+from enforcer.turn.bits import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from enforcer.engines import Startable
+    from enforcer.turn.bits import Row, Sparse
+
+_BYTES = 8 << 20  # of all masks together, which is four hundred at least
+_ENTRY = 600  # what one costs beside its words: its key, the grammars
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    row: Sparse
+    weight: int
+    grammars: tuple[tuple[str, ref[Startable]], ...]
+
+
+class KeptRows:
+    """Rows by where they were computed; for any number of threads."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Hashable, _Kept] = {}
+        self._weight = 0
+
+    @property
+    def weight(self) -> int:
+        """Bytes that the rows hold, about."""
+        return self._weight
+
+    def get(self, key: Hashable, grammar: Callable[[str], Startable | None]) -> Sparse | None:
+        """Give a row that was kept, if what it depends on is as it was.
+
+        Args:
+            key: says where, and all that the row depends on but grammars.
+            grammar: gives the grammar of a tool.
+
+        """
+        kept = self._rows.get(key)
+        if kept is None:
+            return None
+        for name, found in kept.grammars:
+            now = grammar(name)
+            if now is None or now is not found():
+                return None
+        return kept.row
+
+    def keep(self, key: Hashable, row: Row, grammars: Mapping[str, Startable]) -> None:
+        """Keep a row.
+
+        Args:
+            key: as for `get`.
+            row: the row.
+            grammars: those that it was computed with, by the name of the tool.
+
+        """
+        words = sparse(row)
+        weight = 3 * words.values.nbytes + _ENTRY
+        before = self._rows.get(key)
+        more = weight - (0 if before is None else before.weight)
+        if self._weight + more > _BYTES:
+            self._rows, self._weight, more = {}, 0, weight
+        found = tuple((name, ref(grammar)) for name, grammar in grammars.items())
+        self._rows[key] = _Kept(words, weight, found)
+        self._weight += more

@@ -1,0 +1,59 @@
+"""Masks that are kept from one request to the next."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+from dialect_cases import vocabulary
+
+from enforcer.turn import bits, kept
+from enforcer.turn.kept import KeptRows
+
+V = vocabulary("pythonic")
+ROW = V.row([3, 40])
+
+
+class Grammar:
+    """Nothing but itself."""
+
+
+def test_a_row_is_given_while_its_grammars_are_the_same():
+    rows, grammars = KeptRows(), {"a": Grammar(), "b": Grammar()}
+    rows.keep("here", ROW, grammars)
+    found = V.row(())
+    bits.join(found, rows.get("here", grammars.get))
+    assert (found == ROW).all()
+    assert rows.get("there", grammars.get) is None
+    assert rows.get("here", {**grammars, "b": Grammar()}.get) is None
+    assert rows.get("here", {"a": grammars["a"]}.get) is None
+
+
+def test_what_is_asked_of_no_grammar_depends_on_none():
+    rows = KeptRows()
+    rows.keep("here", ROW, {})
+    assert rows.get("here", {}.get) is not None
+
+
+def test_no_grammar_lives_for_what_is_kept_of_it():
+    rows, grammars = KeptRows(), {"a": Grammar()}
+    rows.keep("here", ROW, grammars)
+    grammars.clear()
+    gc.collect()
+    # There is none, and there is none any more: these are not the same.
+    assert rows.get("here", grammars.get) is None
+
+
+def test_it_has_a_bound_and_what_is_replaced_does_not_count(monkeypatch):
+    monkeypatch.setattr(kept, "_BYTES", 20_000)
+    rows = KeptRows()
+    for _ in range(100):
+        rows.keep("here", ROW, {})
+    once = rows.weight
+    assert once < 2_000
+    dense = np.arange(1, 1_001, dtype=np.int32)
+    for at in range(100):
+        rows.keep(at, dense, {})
+        assert rows.get(at, {}.get) is not None
+        assert rows.weight <= 20_000
+    assert sum(rows.get(at, {}.get) is not None for at in range(100)) < 10
