@@ -1,5 +1,8 @@
 """`python -m bench.formats`: every format, served by stock vLLM, by its strict mode, by ours.
 
+`--servers drafts` is ours on Model Runner V2 with a draft model and block rejection, as in Kimi
+K3's recipe; slow on a CPU, where Triton is interpreted.
+
 Owns: the models, the order of things, where results are kept. Must not know: how a server is
 started, what is wrong with a reply.
 
@@ -15,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from transformers import PreTrainedTokenizerFast
 
@@ -22,6 +26,7 @@ from bench.demo.servers import Server, ServerFailedError, Setting
 from bench.formats import bigrams, page, vocabularies, workload
 from bench.formats.catalogue import FORMATS, Format
 from bench.formats.count import WRONG, count
+from bench.speculation import ways
 from enforcer.verify import client
 from enforcer.vocabulary import Vocabulary
 
@@ -34,14 +39,20 @@ ROOT = Path(__file__).resolve().parents[2]
 IN_FLIGHT = 8
 
 
-def settings(row: Format) -> dict[str, Setting]:
+def settings(row: Format, model: Path) -> dict[str, Setting]:
     """Give the servers that a format is compared on; strict only where that does anything."""
     choice = ("--enable-auto-tool-choice", "--tool-call-parser")
     found = {"stock": Setting("stock", (*choice, row.parser))}
     if row.strict:
         level = ("--tool-strict-level", "parameter")
         found["strict"] = Setting("strict", (*choice, row.parser, *level))
-    found["enforced"] = Setting("enforced", (*choice, f"{row.parser}_enforced"), "enforcer")
+    enforced = (*choice, f"{row.parser}_enforced")
+    found["enforced"] = Setting("enforced", enforced, "enforcer")
+    # It drafts for itself, so that most drafts are kept.
+    wanted = {"method": "draft_model", "model": str(model), "num_speculative_tokens": 3}
+    block = json.dumps({**wanted, "rejection_sample_method": "block"})
+    drafted = (*enforced, "--async-scheduling", "--speculative-config", block)
+    found["drafts"] = Setting("drafts", drafted, "enforcer")
     return found
 
 
@@ -75,10 +86,12 @@ def measure(row: Format, names: Sequence[str], requests: int, logs: Path) -> dic
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         model(row, tokens, folder)
-        for name, setting in settings(row).items():
+        for name, setting in settings(row, folder).items():
             if name not in names:
                 continue
-            with Server(folder, setting, logs / f"{row.name}-{name}.log") as server:
+            environment = ways.interpreted() if name == "drafts" else {}
+            log = logs / f"{row.name}-{name}.log"
+            with patch.dict("os.environ", environment), Server(folder, setting, log) as server:
                 server.wait_until_ready()
                 endpoint = client.Endpoint.at(server.url, concurrency=IN_FLIGHT)
                 replies = asyncio.run(client.send_all(endpoint, bodies))
@@ -92,8 +105,8 @@ def main() -> int:
     """Run the comparison; see the module."""
     parser = argparse.ArgumentParser(prog="python -m bench.formats", description=__doc__)
     parser.add_argument("--only", nargs="+", choices=FORMATS, default=list(FORMATS))
-    ways = ("stock", "strict", "enforced")
-    parser.add_argument("--servers", nargs="+", choices=ways, default=list(ways))
+    servers = ("stock", "strict", "enforced")
+    parser.add_argument("--servers", nargs="+", choices=(*servers, "drafts"), default=servers)
     parser.add_argument("--requests", type=int, default=60)
     parser.add_argument("--logs", type=Path, help="keep the servers' logs in this folder")
     parser.add_argument("--write", action="store_true", help="keep the results for the docs")
@@ -110,9 +123,9 @@ def main() -> int:
                 return 1
             if options.write:
                 page.keep(name, found)
-            enforced = found.get("enforced")
-            if isinstance(enforced, dict):
-                wrong |= any(enforced.get(column) for column in WRONG)
+            for ours in (found.get("enforced"), found.get("drafts")):
+                if isinstance(ours, dict):
+                    wrong |= any(ours.get(column) for column in WRONG)
     print(page.table(page.kept()) if options.write else "", end="")
     return 1 if wrong else 0
 

@@ -25,7 +25,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 INTRODUCTION = Path(__file__).with_name("page.md")
 RESULTS = Path(__file__).with_name("results.json")
 MASKS = Path(__file__).with_name("masks.json")
-WAYS = {"stock": "vLLM", "strict": "vLLM, strict", "enforced": "Enforcer"}
+WAYS = {
+    "stock": "vLLM",
+    "strict": "vLLM, strict",
+    "enforced": "Enforcer",
+    "drafts": "Enforcer, drafts",
+}
 
 
 def kept() -> dict[str, dict[str, Any]]:

@@ -50,6 +50,10 @@ WAYS = (
     Way("V2, async"),
     Way("V2, n-gram", speculation=_NGRAM),
     Way("V2, async, draft model", speculation={"method": "draft_model"}),
+    Way(
+        "V2, async, draft model, block",
+        speculation={"method": "draft_model", "rejection_sample_method": "block"},
+    ),
     Way("V2, async, EAGLE3", speculation={"method": "eagle3"}),
     Way("V2, async, processor", processor=True),
     Way("V2, async, draft model, processor", speculation={"method": "draft_model"}, processor=True),
@@ -68,6 +72,15 @@ def write_hot(folder: Path, model: Path, *, factor: float = 4) -> None:
     weights = load_file(folder / "model.safetensors")
     weights["model.norm.weight"] = weights["model.norm.weight"] / factor
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
+def interpreted() -> dict[str, str]:
+    """Give the environment in which vLLM's CPU build runs Model Runner V2: Triton interpreted."""
+    return {
+        "TRITON_INTERPRET": "1",
+        "VLLM_USE_V2_MODEL_RUNNER": "1",
+        "PYTHONPATH": _path(_ROOT / "bench" / "interpreted", _ROOT),
+    }
 
 
 @contextmanager
@@ -96,11 +109,7 @@ def serving(way: Way, model: Path, folder: Path, **environment: str) -> Iterator
         # The CPU build switches it off unless it is asked for; drafts by n-grams do as well.
         if way.speculation is not _NGRAM:
             flags.append("--async-scheduling")
-        environment |= {
-            "TRITON_INTERPRET": "1",
-            "VLLM_USE_V2_MODEL_RUNNER": "1",
-            "PYTHONPATH": _path(_ROOT / "bench" / "interpreted", _ROOT),
-        }
+        environment |= interpreted()
     else:
         environment.setdefault("VLLM_USE_V2_MODEL_RUNNER", "0")
     setting = Setting(way.name, tuple(flags), "" if way.processor else "enforcer")

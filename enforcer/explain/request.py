@@ -55,14 +55,16 @@ class Words:
         self._spec = spec
         self._options = options
         self._of_tool = cache(self._tool)
-        # One for each tool: what is kept of a text's beginning is kept by what starts it.
-        self.arguments = cache(self._arguments)
+        self._followed: dict[str, Startable] = {}
 
-    def _arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
-        """Give what starts the arguments of a tool."""
-        return _Followed(
-            lambda: FollowedText(grammar.matcher(), self._vocabulary, self._of_tool(name))
-        )
+    def arguments(self, name: str, grammar: CompiledGrammar) -> Startable:
+        """Give what starts the arguments of a tool, which is the same each time."""
+
+        def start() -> FollowedText:
+            return FollowedText(grammar.matcher(), self._vocabulary, self._of_tool(name))
+
+        # What is kept of the beginnings of texts is kept by what starts them.
+        return self._followed.setdefault(name, _Followed(start))
 
     def text(self, grammar: CompiledGrammar) -> ArgumentMatcher:
         """Start the text that fits the response format."""

@@ -12,7 +12,7 @@ import pytest
 from vllm_servers import TINY, serving
 
 import enforcer
-from bench.demo.servers import ENFORCED, FREE, MODEL_NAME
+from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
 from enforcer.verify.measure import judge
@@ -80,13 +80,15 @@ def _metric(server, name):
     ids=["ngram drafts", "preemption"],
 )
 def test_greedy_output_is_valid_and_the_same(tiny_server, tmp_path, flags, witness):
-    bodies = [body for body in _bodies(90, seed=11) if len(json.dumps(body["messages"])) < 900]
-    usual = _greedy(tiny_server, bodies)
+    bodies = [body for body in _bodies(72, seed=11) if len(json.dumps(body["messages"])) < 900]
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
+    sent = bodies
     if "priority" in flags:
-        bodies = [body | {"priority": at % 3} for at, body in enumerate(bodies)]
-    with serving(TINY, setting, tmp_path / "server.log") as server:
-        other = _greedy(server, bodies)
+        sent = [body | {"priority": at % 3} for at, body in enumerate(bodies)]
+    with Server(TINY, setting, tmp_path / "server.log") as server:
+        usual = _greedy(tiny_server, bodies)  # while the other one starts
+        server.wait_until_ready()
+        other = _greedy(server, sent)
         assert _metric(server, witness) > 0
     answered = [at for at, reply in enumerate(other) if reply.answered]
     assert len(answered) > 40

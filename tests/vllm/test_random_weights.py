@@ -1,8 +1,12 @@
-"""Random weights are the hardest adversary: whatever the masks leave open is tried."""
+"""Random weights are the hardest adversary: whatever the masks leave open is tried.
+
+`LIVE_REQUESTS=2000 .venv/bin/python -m pytest tests/vllm/test_random_weights.py` sends more.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 from vllm_servers import reader
@@ -13,12 +17,11 @@ from bench.matrix.routes import Client, Route
 from enforcer.verify.measure import judge
 
 pytestmark = pytest.mark.vllm
+REQUESTS = int(os.environ.get("LIVE_REQUESTS", "160"))
 
 
-def test_five_hundred_concurrent_requests_leave_only_declared_and_valid_calls(
-    random_server, random_folder
-):
-    bodies = [body | {"max_tokens": 120} for body in workload.bodies(500, seed=1)]
+def test_concurrent_requests_leave_only_declared_and_valid_calls(random_server, random_folder):
+    bodies = [body | {"max_tokens": 120} for body in workload.bodies(REQUESTS, seed=1)]
     client = Client(random_server.url, MODEL_NAME, reader(random_folder))
     replies = asyncio.run(client.send_all([(Route.CHAT, body) for body in bodies], concurrency=32))
     wrong = [
@@ -28,4 +31,7 @@ def test_five_hundred_concurrent_requests_leave_only_declared_and_valid_calls(
     ]
     assert not wrong
     # The test would say nothing if hardly any call were completed.
-    assert sum(reply.finish_reason != "length" and bool(reply.calls) for reply in replies) > 40
+    assert (
+        sum(reply.finish_reason != "length" and bool(reply.calls) for reply in replies)
+        > REQUESTS // 12
+    )

@@ -13,7 +13,7 @@ from bench.speculation import run, ways
 
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(1800)]
 
-SAMPLED, GREEDY = 9, 3
+SAMPLED, GREEDY = 7, 2
 
 
 @pytest.fixture(scope="module")
