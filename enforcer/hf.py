@@ -13,6 +13,7 @@ import torch
 from transformers import LogitsProcessor
 
 from enforcer.errors import ConfigurationError
+from enforcer.logits import illegal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,6 +106,4 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         bitmask = np.zeros((len(self._matchers), words), dtype=np.int32)
         for row, matcher in enumerate(self._matchers):
             matcher.fill(bitmask, row)
-        legal = np.unpackbits(bitmask.view(np.uint8), axis=1, bitorder="little")
-        illegal = torch.from_numpy(legal[:, : scores.shape[1]] == 0).to(scores.device)
-        return scores.masked_fill(illegal, -torch.inf)
+        return scores.masked_fill(illegal(bitmask, scores), -torch.inf)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from enforcer.errors import EnforcerError
+from enforcer.logits import illegal
 from enforcer.vllm import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from enforcer.turn.matcher import Matcher
@@ -134,9 +135,5 @@ def mask(logits: torch.Tensor, rows: Sequence[int], bitmask: npt.NDArray[np.int3
         bitmask: int32, shape `(len(rows), words)`.
 
     """
-    # Unpacked on the device: a mask is 32 times as large as its bits.
-    packed = torch.from_numpy(bitmask.view(np.uint8)).to(logits.device, non_blocking=True)
-    bits = torch.arange(8, dtype=torch.uint8, device=logits.device)
-    illegal = ((packed.unsqueeze(-1) >> bits) & 1).eq(0).flatten(1)[:, : logits.shape[1]]
     index = torch.tensor(rows, device=logits.device)
-    logits[index] = logits[index].masked_fill(illegal, -torch.inf)
+    logits[index] = logits[index].masked_fill(illegal(bitmask, logits), -torch.inf)

@@ -1,0 +1,132 @@
+"""Ids a second from real vLLM on the CPU: without enforcement, in its strict mode, by ours.
+
+`python -m bench.throughput [--rounds 5] [--json FILE]`: three servers of one model of random
+weights over Kimi's vocabulary stand side by side and take turns; the two that wait cost nothing.
+The model is so small that the engine's own work is most of a step: what enforcing costs there is
+more than it can be with a model worth serving. Owns: the requests, taking turns, the table. Must
+not know: whether a reply is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from bench import random_model
+from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, STRICT, Server
+from bench.matrix import workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SETTINGS = (FREE, STRICT, ENFORCED)
+IN_FLIGHT = (1, 8, 32)
+CHOICES = ("auto", "required")
+_IDS = 64  # of a reply, at most
+_EACH = 2  # requests for each one that is in flight
+
+
+async def send(url: str, bodies: Sequence[Mapping[str, Any]], in_flight: int) -> tuple[int, float]:
+    """Send chat requests, so many at a time.
+
+    Returns:
+        How many ids came back, and the seconds that it took.
+
+    Raises:
+        httpx.HTTPStatusError: one was not answered.
+
+    """
+    free = asyncio.Semaphore(in_flight)
+    limits = httpx.Limits(max_connections=in_flight)
+    async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as client:
+
+        async def ask(body: Mapping[str, Any]) -> int:
+            async with free:
+                answer = await client.post("/v1/chat/completions", json=body)
+            ids: int = answer.raise_for_status().json()["usage"]["completion_tokens"]
+            return ids
+
+        begun = time.perf_counter()
+        ids = sum(await asyncio.gather(*map(ask, bodies)))
+        return ids, time.perf_counter() - begun
+
+
+def bodies(choice: str, count: int, seed: int) -> list[dict[str, Any]]:
+    """Draw requests with a tool choice; those of another seed have other tools."""
+    options = {"model": MODEL_NAME, "max_tokens": _IDS, "tool_choice": choice, "stream": False}
+    return [body | options for body in workload.bodies(count, seed=seed) if body.get("tools")]
+
+
+def measure(rounds: int, folder: Path) -> dict[str, dict[str, list[float]]]:
+    """Give ids a second: by load, by server, one figure a round."""
+    tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, folder)
+    random_model.write(folder / "model", tokens)
+    found: dict[str, dict[str, list[float]]] = {}
+    with ExitStack() as stack:
+        flags = ("--max-num-seqs", str(max(IN_FLIGHT)))
+        servers = {
+            setting.name: stack.enter_context(
+                Server(
+                    folder / "model",
+                    replace(setting, flags=(*setting.flags, *flags)),
+                    folder / f"{at}.log",
+                )
+            )
+            for at, setting in enumerate(SETTINGS)
+        }
+        for server in servers.values():
+            server.wait_until_ready()
+            asyncio.run(send(server.url, bodies("auto", 8, seed=0), 8))  # nobody's first request
+        for at in range(rounds):
+            for choice in CHOICES:
+                for in_flight in IN_FLIGHT:
+                    load = f"{choice}, {in_flight} in flight"
+                    drawn = bodies(choice, _EACH * max(in_flight, 4), seed=at + 1)
+                    # Each goes first as often as the others.
+                    order = [*servers][at % len(servers) :] + [*servers][: at % len(servers)]
+                    for name in order:
+                        ids, seconds = asyncio.run(send(servers[name].url, drawn, in_flight))
+                        found.setdefault(load, {}).setdefault(name, []).append(ids / seconds)
+    return found
+
+
+def table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
+    """Write the medians, and how the others stand beside the first in the same round."""
+    first, *others = (setting.name for setting in SETTINGS)
+    names = [first, *others, *(f"{name} / {first}" for name in others)]
+    lines = [f"| ids a second | {' | '.join(names)} |", "|---|" + "--:|" * len(names)]
+    for load, by_name in found.items():
+        cells = [f"{statistics.median(by_name[name]):,.0f}" for name in (first, *others)]
+        for name in others:
+            ratios = [a / b for a, b in zip(by_name[name], by_name[first], strict=True)]
+            middle = statistics.median(ratios)
+            cells.append(f"{middle:.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+        lines.append(f"| {load} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.throughput", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="write every figure")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = measure(options.rounds, Path(folder))
+    print(table(found))
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
