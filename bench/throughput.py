@@ -3,8 +3,8 @@
 `python -m bench.throughput [--rounds 5] [--json FILE]`: three servers of one model of random
 weights over Kimi's vocabulary stand side by side and take turns; the two that wait cost nothing.
 The model is so small that the engine's own work is most of a step: what enforcing costs there is
-more than it can be with a model worth serving. Owns: the requests, taking turns, the table. Must
-not know: whether a reply is right.
+more than it can be with a model worth serving. Owns: the requests, taking turns, the table, what
+`bench.gpu` compares. Must not know: whether a reply is right.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ import json
 import statistics
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, STRICT, Server
+from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, STRICT, Server, Setting
 from bench.matrix import workload
+from bench.speculation import ways
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-SETTINGS = (FREE, STRICT, ENFORCED)
+    # How each server is started, by the name that the table has for it; the first is the measure.
+    Starts = Mapping[str, Callable[[], AbstractContextManager[Server]]]
+
 IN_FLIGHT = (1, 8, 32)
 CHOICES = ("auto", "required")
 _IDS = 64  # of a reply, at most
@@ -67,29 +72,59 @@ def bodies(choice: str, count: int, seed: int) -> list[dict[str, Any]]:
     return [body | options for body in workload.bodies(count, seed=seed) if body.get("tools")]
 
 
-def measure(rounds: int, folder: Path) -> dict[str, dict[str, list[float]]]:
-    """Give ids a second: by load, by server, one figure a round."""
+def model(folder: Path) -> Path:
+    """Write the model: random weights, of the four layers that a draft head asks for."""
     tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, folder)
-    random_model.write(folder / "model", tokens)
+    random_model.write(folder / "model", tokens, shape=random_model.Shape(layers=4))
+    return folder / "model"
+
+
+@contextmanager
+def _serving(setting: Setting, model: Path, log: Path) -> Iterator[Server]:
+    flags = (*setting.flags, "--max-num-seqs", str(max(IN_FLIGHT)))
+    with Server(model, replace(setting, flags=flags), log) as server:
+        server.wait_until_ready()
+        yield server
+
+
+def accelerated(folder: Path, most: int, *, interpreted: bool) -> Iterator[tuple[str, Starts]]:
+    """Give what is compared on an accelerator: title, and servers without and with the Enforcer.
+
+    Args:
+        folder: for the model, draft heads and logs.
+        most: sequences in an engine.
+        interpreted: there is none, and Triton is interpreted.
+
+    """
+    path = model(folder)
+    names = ("V1", "V1, n-gram", "V2, async", "V2, n-gram", "V2, async, EAGLE3")
+    for at, way in enumerate(each for each in ways.WAYS if each.name in names):
+        starts = {}
+        for enforced in (False, True):
+            own = folder / f"{at}-{enforced}"
+            own.mkdir()
+            starts["Enforcer" if enforced else "vLLM"] = partial(
+                ways.serving,
+                replace(way, enforced=enforced, most=most),
+                path,
+                own,
+                interpreted=interpreted,
+            )
+        yield way.name, starts
+
+
+def measure(
+    starts: Starts, in_flights: Sequence[int], rounds: int
+) -> dict[str, dict[str, list[float]]]:
+    """Give ids a second: by load, by server, one figure a round."""
     found: dict[str, dict[str, list[float]]] = {}
     with ExitStack() as stack:
-        flags = ("--max-num-seqs", str(max(IN_FLIGHT)))
-        servers = {
-            setting.name: stack.enter_context(
-                Server(
-                    folder / "model",
-                    replace(setting, flags=(*setting.flags, *flags)),
-                    folder / f"{at}.log",
-                )
-            )
-            for at, setting in enumerate(SETTINGS)
-        }
+        servers = {name: stack.enter_context(start()) for name, start in starts.items()}
         for server in servers.values():
-            server.wait_until_ready()
             asyncio.run(send(server.url, bodies("auto", 8, seed=0), 8))  # nobody's first request
         for at in range(rounds):
             for choice in CHOICES:
-                for in_flight in IN_FLIGHT:
+                for in_flight in in_flights:
                     load = f"{choice}, {in_flight} in flight"
                     drawn = bodies(choice, _EACH * max(in_flight, 4), seed=at + 1)
                     # Each goes first as often as the others.
@@ -102,7 +137,7 @@ def measure(rounds: int, folder: Path) -> dict[str, dict[str, list[float]]]:
 
 def table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
     """Write the medians, and how the others stand beside the first in the same round."""
-    first, *others = (setting.name for setting in SETTINGS)
+    first, *others = next(iter(found.values()))
     names = [first, *others, *(f"{name} / {first}" for name in others)]
     lines = [f"| ids a second | {' | '.join(names)} |", "|---|" + "--:|" * len(names)]
     for load, by_name in found.items():
@@ -122,7 +157,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write every figure")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(options.rounds, Path(folder))
+        path = model(Path(folder))
+        starts = {
+            setting.name: partial(_serving, setting, path, Path(folder) / f"{at}.log")
+            for at, setting in enumerate((FREE, STRICT, ENFORCED))
+        }
+        found = measure(starts, IN_FLIGHT, options.rounds)
     print(table(found))
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

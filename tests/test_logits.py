@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from enforcer.logits import illegal  # noqa: E402
+from enforcer.logits import illegal, unpacked  # noqa: E402
 
 
 @given(st.data())
@@ -24,3 +24,5 @@ def test_an_id_is_illegal_exactly_if_its_bit_is_not_set(data):
     found = illegal(bitmask, torch.zeros(rows + 1, size))
     assert found.shape == (rows, size)
     assert [set((~row).nonzero().flatten().tolist()) for row in found] == legal
+    # As on any other device.
+    assert torch.equal(unpacked(torch.from_numpy(bitmask.view(np.uint8)), size), found)

@@ -89,7 +89,7 @@ def measure(row: Format, names: Sequence[str], requests: int, logs: Path) -> dic
         for name, setting in settings(row, folder).items():
             if name not in names:
                 continue
-            environment = ways.interpreted() if name == "drafts" else {}
+            environment = ways.INTERPRETED if name == "drafts" else {}
             log = logs / f"{row.name}-{name}.log"
             with patch.dict("os.environ", environment), Server(folder, setting, log) as server:
                 server.wait_until_ready()

@@ -6,6 +6,7 @@ Owns: the flags and the environment of each. Must not know: what is sent.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,19 @@ _ROOT = Path(__file__).resolve().parents[2]
 _PROCESSOR = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
 _ASYNC = "asynchronous scheduling stays on"  # said by `bench/interpreted`
 _DRAFTS = 3
+
+
+def _path(*folders: Path) -> str:
+    given = os.environ.get("PYTHONPATH", "")
+    return os.pathsep.join([*map(str, folders), *filter(None, [given])])
+
+
+# The environment in which vLLM's CPU build runs Model Runner V2: Triton interpreted.
+INTERPRETED: Mapping[str, str] = {
+    "TRITON_INTERPRET": "1",
+    "VLLM_USE_V2_MODEL_RUNNER": "1",
+    "PYTHONPATH": _path(_ROOT / "bench" / "interpreted", _ROOT),
+}
 _NGRAM = {"method": "ngram", "prompt_lookup_max": 4, "prompt_lookup_min": 1}
 
 
@@ -35,6 +49,8 @@ class Way:
         v2: by Model Runner V2, through Triton's interpreter, and so slow.
         speculation: vLLM's `--speculative-config`; `model` is put in by `serving`.
         processor: by the logits processor, without the plugin.
+        enforced: whether it enforces at all.
+        most: sequences in the engine.
 
     """
 
@@ -42,6 +58,13 @@ class Way:
     v2: bool = True
     speculation: Mapping[str, Any] | None = None
     processor: bool = False
+    enforced: bool = True
+    most: int = 16
+
+    @property
+    def plugin(self) -> bool:
+        """Whether it enforces by the plugin."""
+        return self.enforced and not self.processor
 
 
 WAYS = (
@@ -74,27 +97,21 @@ def write_hot(folder: Path, model: Path, *, factor: float = 4) -> None:
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
 
 
-def interpreted() -> dict[str, str]:
-    """Give the environment in which vLLM's CPU build runs Model Runner V2: Triton interpreted."""
-    return {
-        "TRITON_INTERPRET": "1",
-        "VLLM_USE_V2_MODEL_RUNNER": "1",
-        "PYTHONPATH": _path(_ROOT / "bench" / "interpreted", _ROOT),
-    }
-
-
 @contextmanager
-def serving(way: Way, model: Path, folder: Path, **environment: str) -> Iterator[Server]:
+def serving(
+    way: Way, model: Path, folder: Path, *, interpreted: bool = True, **environment: str
+) -> Iterator[Server]:
     """Run a server that way, until the block ends.
 
     Args:
         way: how.
         model: a folder of a Llama of four layers.
         folder: for its log and the weights of a draft head.
+        interpreted: Triton has to be, for Model Runner V2; false where there is a GPU.
         environment: more of it.
 
     """
-    flags = [*(FREE if way.processor else ENFORCED).flags]
+    flags = [*(ENFORCED if way.plugin else FREE).flags, "--max-num-seqs", str(way.most)]
     if way.processor:
         flags += ["--logits-processors", _PROCESSOR]
     if way.speculation is not None:
@@ -109,18 +126,18 @@ def serving(way: Way, model: Path, folder: Path, **environment: str) -> Iterator
         # The CPU build switches it off unless it is asked for; drafts by n-grams do as well.
         if way.speculation is not _NGRAM:
             flags.append("--async-scheduling")
-        environment |= interpreted()
+        environment |= INTERPRETED if interpreted else {"VLLM_USE_V2_MODEL_RUNNER": "1"}
     else:
         environment.setdefault("VLLM_USE_V2_MODEL_RUNNER", "0")
-    setting = Setting(way.name, tuple(flags), "" if way.processor else "enforcer")
+    setting = Setting(way.name, tuple(flags), "enforcer" if way.plugin else "")
     log = folder / "server.log"
     with patch.dict("os.environ", environment), Server(model, setting, log) as server:
         server.wait_until_ready()
-        _check(way, log)
+        _check(way, log, interpreted=interpreted)
         yield server
 
 
-def _check(way: Way, log: Path) -> None:
+def _check(way: Way, log: Path, *, interpreted: bool) -> None:
     """Make sure that it is what it is called.
 
     Raises:
@@ -130,12 +147,5 @@ def _check(way: Way, log: Path) -> None:
     said = log.read_text(errors="replace")
     if ("Using V2 Model Runner" in said) is not way.v2:
         raise RuntimeError(f"{way.name} runs by the other model runner; its log is {log}")
-    if way.v2 and way.speculation is not _NGRAM and _ASYNC not in said:
+    if interpreted and way.v2 and way.speculation is not _NGRAM and _ASYNC not in said:
         raise RuntimeError(f"{way.name} runs without asynchronous scheduling; its log is {log}")
-
-
-def _path(*folders: Path) -> str:
-    import os
-
-    given = os.environ.get("PYTHONPATH", "")
-    return os.pathsep.join([*map(str, folders), *filter(None, [given])])

@@ -18,6 +18,8 @@ from bench.tiny_model.judge import BAD_CALL, Failure, failures
 from bench.tiny_model.requests import MIX, generate
 from bench.tiny_model.scenes import Kind
 from bench.tiny_model.train import FOLDER
+from enforcer import Enforcer, Vocabulary
+from enforcer.hf import EnforcerLogitsProcessor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +29,13 @@ _NEW_TOKENS = 160
 
 
 def turns(
-    folder: Path, bodies: Sequence[Mapping[str, Any]], temperature: float = 0.0, seed: int = 0
+    folder: Path,
+    bodies: Sequence[Mapping[str, Any]],
+    temperature: float = 0.0,
+    seed: int = 0,
+    *,
+    device: str = "cpu",
+    enforced: bool = False,
 ) -> list[str]:
     """Generate the turn that follows each request, markers and end of turn included.
 
@@ -36,10 +44,13 @@ def turns(
         bodies: chat completion requests.
         temperature: 0 for greedy decoding.
         seed: of the sampling.
+        device: torch's name of it.
+        enforced: mask by the Enforcer's logits processor.
 
     """
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).to(device)
+    served = Enforcer(Vocabulary.from_transformers(tokenizer)) if enforced else None
     torch.manual_seed(seed)
     out: list[str] = []
     prompts = [
@@ -59,15 +70,28 @@ def turns(
         batch = tokenizer(
             prompts[at : at + _BATCH], return_tensors="pt", padding=True, add_special_tokens=False
         )
+        masking: dict[str, Any] = {}
+        if served is not None:
+            requests = [_fields(body) for body in bodies[at : at + _BATCH]]
+            pad = model.generation_config.pad_token_id
+            processor = EnforcerLogitsProcessor(served, requests, pad_token_id=pad)
+            masking["logits_processor"] = [processor]
         made = model.generate(
-            input_ids=batch["input_ids"],
-            attention_mask=batch["attention_mask"],
+            input_ids=batch["input_ids"].to(device),
+            attention_mask=batch["attention_mask"].to(device),
             max_new_tokens=_NEW_TOKENS,
             **sampling,
+            **masking,
         )
         texts = tokenizer.batch_decode(made[:, batch["input_ids"].shape[1] :])
         out.extend(text.replace("[PAD]", "") for text in texts)
     return out
+
+
+def _fields(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave of a request what the Enforcer reads."""
+    wanted = ("tools", "tool_choice", "parallel_tool_calls", "messages")
+    return {"tools": None} | {name: body[name] for name in wanted if name in body}
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""What can only be measured with an accelerator: `python -m bench.gpu`."""

@@ -1,0 +1,97 @@
+"""`python -m bench.gpu [--write FILE]`: a report of what an accelerator is needed for.
+
+On a machine without one it does the same on the CPU, smaller, so that it is known to work.
+Sections: masks on 1 to 512 rows of logits; the tiny model by transformers on the device; and,
+where vLLM is installed, what enforcing costs a token in it: Model Runner V1 and V2, without
+drafts, with n-grams and with an EAGLE3 head, 1 to 512 sequences. Exits with 1 if an enforced
+turn has a bad call. Owns: which sections there are, versions, the report. Must not know: how
+anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import platform
+import sys
+import tempfile
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from bench.gpu import generation, masks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MODULES = ("vllm", "torch", "transformers", "xgrammar", "llguidance")
+_SERVED = (1, 8, 64, 256, 512)  # in flight
+_SERVED_CPU = (1, 8)
+
+
+def versions(device: str) -> str:
+    """Say what it was measured with."""
+    name = torch.cuda.get_device_name() if device.startswith("cuda") else platform.machine()
+    found = [f"Python {platform.python_version()}"]
+    installed = packages_distributions()
+    for module in _MODULES:
+        named = installed.get(module)
+        found.append(f"{module} {version(named[0])}" if named else f"no {module}")
+    return f"{name}; {', '.join(found)}."
+
+
+def sections(device: str, *, serve: bool, failed: list[str]) -> Iterator[str]:
+    """Measure, and give the report part by part.
+
+    Args:
+        device: torch's name of it.
+        serve: whether vLLM is started.
+        failed: gets what was wrong.
+
+    """
+    is_small = not device.startswith("cuda")
+    yield f"# On {device}\n\n{versions(device)}\n"
+    rows, repeats = (masks.ROWS[:3], 3) if is_small else (masks.ROWS, 50)
+    costs = [masks.measure(device, each, repeats) for each in rows]
+    yield f"## Masks on {masks.VOCABULARY:,} logits a row\n\n{masks.table(costs)}\n"
+    count = 40 if is_small else 260
+    made = [generation.measure(device, count, enforced=on) for on in (False, True)]
+    if made[-1].bad:
+        failed.append(f"transformers: {made[-1].bad} bad calls")
+    yield f"## The tiny model by transformers\n\n{generation.table(made)}\n"
+    if not serve or importlib.util.find_spec("vllm") is None:
+        return
+    from bench import throughput
+
+    yield "## In vLLM\n"
+    with tempfile.TemporaryDirectory() as folder:
+        in_flight = _SERVED_CPU if is_small else _SERVED
+        compared = throughput.accelerated(Path(folder), in_flight[-1], interpreted=is_small)
+        for title, starts in compared:
+            found = throughput.measure(starts, in_flight, 1 if is_small else 5)
+            yield f"### {title}\n\n{throughput.table(found)}\n"
+
+
+def main() -> int:
+    """Write the report; see the module."""
+    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
+    usual = "cuda" if torch.cuda.is_available() else "cpu"
+    parser.add_argument("--device", default=usual, help=f"torch's name of it; here {usual}")
+    parser.add_argument("--no-vllm", action="store_true", help="leave the servers out")
+    parser.add_argument("--write", type=Path, help="the report's file")
+    options = parser.parse_args()
+    parts, failed = [], list[str]()
+    for part in sections(options.device, serve=not options.no_vllm, failed=failed):
+        print(part, flush=True)
+        parts.append(part)
+        if options.write:
+            options.write.write_text("\n".join(parts), encoding="utf-8")
+    for each in failed:
+        print(each, file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
