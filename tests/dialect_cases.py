@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from vocabularies import PIECES
+from vocabularies import PIECES, feed, write
 
 import enforcer
 from enforcer.turn import dialects
@@ -103,3 +103,17 @@ def opening(name: str) -> list[int]:
     begin = [found.control(each) for each in turn.begin[:1]]
     end = [] if turn.end is None else [found.control(turn.end)]
     return [*begin, *found.encode(turn.role or "assistant" * bool(end)), *end]
+
+
+CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": CLOSED}}
+    for name in ("get", "get_weather", "a")
+]
+
+
+def at(name, text, tools=TOOLS, **request):
+    """Give the matcher after a text, and the ids of tokens by their bytes."""
+    found = served(name).matcher(tools, **request)
+    feed(found, write(vocabulary(name), text))
+    return found, vocabulary(name).find

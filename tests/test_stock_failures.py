@@ -38,7 +38,7 @@ from enforcer.request import spec as specs  # noqa: E402
 from enforcer.vllm import requests, runtime  # noqa: E402
 from enforcer.vllm.tool_parser import EnforcedParser  # noqa: E402
 
-pytestmark = pytest.mark.vllm
+pytestmark = pytest.mark.slow
 
 GET_WEATHER = {
     "type": "function",

@@ -19,7 +19,7 @@ from bench.formats import deviations
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call, Turn
 
-pytestmark = [pytest.mark.vllm, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 TURNS = int(os.environ.get("FORMAT_TURNS", "15"))
 

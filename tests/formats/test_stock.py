@@ -17,7 +17,7 @@ from bench.formats import deviations, writers
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call, Turn
 
-pytestmark = pytest.mark.vllm
+pytestmark = pytest.mark.slow
 
 TOOLS = [
     {

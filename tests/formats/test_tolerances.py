@@ -13,7 +13,7 @@ from formats import stock, vocabularies
 from bench.formats.catalogue import FORMATS
 from bench.formats.tolerances import TEXTS
 
-pytestmark = pytest.mark.vllm
+pytestmark = pytest.mark.slow
 
 TOOLS = [
     {

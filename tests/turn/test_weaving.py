@@ -1,9 +1,9 @@
-"""One token across one border, or several: what it does to a turn, and taking it back."""
+"""Which tokens may come where borders are spelled, and what is kept of that."""
 
 from __future__ import annotations
 
 import pytest
-from dialect_cases import served, vocabulary
+from dialect_cases import CLOSED, TOOLS, at, served, vocabulary
 from vocabularies import feed, legal, row_of, write
 
 import enforcer
@@ -11,88 +11,7 @@ from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.vocabulary import Vocabulary
 
-CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
-TOOLS = [
-    {"type": "function", "function": {"name": name, "parameters": CLOSED}}
-    for name in ("get", "get_weather", "a")
-]
-
-
 OPEN = [{"type": "function", "function": {"name": "get_"}}]
-
-
-def at(name, text, tools=TOOLS, **request):
-    """Give the matcher after a text, and the ids of tokens by their bytes."""
-    found = served(name).matcher(tools, **request)
-    feed(found, write(vocabulary(name), text))
-    return found, vocabulary(name).find
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "token", "state"),
-    [
-        ("hermes", "<tool_call>", b'{"name": "get', "HEADER"),
-        ("hermes", '<tool_call>{"name": "get', b'", "', "HEADER"),
-        ("hermes", '<tool_call>{"name": "get", "arguments', b'": {"', "ARGUMENTS"),
-        ("hermes", '<tool_call>{"name": "get", "arguments', b'": {}', "OUTER"),
-        ("hermes", '<tool_call>{"name": "get", "arguments":', b" {}}", "CLOSE"),
-        ("hermes", '<tool_call>{"name": "get", "arguments": {"a": 1', b"}}\n", "CLOSE"),
-        ("mistral_v3", '[TOOL_CALLS][{"name": "a", "arguments":', b'{}}, {"name": "', "HEADER"),
-        ("mistral_v3", '[TOOL_CALLS][{"name": "a", "arguments": {"a": 1', b"}}]", "CLOSED"),
-        ("mistral", "[TOOL_CALLS]get", b"{}", "BETWEEN"),
-        ("llama3_json", "", b'{"name": "', "HEADER"),
-        ("llama3_json", '{"name": "a", "parameters": {}', b'}}; {"', None),
-        ("llama3_json", '{"name": "a", "parameters": {"a": 1', b'}}; {"', "OPEN"),
-        ("pythonic", "", b"[get", "HEADER"),
-        ("pythonic", "[", b"get()", "BETWEEN"),
-        ("pythonic", "[get", b"()]", "CLOSED"),
-        ("pythonic", "[get(a=1", b"), get", "HEADER"),
-        ("granite_20b_fc", "Well", b".<function", "CONTENT"),
-        ("granite_20b_fc", "Well.<func", b"tion_call>", "HEADER"),
-        ("granite_20b_fc", "Well.<function", b"_call> {", "HEADER"),
-        ("glm45", "<tool_call>", b"get\n", "ARGUMENTS"),
-        ("qwen3_coder", "<tool_call><function", b"=get>", "ARGUMENTS"),
-        ("qwen3_coder", "<tool_call><function", b"=get>\n<parameter=", "ARGUMENTS"),
-        ("minimax_m2", "<minimax:tool_call>", b'<invoke name="', "HEADER"),
-        ("deepseek_v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get\n",
-         b"```json\n{", "ARGUMENTS"),
-    ],
-)  # fmt: skip
-def test_a_token_runs_through_every_border_that_its_bytes_cross(name, text, token, state):
-    matcher, find = at(name, text)
-    before, token_id = row_of(matcher), find(token)
-    assert token_id is not None
-    assert (token_id in legal(matcher)) == (state is not None)
-    assert matcher.accept(token_id) == (state is not None)
-    if state is None:
-        return
-    assert matcher.state == state
-    matcher.rollback(1)
-    assert (row_of(matcher) == before).all()
-    # The same bytes, one by one, lead to the same place.
-    feed(matcher, list(token))
-    assert matcher.state == state
-    matcher.rollback(len(token))
-    assert (row_of(matcher) == before).all()
-
-
-def test_a_token_that_fails_behind_the_border_changes_nothing():
-    matcher, find = at("hermes", '<tool_call>{"name": "get", "arguments": {"a": 1')
-    before = row_of(matcher)
-    assert not matcher.accept(find(b"}},"))
-    assert (row_of(matcher) == before).all()
-    assert matcher.accept(find(b"}}\n"))
-
-
-def test_text_before_a_demanded_call_is_counted_by_tokens():
-    matcher, find = at("hermes", "", tool_choice="required")
-    many = find(b"functions.get:0")
-    for _ in range(5):
-        assert matcher.accept(many)
-    assert not matcher.accept(many)
-    assert {vocabulary("hermes").token_bytes(i) for i in legal(matcher)} <= {
-        *(b"<tool_call>"[:n] for n in range(1, 12)),
-    }
 
 
 def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin():
