@@ -46,9 +46,11 @@ _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find n
 _WEIGHT_OF_MS = 40_000
 _MOST_GROWTH = 20_000_000  # at the limit on states
 # What a text may cost its neighbours: masks of that many ns of processor time, and in all so
-# much beyond. No mask of an honest schema comes to it, but the first of some when compiled.
+# much beyond. No mask of an honest schema comes to it, but the first of some when compiled. A
+# machine that stood still in the middle of a mask is billed to it: one alone ends no text.
 _SLOW_MASK = 8_000_000
 _PATIENCE = 60_000_000
+_MOST_BILLED = 20_000_000
 
 
 def guarded(what: Callable[[], _T]) -> _T:
@@ -287,7 +289,7 @@ class LLGuidanceMatcher:
             lexer.weight += (spent - _USUAL_MASK) * _WEIGHT_OF_MS // 1_000_000
         self._masked_at = len(self._ids)
         if spent > _SLOW_MASK:
-            self._patience -= spent - _SLOW_MASK
+            self._patience -= min(spent - _SLOW_MASK, _MOST_BILLED)
             if self._patience < 0:
                 raise EngineFailure(_gave_up("mask after mask takes too long"))
 

@@ -255,3 +255,41 @@ def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(
         grammar.matcher()
     grammar.renew()
     consumed(grammar.matcher(), vocabulary, '{"n": 3}')
+
+
+def _timed(monkeypatch, *milliseconds):
+    """Let masks take so long of the processor, one after the other; the last for ever."""
+    spent = [each * 1_000_000 for each in milliseconds]
+    now = [0, False]
+
+    def clock():
+        now[1] = not now[1]
+        if not now[1]:
+            now[0] += spent.pop(0) if len(spent) > 1 else spent[0]
+        return now[0]
+
+    monkeypatch.setattr("enforcer.engines.llguidance.lexer.time.thread_time_ns", clock)
+
+
+def _masks_until_it_ends(matcher, vocabulary, most=30):
+    for done, byte in enumerate(b'{"city": "' + b"x" * most):
+        assert matcher.accept(byte)
+        try:
+            mask(matcher, vocabulary)
+        except EngineFailure:
+            return done
+    return None
+
+
+def test_a_machine_that_stood_still_ends_no_text(grammar, vocabulary, monkeypatch):
+    _timed(monkeypatch, 0, 5_000, 0, 300, 0)
+    assert _masks_until_it_ends(grammar.matcher(), vocabulary) is None
+
+
+def test_a_text_of_slow_masks_is_ended(grammar, vocabulary, monkeypatch):
+    _timed(monkeypatch, 40)
+    assert _masks_until_it_ends(grammar.matcher(), vocabulary) == 3
+    _timed(monkeypatch, 12)
+    assert _masks_until_it_ends(grammar.matcher(), vocabulary) == 15
+    _timed(monkeypatch, 8)
+    assert _masks_until_it_ends(grammar.matcher(), vocabulary) is None
