@@ -1,7 +1,7 @@
 """`python -m bench.formats`: every format, served by stock vLLM, by its strict mode, by ours.
 
 `--servers drafts` is ours on Model Runner V2 with a draft model and block rejection, as in Kimi
-K3's recipe; slow on a CPU, where Triton is interpreted.
+K3's recipe; slow on a CPU, where Triton is interpreted, and so with a small vocabulary: Kimi's.
 
 Owns: the models, the order of things, where results are kept. Must not know: how a server is
 started, what is wrong with a reply.
@@ -16,6 +16,7 @@ import asyncio
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -26,6 +27,7 @@ from bench.demo.servers import Server, ServerFailedError, Setting
 from bench.formats import bigrams, page, vocabularies, workload
 from bench.formats.catalogue import FORMATS, Format
 from bench.formats.count import WRONG, count
+from bench.formats.vocabularies import NAMES
 from bench.speculation import ways
 from enforcer.verify import client
 from enforcer.vocabulary import Vocabulary
@@ -111,13 +113,19 @@ def main() -> int:
     parser.add_argument("--logs", type=Path, help="keep the servers' logs in this folder")
     parser.add_argument("--write", action="store_true", help="keep the results for the docs")
     options = parser.parse_args()
+    small = [name for name in options.only if f"{FORMATS[name].vocabulary}_small" in NAMES]
+    if "drafts" in options.servers and (len(options.servers) > 1 or options.only != small):
+        parser.error("drafts are measured by themselves, and of Kimi's formats: name these")
     wrong = False
     with tempfile.TemporaryDirectory() as scratch:
         logs = options.logs or Path(scratch)
         logs.mkdir(parents=True, exist_ok=True)
         for name in options.only:
+            row = FORMATS[name]
+            if "drafts" in options.servers:
+                row = replace(row, vocabulary=f"{row.vocabulary}_small")
             try:
-                found = measure(FORMATS[name], options.servers, options.requests, logs)
+                found = measure(row, options.servers, options.requests, logs)
             except ServerFailedError as error:
                 print(error, file=sys.stderr)
                 return 1

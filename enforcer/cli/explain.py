@@ -7,7 +7,9 @@ exit status. Must not know: what is legal, how it is put in words (that is `enfo
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
 from enforcer.turn import dialects
+from enforcer.verify import KEY_VARIABLE
 from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary, split
 
@@ -36,8 +39,12 @@ that is spelled is its token, and what stands before an opening of the assistant
 the prompt. Without --model the pieces that Kimi's tokenizer splits text into are the tokens,
 beside the control tokens of the --dialect.
 
+With --url the request is sent to a server, and its turn scored once more as a prompt, which
+shows what the model would rather have said, on any route of enforcement.
+
 Exit status: 0 if every id is legal and none was taken away, 1 if one was, 2 if a file
-cannot be read or is none of these."""
+cannot be read or is none of these, or the server does not answer."""
+_TOP = 5  # scores beside an id's own
 _REQUEST = ("tools", "tool_choice", "parallel_tool_calls", "messages", "response_format")
 
 
@@ -63,6 +70,8 @@ def add_parser(commands: Any) -> None:
         "--reply", type=Path, metavar="FILE",
         help="a chat completion with `token_ids`, `logprobs` or both",
     )  # fmt: skip
+    turn.add_argument("--url", metavar="URL", help="have a server answer the request: its base URL")
+    parser.add_argument("--key", help=f"API key of that server (${KEY_VARIABLE} by default)")
     parser.add_argument(
         "--scores", type=Path, metavar="FILE",
         help="answer of /v1/completions to the prompt and the turn of --reply as one prompt, "
@@ -95,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
     """
     request = _request(options.tools, options.tool_choice)
     text = _text(options.text)
-    if options.model is None and (options.ids or options.reply):
+    if options.model is None and (options.ids or options.reply or options.url):
         raise ConfigurationError("ids mean nothing without a vocabulary: name the model's folder")
     name = names.stock(options.dialect)
     vocabulary = _vocabulary(options, text, dialects.named(name))
@@ -126,13 +135,24 @@ def _request(file: str, choice: str | None) -> dict[str, Any]:
         {"type": "function", "function": {"name": one.name, "parameters": one.schema}}
         for one in declarations.find(read[0])
     ]
-    body = value.get("request", value.get("body", value)) if isinstance(value, Mapping) else {}
+    body = _body(value)
     request = {key: body[key] for key in _REQUEST if key in body} if "messages" in body else {}
     request["tools"] = tools
     if choice is not None:
-        named = {"type": "function", "function": {"name": choice}}
-        request["tool_choice"] = choice if choice in ("auto", "none", "required") else named
+        request["tool_choice"] = _choice(choice)
     return request
+
+
+def _body(value: object) -> dict[str, Any]:
+    """Give the request of a record, or the value itself."""
+    found = value.get("request", value.get("body", value)) if isinstance(value, Mapping) else {}
+    return dict(found)
+
+
+def _choice(given: str) -> Any:
+    if given in ("auto", "none", "required"):
+        return given
+    return {"type": "function", "function": {"name": given}}
 
 
 def _opening(enforcer: Enforcer) -> list[int]:
@@ -156,6 +176,9 @@ def _text(given: str | None) -> str:
 
 def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Recorded:
     vocabulary = enforcer.vocabulary
+    if options.url is not None:
+        answer, scores = _asked(options)
+        return reply.scored(reply.read_reply(answer, vocabulary, options.url), scores, options.url)
     if options.reply is not None:
         found = reply.read_reply(_json(options.reply), vocabulary, str(options.reply))
         if options.scores is not None:
@@ -170,6 +193,24 @@ def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Rec
     begin = len(ids) - len(begun) if is_opened else 0
     given = tuple(Given(token_id) for token_id in ids[begin:])
     return reply.Recorded(given, tuple(ids[:begin]) or None)
+
+
+def _asked(options: argparse.Namespace) -> tuple[Any, Any]:
+    """Have a server answer the request of the file, and score its answer."""
+    try:
+        from enforcer.verify import scored
+        from enforcer.verify.client import Endpoint
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"--url needs the package {error.name!r}: pip install 'kimi-enforcer[cli]'"
+        ) from error
+    body = _body(documents.read(options.tools)[0].value)
+    if "messages" not in body:
+        raise ConfigurationError(f"{options.tools} is no chat request: --url needs its `messages`")
+    if options.tool_choice is not None:
+        body = body | {"tool_choice": _choice(options.tool_choice)}
+    endpoint = Endpoint.at(options.url, key=options.key or os.environ.get(KEY_VARIABLE))
+    return asyncio.run(scored.ask(endpoint, body, _TOP))
 
 
 def _json(path: Path) -> Any:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects
-from enforcer.verify import expected, measure, report, suites
+from enforcer.verify import KEY_VARIABLE, expected, measure, report, suites
 from enforcer.verify.measure import Fault, IdRule
 from enforcer.verify.report import Result
 from enforcer.vllm import names
@@ -42,7 +42,6 @@ Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be mea
 130 after Ctrl-C, which shows what was measured until then.
 A reply that max_tokens cut off is counted as such; it is no violation unless it
 reports a call."""
-_KEY_VARIABLE = "OPENAI_API_KEY"
 _SHOWN = 5  # findings of one kind
 INTERRUPTED = 130  # as shells have it, 128 and the signal's number
 
@@ -80,7 +79,7 @@ def add_parser(commands: Any) -> None:
     server = parser.add_argument_group("the server")
     server.add_argument("--url", required=True, help="base URL, http://localhost:8000/v1 say")
     server.add_argument("--model", help="its name; where one is served, that one")
-    server.add_argument("--key", help=f"API key (${_KEY_VARIABLE} by default)")
+    server.add_argument("--key", help=f"API key (${KEY_VARIABLE} by default)")
     server.add_argument(
         "--timeout", type=_positive(float), default=300, metavar="S",
         help="seconds that the server may stay silent (%(default)s)",
@@ -162,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError("--reference has the finish reasons of --requests; give both")
     endpoint = client.Endpoint.at(
         options.url,
-        key=options.key or os.environ.get(_KEY_VARIABLE),
+        key=options.key or os.environ.get(KEY_VARIABLE),
         timeout=options.timeout,
         concurrency=options.concurrency,
     )

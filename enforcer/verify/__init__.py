@@ -4,3 +4,5 @@
 back, `measure` judges and counts it, `report` writes it down. None of it shares code
 with what it judges: the judge has `jsonschema` and the format's own description.
 """
+
+KEY_VARIABLE = "OPENAI_API_KEY"  # environment variable of the key that is sent to a server

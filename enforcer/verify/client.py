@@ -114,6 +114,29 @@ async def metrics(endpoint: Endpoint) -> str | None:
     return response.text if response.is_success else None
 
 
+async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
+    """Send one body, and give the JSON that comes back.
+
+    Raises:
+        ConfigurationError: no server answers there, or with an error, which the message quotes.
+
+    """
+    async with endpoint.client() as client:
+        try:
+            response = await client.post(route, json=body)
+        except httpx.HTTPError as error:
+            raise ConfigurationError(f"no server answers at {endpoint.url}: {error!r}") from error
+    if not response.is_success:
+        said = _message(response.text) or response.text or response.reason_phrase
+        raise ConfigurationError(
+            f"{endpoint.url}{route} answers with HTTP {response.status_code}: {said[:_QUOTED]}"
+        )
+    try:
+        return response.json()
+    except ValueError as error:
+        raise ConfigurationError(f"{endpoint.url}{route} sends what is not JSON") from error
+
+
 async def send_all(
     endpoint: Endpoint,
     bodies: Sequence[Mapping[str, Any]],

@@ -15,6 +15,7 @@ import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
+from enforcer import cli
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Deltas, whole
 
@@ -431,3 +432,24 @@ def test_a_history_with_thinking_and_marker_text(tiny_server):
             reply = whole(_post(tiny_server, body).json())
             assert not judge(body | {"stream": False}, reply).findings
             assert reply.calls or reply.finish_reason == "length"
+
+
+def test_a_server_tells_what_its_model_wanted_and_the_mask_forbade(tiny_server, tmp_path, capsys):
+    schema = {
+        "type": "object",
+        "properties": {"city": {"const": "Zzyzx"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": schema}}
+    body = {"messages": ASK, "tools": [tool], "tool_choice": "required", "temperature": 0}
+    (tmp_path / "request.json").write_text(json.dumps(body | {"max_tokens": 120}))
+    words = ("--tools", str(tmp_path / "request.json"), "--url", tiny_server.url, "--json")
+    assert cli.main(["explain", *words, "--model", str(TINY)]) == 1
+    found = json.loads(capsys.readouterr().out)
+    tokens = [step["token"] for step in found["steps"]]
+    assert tokens[-1] == "<|im_end|>"
+    # The model has been trained to name other cities.
+    begun = tokens.index("<|tool_call_argument_begin|>")
+    assert any(at > begun for at in found["changed"])
+    assert all(found["steps"][at]["taken_away"] for at in found["changed"])
