@@ -1,22 +1,20 @@
 """What the ids of a tokenizer stand for: bytes of text, or a control token.
 
-Owns: reading tokenizers (tiktoken files, Hugging Face's fast and slow classes)
-into one frozen table. Must not know: dialects, grammars, hosts. It imports no
-tokenizer package before one of the constructors is called.
+Owns: one frozen table, and what is looked up in it. Must not know: how a tokenizer is read
+(`tokenizers`), dialects, grammars, hosts.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 from bisect import bisect_left
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enforcer.errors import InvalidVocabulary
+from enforcer.tokenizers import hugging_face, kimi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,24 +22,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-# Kimi's split pattern, from the tokenizer class beside the model's weights.
-_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
-_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
-_CONTRACTION = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-_KIMI_PATTERN = "|".join(
-    (
-        r"[\p{Han}]+",
-        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_CONTRACTION}?",
-        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_CONTRACTION}?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    )
-)
-_KIMI_CONTROL_BLOCK = 256  # added ids that follow the byte-pair ranks
-_MOST_IDS = 1 << 22  # no tokenizer has as many; a stray id must not eat the memory
 _WORD = 32  # bits a mask word
 # What text may need: printable ASCII, and whatever UTF-8 makes of the rest.
 _NEEDED = frozenset(
@@ -255,35 +235,7 @@ class Vocabulary:
             InvalidVocabulary: a file is missing or not of that form.
 
         """
-        try:
-            table = _read_ranks(Path(ranks))
-            named = json.loads(Path(config).read_text(encoding="utf-8"))["added_tokens_decoder"]
-            names = {int(i): str(entry["content"]) for i, entry in named.items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise InvalidVocabulary(f"cannot read the tokenizer: {error!r}") from error
-        first = len(table)
-        if outside := [i for i in names if not 0 <= i < _MOST_IDS]:
-            raise InvalidVocabulary(f"{config}: ids that cannot be: {outside[:5]}")
-        block = range(first, max(first + _KIMI_CONTROL_BLOCK, max(names, default=0) + 1))
-        controls = {names.get(i, f"<|reserved_token_{i}|>"): i for i in block}
-        import tiktoken
-
-        encoding = tiktoken.Encoding(
-            "kimi", pat_str=_KIMI_PATTERN, mergeable_ranks=table, special_tokens={}
-        )
-        return cls._from_encoding(encoding, table, controls)
-
-    @classmethod
-    def _from_encoding(
-        cls, encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]
-    ) -> Vocabulary:
-        size = max(*table.values(), *controls.values()) + 1
-        tokens = [b""] * size
-        for data, i in table.items():
-            tokens[i] = data
-        for name, i in controls.items():
-            tokens[i] = name.encode()
-        return cls(tokens, controls, encoding.encode_ordinary)
+        return cls(*kimi.read(ranks, config))
 
     @classmethod
     def from_transformers(cls, tokenizer: Any) -> Vocabulary:
@@ -300,87 +252,7 @@ class Vocabulary:
             InvalidVocabulary: a tokenizer of another kind.
 
         """
-        backend = getattr(tokenizer, "backend_tokenizer", None)
-        if backend is not None:
-            return cls._from_fast(json.loads(backend.to_str()))
-        encoding: Any = getattr(tokenizer, "model", None)
-        if hasattr(encoding, "encode_ordinary") and hasattr(encoding, "_mergeable_ranks"):
-            named = {str(token): i for i, token in tokenizer.added_tokens_decoder.items()}
-            return cls._from_encoding(
-                encoding,
-                encoding._mergeable_ranks,  # noqa: SLF001 - tiktoken has no public accessor
-                {**encoding._special_tokens, **named},  # noqa: SLF001 - likewise
-            )
-        inner = _of_mistral_common(tokenizer)
-        if inner is not None:
-            return cls._from_mistral_common(inner)
-        raise InvalidVocabulary(
-            f"cannot read the bytes behind a {type(tokenizer).__name__}: neither a fast "
-            "tokenizer nor one that wraps tiktoken or mistral-common"
-        )
-
-    @classmethod
-    def _from_mistral_common(cls, inner: Any) -> Vocabulary:
-        names = {i: inner.id_to_piece(i) for i in {*inner.special_ids, inner.unk_id}}
-
-        def to_bytes(i: int) -> bytes:
-            if hasattr(inner, "id_to_byte_piece"):  # Tekken's; the other is SentencePiece's
-                return bytes(inner.id_to_byte_piece(i))
-            return _byte_fallback(inner.id_to_piece(i))
-
-        tokens = [names[i].encode() if i in names else to_bytes(i) for i in range(inner.n_words)]
-        controls = {name: i for i, name in names.items()}
-        return cls(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
-
-    @classmethod
-    def _from_fast(cls, spec: dict[str, Any]) -> Vocabulary:
-        model = spec["model"]
-        if not isinstance(model.get("vocab"), dict):
-            raise InvalidVocabulary(
-                f"cannot read the bytes behind a {model.get('type')} model: "
-                "byte-level BPE or byte fallback is needed"
-            )
-        added: list[dict[str, Any]] = spec.get("added_tokens") or []
-        if _uses(spec, "ByteLevel"):
-            to_bytes = _byte_level()
-        elif model.get("byte_fallback"):
-            to_bytes = _byte_fallback
-        else:
-            raise InvalidVocabulary("the tokenizer is neither byte-level nor has a byte fallback")
-        vocab: dict[str, int] = model["vocab"]
-        size = max([*vocab.values(), *(token["id"] for token in added)]) + 1
-        tokens = [b""] * size
-        controls: dict[str, int] = {}
-        for token in added:
-            content = token["content"]
-            tokens[token["id"]] = content.encode()
-            if token["special"] or not content.isspace():
-                controls[content] = token["id"]
-        taken = {token["id"] for token in added}
-        for text, i in vocab.items():
-            if i not in taken:
-                tokens[i] = to_bytes(text)
-        import tokenizers
-
-        # Without its added tokens the tokenizer cannot turn spelled-out markers into ids.
-        bare = tokenizers.Tokenizer.from_str(
-            json.dumps({**spec, "added_tokens": [], "post_processor": None})
-        )
-        return cls(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
-
-
-def split(text: str) -> list[str]:
-    """Split a text at the borders that no token of Kimi's tokenizer goes across."""
-    import regex  # type: ignore[import-untyped]
-
-    return list(regex.findall(_KIMI_PATTERN, text, flags=regex.VERSION1))
-
-
-def _of_mistral_common(tokenizer: Any) -> Any:
-    """Give the tokenizer of mistral-common's inside one of transformers' or vLLM's; else None."""
-    inner = getattr(tokenizer, "tokenizer", None)
-    inner = getattr(getattr(inner, "instruct_tokenizer", None), "tokenizer", inner)
-    return inner if hasattr(inner, "id_to_piece") and hasattr(inner, "special_ids") else None
+        return cls(*hugging_face.read(tokenizer))
 
 
 def _is_blank(data: bytes) -> bool:
@@ -388,46 +260,3 @@ def _is_blank(data: bytes) -> bool:
         return data.decode().isspace()
     except UnicodeDecodeError:
         return False
-
-
-def _read_ranks(path: Path) -> dict[bytes, int]:
-    table = {}
-    for line in path.read_bytes().splitlines():
-        if line:
-            data, rank = line.split()
-            table[base64.b64decode(data, validate=True)] = int(rank)
-    if not table or sorted(table.values()) != list(range(len(table))):
-        raise ValueError(f"{path.name}: the ranks are not 0, 1, 2, …")
-    return table
-
-
-def _uses(spec: Any, kind: str) -> bool:
-    """Tell whether a pre-tokenizer or decoder of that type stands anywhere in the file."""
-    if isinstance(spec, dict):
-        return spec.get("type") == kind or any(
-            _uses(spec.get(key), kind)
-            for key in ("pre_tokenizer", "decoder", "pretokenizers", "decoders")
-        )
-    return isinstance(spec, list) and any(_uses(item, kind) for item in spec)
-
-
-def _byte_level() -> Callable[[str], bytes]:
-    """Inverse of GPT-2's printable alphabet for the 256 bytes."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    table = {chr(byte): byte for byte in printable}
-    others = (byte for byte in range(256) if byte not in set(printable))
-    table.update({chr(256 + n): byte for n, byte in enumerate(others)})
-
-    def to_bytes(text: str) -> bytes:
-        try:
-            return bytes([table[char] for char in text])
-        except KeyError as error:
-            raise InvalidVocabulary(f"not a byte-level token: {text!r}") from error
-
-    return to_bytes
-
-
-def _byte_fallback(text: str) -> bytes:
-    if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # noqa: PLR2004
-        return bytes([int(text[3:5], 16)])
-    return text.replace("▁", " ").encode()

@@ -20,10 +20,11 @@ from enforcer.cli import declarations
 from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
+from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
 from enforcer.verify import KEY_VARIABLE
 from enforcer.vllm import names
-from enforcer.vocabulary import Vocabulary, split
+from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from enforcer.explain.reply import Recorded

@@ -1,0 +1,126 @@
+"""Tokenizers of transformers: fast ones, and those that wrap tiktoken's or mistral-common's.
+
+Owns: finding the bytes behind their ids, exactly or not at all. Must not know: what becomes of
+the ids.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import InvalidVocabulary
+from enforcer.tokenizers.parts import Parts, of_encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def read(tokenizer: Any) -> Parts:
+    """Read one; see `Vocabulary.from_transformers`."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        return _of_fast(json.loads(backend.to_str()))
+    encoding: Any = getattr(tokenizer, "model", None)
+    if hasattr(encoding, "encode_ordinary") and hasattr(encoding, "_mergeable_ranks"):
+        named = {str(token): i for i, token in tokenizer.added_tokens_decoder.items()}
+        return of_encoding(
+            encoding,
+            encoding._mergeable_ranks,  # noqa: SLF001 - tiktoken has no public accessor
+            {**encoding._special_tokens, **named},  # noqa: SLF001 - likewise
+        )
+    inner = _of_mistral_common(tokenizer)
+    if inner is not None:
+        return _of_mistral(inner)
+    raise InvalidVocabulary(
+        f"cannot read the bytes behind a {type(tokenizer).__name__}: neither a fast "
+        "tokenizer nor one that wraps tiktoken or mistral-common"
+    )
+
+
+def _of_mistral(inner: Any) -> Parts:
+    names = {i: inner.id_to_piece(i) for i in {*inner.special_ids, inner.unk_id}}
+
+    def to_bytes(i: int) -> bytes:
+        if hasattr(inner, "id_to_byte_piece"):  # Tekken's; the other is SentencePiece's
+            return bytes(inner.id_to_byte_piece(i))
+        return _byte_fallback(inner.id_to_piece(i))
+
+    tokens = [names[i].encode() if i in names else to_bytes(i) for i in range(inner.n_words)]
+    controls = {name: i for i, name in names.items()}
+    return Parts(tokens, controls, lambda text: inner.encode(text, bos=False, eos=False))
+
+
+def _of_fast(spec: dict[str, Any]) -> Parts:
+    model = spec["model"]
+    if not isinstance(model.get("vocab"), dict):
+        raise InvalidVocabulary(
+            f"cannot read the bytes behind a {model.get('type')} model: "
+            "byte-level BPE or byte fallback is needed"
+        )
+    added: list[dict[str, Any]] = spec.get("added_tokens") or []
+    if _uses(spec, "ByteLevel"):
+        to_bytes = _byte_level()
+    elif model.get("byte_fallback"):
+        to_bytes = _byte_fallback
+    else:
+        raise InvalidVocabulary("the tokenizer is neither byte-level nor has a byte fallback")
+    vocab: dict[str, int] = model["vocab"]
+    size = max([*vocab.values(), *(token["id"] for token in added)]) + 1
+    tokens = [b""] * size
+    controls: dict[str, int] = {}
+    for token in added:
+        content = token["content"]
+        tokens[token["id"]] = content.encode()
+        if token["special"] or not content.isspace():
+            controls[content] = token["id"]
+    taken = {token["id"] for token in added}
+    for text, i in vocab.items():
+        if i not in taken:
+            tokens[i] = to_bytes(text)
+    import tokenizers
+
+    # Without its added tokens the tokenizer cannot turn spelled-out markers into ids.
+    bare = tokenizers.Tokenizer.from_str(
+        json.dumps({**spec, "added_tokens": [], "post_processor": None})
+    )
+    return Parts(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
+
+
+def _of_mistral_common(tokenizer: Any) -> Any:
+    """Give the tokenizer of mistral-common's inside one of transformers' or vLLM's; else None."""
+    inner = getattr(tokenizer, "tokenizer", None)
+    inner = getattr(getattr(inner, "instruct_tokenizer", None), "tokenizer", inner)
+    return inner if hasattr(inner, "id_to_piece") and hasattr(inner, "special_ids") else None
+
+
+def _uses(spec: Any, kind: str) -> bool:
+    """Tell whether a pre-tokenizer or decoder of that type stands anywhere in the file."""
+    if isinstance(spec, dict):
+        return spec.get("type") == kind or any(
+            _uses(spec.get(key), kind)
+            for key in ("pre_tokenizer", "decoder", "pretokenizers", "decoders")
+        )
+    return isinstance(spec, list) and any(_uses(item, kind) for item in spec)
+
+
+def _byte_level() -> Callable[[str], bytes]:
+    """Inverse of GPT-2's printable alphabet for the 256 bytes."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    table = {chr(byte): byte for byte in printable}
+    others = (byte for byte in range(256) if byte not in set(printable))
+    table.update({chr(256 + n): byte for n, byte in enumerate(others)})
+
+    def to_bytes(text: str) -> bytes:
+        try:
+            return bytes([table[char] for char in text])
+        except KeyError as error:
+            raise InvalidVocabulary(f"not a byte-level token: {text!r}") from error
+
+    return to_bytes
+
+
+def _byte_fallback(text: str) -> bytes:
+    if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # noqa: PLR2004
+        return bytes([int(text[3:5], 16)])
+    return text.replace("▁", " ").encode()

@@ -1,0 +1,44 @@
+"""What is read of a tokenizer.
+
+Owns: that value, and making it of an encoding of tiktoken's. Must not know: files, classes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+
+class Parts(NamedTuple):
+    """The arguments of `Vocabulary`.
+
+    Attributes:
+        tokens: the bytes of each id; the name's of a control token, none of a hole.
+        controls: name to id of every control token.
+        encode: splits text into ids, never into a control id.
+
+    """
+
+    tokens: Sequence[bytes]
+    controls: Mapping[str, int]
+    encode: Callable[[str], list[int]]
+
+
+def of_encoding(encoding: Any, table: Mapping[bytes, int], controls: Mapping[str, int]) -> Parts:
+    """Put the ids of a `tiktoken.Encoding` together.
+
+    Args:
+        encoding: splits text.
+        table: bytes to id of text.
+        controls: name to id.
+
+    """
+    size = max(*table.values(), *controls.values()) + 1
+    tokens = [b""] * size
+    for data, i in table.items():
+        tokens[i] = data
+    for name, i in controls.items():
+        tokens[i] = name.encode()
+    return Parts(tokens, controls, encoding.encode_ordinary)

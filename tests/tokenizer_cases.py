@@ -1,0 +1,71 @@
+"""Tokenizers of every kind that is read, small ones, and texts for them.
+
+Owns: building them. Must not know: what is tested with them.
+"""
+
+from __future__ import annotations
+
+import tiktoken
+import tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from enforcer.vocabulary import Vocabulary
+
+BYTES = [bytes([byte]) for byte in range(256)]
+MARKERS = ["<|im_end|>", "<|tool_call_end|>", "<think>"]
+TEXTS = [
+    *(
+        "",
+        "plain text",
+        '{"città": "東京 🙂", "n": 10.5}',
+        "  two\n\n lines\t",
+        "naïve\r\n",
+        "\x00",
+    ),
+    *("<|tool_call_end|>", "a<|im_end|>b", "<think>", "<|im_user|>user<|im_middle|>", " x", "  "),
+]
+RANKS = {data: i for i, data in enumerate([*BYTES, b"ab", b"abc", b' "'])}
+
+
+def trained(model, **parts):
+    tokenizer = tokenizers.Tokenizer(model)
+    for name, part in parts.items():
+        setattr(tokenizer, name, part)
+    tokenizer.add_special_tokens(MARKERS[:1])
+    tokenizer.add_tokens([*MARKERS[1:], "   "])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
+def byte_level():
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocab = {char: i for i, char in enumerate([*alphabet, "Ġx"])}
+    return Vocabulary.from_transformers(
+        trained(
+            tokenizers.models.BPE(vocab, [("Ġ", "x")]),
+            pre_tokenizer=tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True),
+            decoder=tokenizers.decoders.ByteLevel(),
+        )
+    )
+
+
+def byte_fallback():
+    names = [f"<0x{byte:02X}>" for byte in range(256)]
+    vocab = {name: i for i, name in enumerate(["<unk>", *names, "▁", "a", "▁a", "é"])}
+    model = tokenizers.models.BPE(vocab, [("▁", "a")], byte_fallback=True, unk_token="<unk>")  # noqa: S106
+    return Vocabulary.from_transformers(
+        trained(model, normalizer=tokenizers.normalizers.Replace(" ", "▁"))
+    )
+
+
+class Wrapping:
+    """A slow tokenizer around tiktoken, as Kimi's remote code is."""
+
+    def __init__(self):
+        self.model = tiktoken.Encoding(
+            "test", pat_str=r"\S+|\s+", mergeable_ranks=RANKS, special_tokens={"[BOS]": 259}
+        )
+        self.added_tokens_decoder = dict(enumerate(MARKERS, 260))
+
+
+def wrapped():
+    return Vocabulary.from_transformers(Wrapping())
