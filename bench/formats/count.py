@@ -56,7 +56,7 @@ def _columns(
         "calls": verdict.has_calls,
         "undeclared": Fault.UNDECLARED in verdict.faults,
         "schema": Fault.SCHEMA in verdict.faults,
-        "lost": verdict.complete and begun(row, vocabulary, reply.token_ids) > len(reply.calls),
+        "lost": verdict.complete and begun(row, vocabulary, reply) > len(reply.calls),
         "leaked": any(marker in reply.content for marker in (row.call, row.end, *row.markers))
         if row.call
         else any(marker in reply.content for marker in (row.end, *row.markers)),
@@ -66,11 +66,13 @@ def _columns(
     return [column for column, so in is_so.items() if so]
 
 
-def begun(row: Format, vocabulary: Vocabulary, ids: Sequence[int]) -> int:
-    """Count the calls, or lists of calls, that these ids begin.
+def begun(row: Format, vocabulary: Vocabulary, reply: Reply) -> int:
+    """Count the calls, or lists of calls, that the ids of a reply begin.
 
-    A marker that is a token counts as a token alone; spelled with others it is text.
+    A marker that is a token counts as a token alone; spelled with others it is text. One that is
+    always spelled is text inside the arguments of a call.
     """
+    ids = reply.token_ids
     if not row.call:
         text = vocabulary.decode(i for i in ids if i not in vocabulary.control_ids).decode(
             errors="replace"
@@ -81,7 +83,8 @@ def begun(row: Format, vocabulary: Vocabulary, ids: Sequence[int]) -> int:
         return list(ids).count(vocabulary.control(row.call))
     name = next((n for n in vocabulary.controls if row.call.startswith(n)), "")
     if not name:
-        return vocabulary.decode(ids).count(row.call.encode())
+        inside = sum(call.arguments.count(row.call) for call in reply.calls)
+        return vocabulary.decode(ids).count(row.call.encode()) - inside
     rest = row.call.removeprefix(name).encode()
     token = vocabulary.control(name)
     return sum(
