@@ -194,9 +194,7 @@ def _whole(declaration: Declaration, provided: Documents) -> Declaration:
     """Put what the schema refers to into it."""
     if not provided or declaration.schema is None:
         return declaration
-    return replace(
-        declaration, schema=json.loads(provided.bundle(json.dumps(declaration.schema)))
-    )
+    return replace(declaration, schema=json.loads(provided.bundle(json.dumps(declaration.schema))))
 
 
 def check(
