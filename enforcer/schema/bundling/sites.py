@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 _REFERENCES = ("$ref", "$dynamicRef")
 # What has values in it, not schemas.
 _VALUES = frozenset({"const", "enum", "default", "examples"})
-_MOST = 200_000  # objects of a schema that are looked at: more than compile by default
 
 
 class TooMany(Exception):  # noqa: N818 - never leaves the package
-    """A schema has more subschemas than are looked at."""
+    """A schema has more subschemas than are to be looked at."""
 
 
 @dataclass(slots=True)
@@ -112,7 +111,10 @@ def is_absolute(uri: str) -> bool:
 
 
 def look_through(
-    schema: dict[str, Any], dialect: Dialect, named: Callable[[str], Dialect | None]
+    schema: dict[str, Any],
+    dialect: Dialect,
+    named: Callable[[str], Dialect | None],
+    most: int | None = None,
 ) -> Found:
     """Find identifiers and references, and write dialects of documents as those of the standard.
 
@@ -121,14 +123,15 @@ def look_through(
             keywords that mean nothing in the dialect are gone.
         dialect: of the schema.
         named: gives the dialect of a name; None if it is not known.
+        most: how many objects are looked at; None for all.
 
     Raises:
-        TooMany: it is too large to be looked at.
+        TooMany: it has more.
 
     """
     found = Found()
     for number, site in enumerate(_sites(schema, dialect, named)):
-        if number >= _MOST:
+        if most is not None and number >= most:
             raise TooMany
         _look(site, found, named)
     return found

@@ -352,6 +352,14 @@ def test_what_documents_add_counts_against_the_limits():
         compile_schema(schema, limits=Limits(size=400))
 
 
+def test_a_schema_of_too_many_parts_gets_no_documents():
+    def text(parts):
+        return json.dumps({"$ref": f"{BASE}country.json", "x-parts": [{}] * parts})
+
+    assert COMMON.bundle(text(49_999)) != text(49_999)
+    assert COMMON.bundle(text(50_000)) == text(50_000)
+
+
 # In pieces, and in one piece.
 
 

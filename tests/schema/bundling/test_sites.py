@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from enforcer.schema.bundling import sites
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect
 from enforcer.schema.bundling.sites import TooMany, identifier, is_absolute, joined, look_through
 from enforcer.schema.reading.document import Draft
@@ -121,14 +120,14 @@ def test_a_reference_is_moved_with_its_fragment():
     assert schema == {"not": {"$ref": "urn:c#b"}, "$ref": "urn:c"}
 
 
-def test_depth_is_no_matter_and_size_is(monkeypatch):
+def test_depth_is_no_matter_and_size_is():
     schema: dict = {}
     for _ in range(50_000):
         schema = {"not": schema}
     assert not look(schema).references
-    monkeypatch.setattr(sites, "_MOST", 100)
+    assert not look_through(schema, Dialect(), named, 50_001).references
     with pytest.raises(TooMany):
-        look(schema)
+        look_through(schema, Dialect(), named, 50_000)
 
 
 def test_uris():
