@@ -24,6 +24,7 @@ from enforcer.errors import (
 from enforcer.request.options import Options
 from enforcer.request.spec import Route, extra_body
 from enforcer.schema import Limits, OnUnsupported
+from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Call, Parser, Turn
 from enforcer.vocabulary import Vocabulary
@@ -31,6 +32,7 @@ from enforcer.vocabulary import Vocabulary
 __all__ = [
     "Call",
     "ConfigurationError",
+    "Documents",
     "Enforcer",
     "EnforcerError",
     "IllegalPrefix",
@@ -54,4 +56,5 @@ __all__ = [
     "UnsupportedSchema",
     "Vocabulary",
     "extra_body",
+    "read_documents",
 ]

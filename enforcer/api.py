@@ -29,8 +29,9 @@ from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
-from enforcer.request.spec import Spec
+from enforcer.request.spec import Spec, bundled
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema.bundling import Documents
 from enforcer.schema.reading.plain import is_plain_object
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
@@ -87,6 +88,8 @@ class Enforcer:
         engine: what masks the arguments, of `enforcer.engines.ENGINES`; or one that has been
             built for this vocabulary.
         options: the settings of requests that bring none.
+        documents: what schemas may refer to outside of themselves; of requests that come by
+            `matcher`. A `Spec` that is passed has it in it.
         cache: where compiled grammars are kept; several enforcers may share one. By default
             one of 256 MiB.
         on_compile: told how many nanoseconds each compilation took.
@@ -107,6 +110,7 @@ class Enforcer:
         engine: str | ArgumentEngine = "llguidance",
         options: Options | None = None,
         *,
+        documents: Documents | None = None,
         cache: Cache | None = None,
         on_compile: Callable[[int], None] | None = None,
         write: Callable[[str, Options, Root], str] | None = None,
@@ -120,6 +124,7 @@ class Enforcer:
         else:
             self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
+        self.documents = documents or Documents({})
         self.cache = Cache(CACHE_BYTES) if cache is None else cache
         # In its keys; an `id` would be another enforcer's once this one is gone.
         self._own = object()
@@ -175,6 +180,7 @@ class Enforcer:
             history.count_calls(messages),
             formats.parse(response_format),
         )
+        spec = bundled(spec, self._bundle, self.options.limits.size)
         self.check(spec)
         return cast("ExplainedMatcher", self.start(spec, prompt_ids, budget, explained=True))
 
@@ -357,6 +363,12 @@ class Enforcer:
         parser = Parser(self.table, prompt_ids, names, known.get)
         parser.feed(token_ids)
         return parser.turn()
+
+    def _bundle(self, schema: str) -> str:
+        if not self.documents:
+            return schema
+        bundle = self.documents.bundle
+        return self._kept("bundle", schema, self.options, lambda: bundle(schema), len)
 
     def _grammar(self, schema: str, options: Options, root: Root = Root.OBJECT) -> ArgumentGrammar:
         return compile_schema(

@@ -409,3 +409,34 @@ def test_what_is_kept_of_an_enforcer_that_is_gone_is_no_other_ones():
         del made
         gc.collect()
     assert len(compiled) == 20
+
+
+def test_documents_are_enforced_and_a_clients_are_its_own():
+    uri = "https://schemas.example.com/city"
+    mine = enforcer.Enforcer(V, documents=enforcer.Documents({uri: {"const": "Rome"}}))
+    refers = {"properties": {"a": {"$ref": uri}}, "required": ["a"], "additionalProperties": False}
+    own = {**refers, "$defs": {"mine": {"$id": uri, "const": "Oslo"}}}
+    for schema, city in ((refers, "Rome"), (own, "Oslo"), (refers, "Rome")):
+        for named in ("Rome", "Oslo"):
+            text = section(call("get", 0, f'{{"a": "{named}"}}'))
+            assert accepts(mine, text, [tool("get", schema)]) is (named == city)
+    with pytest.raises(UnsupportedSchema, match="leads out of this schema"):
+        enforcer.Enforcer(V).matcher([tool("get", refers)])
+
+
+def test_formats_of_texts_may_refer_to_documents():
+    uri = "https://schemas.example.com/city"
+    mine = enforcer.Enforcer(V, documents=enforcer.Documents({uri: {"const": "Rome"}}))
+    wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"$ref": uri}}}
+    assert accepts(mine, '"Rome"<|im_end|>', [], response_format=wanted)
+    assert not accepts(mine, '"Oslo"<|im_end|>', [], response_format=wanted)
+
+
+def test_what_documents_add_is_bounded():
+    uri = "https://schemas.example.com/long"
+    long = enforcer.Documents({uri: {"$comment": "x" * 2_000}})
+    options = enforcer.Options(limits=Limits(size=1_000))
+    mine = enforcer.Enforcer(V, options=options, documents=long)
+    with pytest.raises(SchemaLimit, match="over 1000 characters") as caught:
+        mine.matcher([GET, tool("long", {"$ref": uri})])
+    assert caught.value.path == "$.tools[1].function.parameters"

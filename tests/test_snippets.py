@@ -26,6 +26,7 @@ PYTHON = [
     ("docs/clients/openai.md", "openai"),
     ("docs/clients/anthropic.md", "anthropic"),
     ("docs/explain.md", "m.explain"),
+    ("docs/schema-support.md", "Documents"),  # run in `schema/test_documentation.py`
 ]
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
 from enforcer.cli import declarations
+from enforcer.cli.options import add_documents
 from enforcer.errors import (
     ConfigurationError,
     InvalidTools,
@@ -30,6 +31,7 @@ from enforcer.errors import (
 from enforcer.request.options import Options
 from enforcer.request.tools import read_name
 from enforcer.schema import Conventions, OnUnsupported, Root, compile_schema
+from enforcer.schema.bundling import read_documents
 from enforcer.schema.reading.surprises import surprises
 from enforcer.turn import dialects
 from enforcer.turn.requested import refuse_name
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from enforcer.cli.declarations import Declaration
     from enforcer.engines import ArgumentEngine
     from enforcer.layouts import BoundLayout
+    from enforcer.schema.bundling import Documents
     from enforcer.turn.dialect import Dialect
 
 _DESCRIPTION = """\
@@ -121,6 +124,7 @@ def add_parser(commands: Any) -> None:
         help="objects that declare properties and say nothing of others have no others, as with "
         "ENFORCER_CLOSED_OBJECTS=on",
     )  # fmt: skip
+    add_documents(parser)
     parser.add_argument(
         "--dialect", default="kimi_k2", metavar="NAME",
         help="the model's format, which may have no way to write a name or a value: a dialect, or "
@@ -148,6 +152,7 @@ def run(options: argparse.Namespace) -> int:
         OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE,
         conventions=Conventions(closed_objects=options.closed_objects),
     )
+    provided = read_documents(options.documents)
     checked: list[Checked] = []
     unreadable: list[str] = []
     told: set[object] = set()
@@ -155,7 +160,7 @@ def run(options: argparse.Namespace) -> int:
     for file in options.files:
         for document in _documents(file, unreadable):
             try:
-                found = declarations.find(document)
+                found = [_whole(one, provided) for one in declarations.find(document)]
             except ConfigurationError as error:
                 unreadable.append(str(error))
                 continue
@@ -183,6 +188,13 @@ def _documents(file: str, unreadable: list[str]) -> list[documents.Document]:
     except ConfigurationError as error:
         unreadable.append(str(error))
     return found
+
+
+def _whole(declaration: Declaration, provided: Documents) -> Declaration:
+    """Put what the schema refers to into it."""
+    if not provided or declaration.schema is None:
+        return declaration
+    return replace(declaration, schema=json.loads(provided.bundle(json.dumps(declaration.schema))))
 
 
 def check(

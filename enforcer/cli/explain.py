@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from enforcer import documents, engines
 from enforcer.api import Enforcer
 from enforcer.cli import declarations
+from enforcer.cli.options import add_documents
 from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
+from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
 from enforcer.verify import KEY_VARIABLE
@@ -61,6 +63,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--tools", required=True, metavar="FILE", help="tools or a chat request; - is stdin"
     )
+    add_documents(parser)
     turn = parser.add_argument_group("the turn").add_mutually_exclusive_group()
     turn.add_argument("--text", metavar="TEXT", help="as text; @FILE reads it from a file")
     turn.add_argument(
@@ -110,7 +113,8 @@ def run(options: argparse.Namespace) -> int:
     name = names.stock(options.dialect)
     vocabulary = _vocabulary(options, text, dialects.named(name))
     dialect = dialects.named(name, vocabulary.controls)
-    enforcer = Enforcer(vocabulary, dialect.name, options.engine)
+    provided = read_documents(options.documents)
+    enforcer = Enforcer(vocabulary, dialect.name, options.engine, documents=provided)
     recorded = _recorded(options, text, enforcer)
     opening = recorded.prompt_ids or _opening(enforcer)
     matcher = enforcer.matcher(**request, prompt_ids=opening)

@@ -17,7 +17,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enforcer.cli.options import add_documents
 from enforcer.errors import ConfigurationError
+from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
 from enforcer.verify import KEY_VARIABLE, expected, measure, report, suites
 from enforcer.verify.measure import Fault, IdRule
@@ -115,6 +117,7 @@ def add_parser(commands: Any) -> None:
         help="functions.NAME:IDX (kimi), anything:IDX, nine letters and digits, or anything not "
         "repeated (by default what the dialect has)",
     )  # fmt: skip
+    add_documents(judging)
     judging.add_argument(
         "--allow-refused", action="store_true", help="a refused request (HTTP 400) is no violation"
     )
@@ -167,7 +170,8 @@ def run(options: argparse.Namespace) -> int:
     )
     runs = _runs(options)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
-    judging = expected.of(dialects.named(names.stock(options.dialect)), options.ids)
+    provided, _ = read_schemas(options.documents)
+    judging = expected.of(dialects.named(names.stock(options.dialect)), options.ids, provided)
     results: dict[str, list[Result]] = {}
     total = sum(len(one.cases) for one in runs)
     with _progress(total, quiet=options.quiet) as advance:

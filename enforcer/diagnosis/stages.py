@@ -19,7 +19,8 @@ from enforcer.regex import ANY
 from enforcer.schema import Conventions, Limits, OnUnsupported, compile_schema
 from enforcer.schema.algebra.formulas import FormulaKind
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, mentioned
-from enforcer.schema.reading.document import SchemaDocument, check_json
+from enforcer.schema.reading.document import SchemaDocument
+from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from enforcer import engines
 from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
+from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
 from enforcer.vllm import settings as server_settings
 from enforcer.vllm.names import TESTED_VERSIONS
@@ -121,7 +122,12 @@ def settings(environment: Mapping[str, str]) -> Check:
         known = ", ".join(engines.ENGINES)
         mend = f"set ENFORCER_ENGINE to one of {known}, or unset it"
         return bad("settings", f"unknown engine {found.engine!r}", mend)
-    return ok("settings", f"dialect {found.dialect}, engine {found.engine}")
+    try:
+        provided = read_documents(found.sources())
+    except EnforcerError as error:
+        return bad("settings", str(error), "mend that file, or leave it out of ENFORCER_DOCUMENTS")
+    said = f"dialect {found.dialect}, engine {found.engine}"
+    return ok("settings", f"{said}, documents: {len(provided)}" if provided else said)
 
 
 def entry_point() -> Check:

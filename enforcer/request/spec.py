@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import InvalidTools
+from enforcer.errors import InvalidTools, Problem, SchemaLimit
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -25,7 +25,7 @@ from enforcer.request.options import Options
 from enforcer.schema import OnUnsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from enforcer.request.response_format import ResponseFormat
 
@@ -161,6 +161,63 @@ def _settled_json(settled: Settled) -> dict[str, Any]:
 def settle(text: str, settled: Settled) -> str:
     """Give a spec's text with what the server has decided in it; `read` has accepted it."""
     return _dump({**json.loads(text), "settled": _settled_json(settled)})
+
+
+def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
+    """Give a spec whose schemas have in them what they refer to outside of themselves.
+
+    Args:
+        spec: as somebody has sent it.
+        bundle: puts the operator's documents into a schema; see `enforcer.schema.bundling`.
+        most: characters that may be added to all schemas together.
+
+    Returns:
+        The spec itself where none refers to a document.
+
+    Raises:
+        SchemaLimit: more would be added; leads to the schema with which it becomes too much.
+
+    """
+    added = 0
+
+    def put_into(schema: str, path: str) -> str:
+        nonlocal added
+        found = bundle(schema)
+        added += len(found) - len(schema)
+        if added > most:
+            reason = (
+                f"the documents that the schemas up to this one refer to have over {most} "
+                "characters together; refer to smaller ones, or raise the limit `size`"
+            )
+            raise SchemaLimit((Problem(path, "$ref", reason),))
+        return found
+
+    tools = {
+        name: replace(tool, schema=put_into(tool.schema, tool.path))
+        for name, tool in spec.toolset.tools.items()
+    }
+    wanted = spec.response_format
+    if wanted is not None and wanted.kind is formats.FormatKind.JSON_SCHEMA:
+        path = "$.response_format.json_schema.schema"
+        wanted = replace(wanted, source=put_into(wanted.source, path))
+    if tools == spec.toolset.tools and wanted == spec.response_format:
+        return spec
+    return replace(spec, toolset=replace(spec.toolset, tools=tools), response_format=wanted)
+
+
+def put(text: str, mine: Spec) -> str:
+    """Give a spec's text, which `read` has accepted, with the schemas of what `bundled` gave."""
+    spec = json.loads(text)
+    for tool in spec["tools"]:
+        function = tool["function"]
+        schema = mine.toolset.tools[function["name"]].schema
+        if function.get("parameters") is not None:
+            function["parameters"] = json.loads(schema)
+    wanted = mine.response_format
+    if wanted is not None and wanted.kind is formats.FormatKind.JSON_SCHEMA:
+        schema = json.loads(wanted.source)
+        spec["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
+    return _dump(spec)
 
 
 def isolate(text: str, names: Collection[str]) -> str:

@@ -29,7 +29,8 @@ from enforcer.schema.limits import Conventions, Formats, Limits, OnUnsupported, 
 from enforcer.schema.nodes import ANY_OBJECT, NOTHING_AT_ALL, ArgumentGrammar
 from enforcer.schema.provenance import Provenance
 from enforcer.schema.reading.culprit import culprit
-from enforcer.schema.reading.document import Closing, SchemaDocument, check_json
+from enforcer.schema.reading.document import Closing, SchemaDocument
+from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:

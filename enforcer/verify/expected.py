@@ -15,6 +15,8 @@ from enforcer.verify.measure import IdRule
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from referencing import Registry
+
     from enforcer.turn.dialect import Dialect
     from enforcer.verify.measure import Verdict
     from enforcer.verify.replies import Reply
@@ -34,19 +36,30 @@ class Expected:
     Attributes:
         ids: what the id of a call has to be.
         markers: what no text may have in it.
+        registry: what the schemas of requests may refer to.
 
     """
 
     ids: IdRule = IdRule.KIMI
     markers: tuple[str, ...] = measure.MARKERS
+    registry: Registry[Any] = measure.NO_DOCUMENTS
 
     def judge(self, body: Mapping[str, Any], reply: Reply) -> Verdict:
         """Judge one reply to a chat request."""
-        return measure.judge(body, reply, self.ids, self.markers)
+        return measure.judge(body, reply, self.ids, self.markers, self.registry)
 
 
-def of(dialect: Dialect, ids: IdRule | None = None) -> Expected:
-    """Say what a dialect's replies must look like; `ids` overrules what the dialect has."""
+def of(
+    dialect: Dialect, ids: IdRule | None = None, schemas: Mapping[str, Any] | None = None
+) -> Expected:
+    """Say what a dialect's replies must look like.
+
+    Args:
+        dialect: the format of the served model.
+        ids: overrules what the dialect has.
+        schemas: what the schemas of requests may refer to, by URI.
+
+    """
     opens = {*dialect.turn.begin, dialect.turn.end}
     markers = tuple(name for name in dialect.controls if name not in opens)
-    return Expected(ids or _RULES[dialect.ids], markers)
+    return Expected(ids or _RULES[dialect.ids], markers, measure.documents(schemas or {}))

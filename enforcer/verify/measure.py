@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 from jsonschema.exceptions import best_match
+from referencing import Registry
 from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -96,6 +98,16 @@ class Verdict:
         return frozenset(finding.fault for finding in self.findings)
 
 
+def documents(schemas: Mapping[str, Any]) -> Registry[Any]:
+    """Make a registry of schemas that others may refer to; it asks nobody for any other."""
+    registry: Registry[Any] = Registry()
+    pairs = schemas.items()
+    return registry.with_contents(pairs, default_specification=DRAFT202012).crawl()
+
+
+NO_DOCUMENTS = documents({})
+
+
 def is_refusal(reply: Reply) -> bool:
     """Tell whether the server refused the request as one that the client must mend."""
     return reply.status in _REFUSED
@@ -106,12 +118,21 @@ def judge(
     reply: Reply,
     ids: IdRule = IdRule.KIMI,
     markers: Iterable[str] = MARKERS,
+    registry: Registry[Any] = NO_DOCUMENTS,
 ) -> Verdict:
-    """Judge one reply to a chat request; `markers` are those of the model's format.
+    """Judge one reply to a chat request.
+
+    Args:
+        body: the request.
+        reply: the reply to it.
+        ids: what the id of a call has to be.
+        markers: those of the model's format.
+        registry: what the request's schemas may refer to.
 
     A reply that was cut off (`finish_reason` is `length`) has no calls: not streamed, it
     must not report any; streamed, the last one is a prefix and is judged only if its
     arguments are a whole JSON value.
+
     """
     if not reply.answered:
         fault = Fault.REFUSED if is_refusal(reply) else Fault.FAILED
@@ -125,12 +146,16 @@ def judge(
         complete=complete,
         has_calls=complete and bool(reply.calls),
         empty=complete and not reply.calls and not reply.content,
-        findings=tuple(_findings(body, reply, ids, markers)),
+        findings=tuple(_findings(body, reply, ids, markers, registry)),
     )
 
 
 def _findings(
-    body: Mapping[str, Any], reply: Reply, ids: IdRule, markers: Iterable[str]
+    body: Mapping[str, Any],
+    reply: Reply,
+    ids: IdRule,
+    markers: Iterable[str],
+    registry: Registry[Any],
 ) -> Iterable[Finding]:
     for marker in markers:
         if marker in reply.content:
@@ -150,7 +175,7 @@ def _findings(
     for call in calls:
         if call.name not in schemas:
             yield Finding(Fault.UNDECLARED, f"{call.name!r} is not declared or not allowed")
-        elif problem := _mismatch(call.arguments, schemas[call.name]):
+        elif problem := _mismatch(call.arguments, schemas[call.name], registry):
             yield Finding(Fault.SCHEMA, f"{call.name}: {problem}")
     yield from _wrong_ids(body, calls, ids)
 
@@ -217,7 +242,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _mismatch(arguments: str, schema: Any) -> str:
+def _mismatch(arguments: str, schema: Any, registry: Registry[Any]) -> str:
     """Say how the arguments fail the schema; empty if they fit.
 
     The draft is the one that `$schema` names, 2020-12 by default; formats are not
@@ -229,7 +254,7 @@ def _mismatch(arguments: str, schema: Any) -> str:
         return f"the arguments are not JSON: {error}"[:_QUOTED]
     validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
-        worst = best_match(validator(schema).iter_errors(value))
+        worst = best_match(validator(schema, registry=registry).iter_errors(value))
     except (Unresolvable, re.error, TypeError, ValueError, RecursionError) as problem:
         return f"the schema cannot be evaluated: {problem!r}"[:_QUOTED]
     # The message quotes the value, which may be long; the path is what one looks for.

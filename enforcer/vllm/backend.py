@@ -159,6 +159,7 @@ class _Host:
                 spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
                 # No front end of ours has seen it.
                 frontend.refuse_sampling(request.sampling_params, spec)
+                spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
                 metrics.enforced(spec.toolset.choice)
             prepared = yield from enforcer.prepare(spec)
             if spec.resolve(enforcer.options).finish_within_budget:

@@ -187,6 +187,8 @@ def answered() -> Iterator[None]:
 def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
     """Read a spec that somebody has sent, and settle what the server decides for it.
 
+    What its schemas refer to of the operator's documents is in them from here on.
+
     Args:
         text: the spec.
         tokenizer: the model's; None where it is not at hand, as `runtime.dialect_for` has it.
@@ -209,7 +211,11 @@ def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
         raise refusal(error) from error
     mine = _settled(spec, dialect.name)
     if spec.settled is None:
-        return specs.settle(text, mine), replace(spec, settled=mine)
+        with answered():
+            bundled = specs.bundled(spec, runtime.bundle, mine.options.limits.size)
+        if bundled is not spec:
+            text = specs.put(text, bundled)
+        return specs.settle(text, mine), replace(bundled, settled=mine)
     if spec.settled != mine:
         raise option_refusal(
             "settled", "the spec claims settings that are not this server's: leave out `settled`"

@@ -32,7 +32,7 @@ class Places:
     def of(self, path: str) -> str:
         """Give the path in the client's body."""
         for old, new in self.moved:
-            if path == old or path.startswith((f"{old}.", f"{old}[")):
+            if path == old or path.startswith((f"{old}.", f"{old}[", f"{old} ")):
                 return new + path[len(old) :]
         return path
 

@@ -10,6 +10,7 @@ import os
 import threading
 from dataclasses import dataclass, field
 from functools import cache, partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from enforcer import engines
@@ -22,6 +23,7 @@ from enforcer.layouts import Layout
 from enforcer.request import spec as specs
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root
+from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.vllm import metrics, served, settings
@@ -140,6 +142,26 @@ def kept() -> Cache:
 
 
 @cache
+def documents() -> Documents:
+    """Give the schemas that those of requests may refer to, as the operator provides them.
+
+    Raises:
+        ConfigurationError: a file is none of its kind.
+
+    """
+    return read_documents(settings.current().sources())
+
+
+def bundle(schema: str) -> str:
+    """Put what a schema refers to of the operator's documents into it, and remember that."""
+    provided = documents()
+    if not provided:
+        return schema
+    digest = sha256(schema.encode("utf-8", "surrogatepass")).digest()
+    return kept().get(("bundle", digest), lambda: provided.bundle(schema), len)
+
+
+@cache
 def pool() -> Pool:
     """Give the processes that check schemas; there is none before the first check.
 
@@ -210,6 +232,7 @@ def warm(tokenizer: Any) -> None:
             "ENFORCER_FINISH_WITHIN_BUDGET=on: how few ids the rest of a turn needs is not known "
             f"for the format {dialect.name}; switch it off"
         )
+    documents()
     pool().warm()
     trusts_plain()
 

@@ -63,6 +63,11 @@ class Settings:
     closed_objects: str = _setting(
         "off", "objects that declare `properties` and say nothing of others have no others: on"
     )
+    documents: str = _setting(
+        "",
+        "JSON Schemas that a tool's schema may refer to by their `$id`: files and folders, with "
+        "commas between; `URI=FOLDER` for those that are served below a URI",
+    )
     max_calls: str = _setting("128", "most calls in one turn")
     preamble_ids: str = _setting("32", "most tokens of text before a demanded call")
     finish_within_budget: str = _setting(
@@ -101,6 +106,10 @@ class Settings:
             finish_within_budget=self._one_of("finish_within_budget", _ON),
             allow_empty_turns=self._one_of("empty_turns", {"forbid": False, "allow": True}),
         )
+
+    def sources(self) -> tuple[str, ...]:
+        """Name the files and folders of documents; see `enforcer.schema.bundling`."""
+        return tuple(filter(None, (source.strip() for source in self.documents.split(","))))
 
     def cache_bytes(self) -> int:
         """Give the budget of what a process keeps.

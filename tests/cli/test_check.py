@@ -276,3 +276,45 @@ def test_what_a_format_cannot_write_is_refused(check):
         assert "identifier" in found["checked"][0]["problems"][0]["reason"]
     for dialect in ("kimi_k2", "kimi_k3", "hermes", "glm45", "granite-20b-fc"):
         assert check(tools, options=["--dialect", dialect])[0] == 0
+
+
+URI = "https://schemas.example.com/city"
+
+
+@pytest.fixture
+def documents(tmp_path):
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "city.json").write_text(json.dumps({"$id": URI, "enum": ["Rome"]}))
+    (folder / "bad.json").write_text(json.dumps({"$id": f"{URI}/bad", "pattern": r"(a)\1"}))
+    return folder
+
+
+def test_documents_are_read(check, documents):
+    tool = chat("f", {"type": "object", "properties": {"a": {"$ref": URI}}})
+    assert check(tool)[0] == 1
+    status, found = check(tool, options=["--documents", str(documents)])
+    assert status == 0
+    assert found["counts"]["exact"] == 1
+
+
+def test_documents_are_read_by_where_they_are_served(check, documents):
+    served = {"items": {"$ref": "https://a.example.com/s/city.json"}}
+    options = ["--documents", f"https://a.example.com/s={documents}"]
+    assert check(served, options=options)[0] == 0
+
+
+def test_a_problem_in_a_document_is_told_with_the_document(check, documents):
+    tool = chat("f", {"properties": {"a": {"$ref": f"{URI}/bad"}}})
+    status, found = check(tool, options=["--documents", str(documents)])
+    assert status == 1
+    [problem] = found["checked"][0]["problems"]
+    assert problem["path"] == f"$.function.parameters.properties.a -> {URI}/bad.pattern"
+
+
+def test_a_broken_document_is_an_error_that_names_it(tmp_path, documents, capsys):
+    (documents / "city.json").write_text("{")
+    (tmp_path / "file.json").write_text("{}")
+    words = ["check", str(tmp_path / "file.json"), "--documents", str(documents)]
+    assert cli.main(words) == 2
+    assert f"{documents}/city.json is not JSON" in capsys.readouterr().err

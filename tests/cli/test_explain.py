@@ -170,3 +170,19 @@ def test_the_examples_of_every_dialect_are_legal(tmp_path, capsys, name, example
     for parser in dialects.load(name).parsers:
         if len(dialects.of_parser(parser)) == 1:  # else a tokenizer tells
             assert run(capsys, *words[:3], parser, *words[4:])[0] == 0
+
+
+def test_documents_are_what_is_legal(tmp_path, capsys):
+    uri = "https://schemas.example.com/city"
+    schema = {"type": "object", "properties": {"a": {"$ref": uri}}, "required": ["a"]}
+    (tmp_path / "city.json").write_text(json.dumps({"$id": uri, "enum": ["Rome", "Oslo"]}))
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "get", "parameters": schema}]))
+    begun = (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+        '<|tool_call_argument_begin|>{"a": '
+    )
+    words = ["--tools", str(tmp_path / "tools.json"), "--documents", str(tmp_path / "city.json")]
+    _, found = as_json(capsys, *words, "--text", begun)
+    said = json.dumps(found["after"])
+    assert "Rome" in said
+    assert uri in said

@@ -20,6 +20,7 @@ from shared_data import shared
 
 from enforcer.errors import EnforcerError, UnsatisfiableSchema
 from enforcer.schema import Conventions, Formats, compile_schema
+from enforcer.schema.bundling import read_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,11 +87,17 @@ def maskbench(path: Path) -> Iterator[Case]:
 
 
 def suite(folder: Path, draft: str = "draft2020-12") -> Iterator[Case]:
-    """Read the required tests of the official suite, a case for each group."""
+    """Read the required tests of the official suite, a case for each group.
+
+    The schemas that it calls remote are the operator's documents, by the URIs that it says they are
+    served at; what a case refers to of them is in its schema.
+    """
+    remotes = read_documents([f"http://localhost:1234/{draft}={folder / 'remotes' / draft}"])
     for file in sorted((folder / "tests" / draft).glob("*.json")):
         for i, group in enumerate(json.loads(file.read_text(encoding="utf-8"))):
             tests = tuple((test["data"], test["valid"]) for test in group["tests"])
-            yield Case(f"{draft}/{file.stem}/{i} {group['description']}", group["schema"], tests)
+            schema = json.loads(remotes.bundle(json.dumps(group["schema"])))
+            yield Case(f"{draft}/{file.stem}/{i} {group['description']}", schema, tests)
 
 
 def forms(value: Any, seed: str) -> Iterator[str]:

@@ -126,3 +126,14 @@ def test_a_vllm_that_was_changed(monkeypatch):
     monkeypatch.setattr(fit, "check_signatures", changed)
     check = installation.vllm_signatures()
     assert (check.status, check.found) == (Status.BAD, "this vLLM has no f")
+
+
+def test_documents_are_read(tmp_path):
+    file = tmp_path / "city.json"
+    file.write_text('{"$id": "https://schemas.example.com/city"}')
+    good = installation.settings({"ENFORCER_DOCUMENTS": str(tmp_path)})
+    assert (good.status, "documents: 1" in good.found) == (Status.OK, True)
+    file.write_text("{")
+    bad = installation.settings({"ENFORCER_DOCUMENTS": str(tmp_path)})
+    assert bad.status is Status.BAD
+    assert str(file) in bad.found

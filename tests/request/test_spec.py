@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from enforcer.errors import InvalidTools
+from enforcer.errors import InvalidTools, SchemaLimit
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.request.spec import KEY, Route
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import Conventions, Formats, OnUnsupported
+from enforcer.schema.bundling import Documents
 
 TOOL = {
     "type": "function",
@@ -197,3 +198,56 @@ def test_an_index_has_at_most_as_many_digits_as_are_read_back(first, good):
     with pytest.raises(InvalidTools) as caught:
         specs.read(text)
     assert caught.value.path == f"$.{KEY}.first_index"
+
+
+PARTS = {"https://example.com/a": {"type": "integer"}, "https://example.com/b": {"enum": ["x"]}}
+WANTED = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"$ref": [*PARTS][1]}}}
+
+
+def referring(*uris, response_format=None):
+    tools = [
+        {"type": "function", "function": {"name": f"f{at}", "parameters": {"$ref": uri}}}
+        for at, uri in enumerate(uris)
+    ]
+    return specs.write([*tools, TOOL, {"type": "function", "function": {"name": "bare"}}],
+                       "auto", None, 0, response_format)  # fmt: skip
+
+
+def test_documents_are_put_into_all_schemas_of_a_spec_and_travel_with_it():
+    bundle = Documents(PARTS).bundle
+    text = referring(*PARTS, response_format=WANTED)
+    spec = specs.read(text)
+    bundled = specs.bundled(spec, bundle, 10_000)
+    assert bundled.toolset.tools["get"] == spec.toolset.tools["get"]
+    assert bundled.toolset.tools["bare"].schema == "{}"
+    for name, uri in zip(("f0", "f1"), PARTS, strict=True):
+        assert list(json.loads(bundled.toolset.tools[name].schema)["$defs"]) == [uri]
+    assert "$defs" in json.loads(bundled.response_format.source)
+    travelled = specs.put(text, bundled)
+    assert specs.read(travelled) == bundled
+    assert specs.bundled(specs.read(travelled), bundle, 0) == bundled
+
+
+def test_a_spec_that_refers_to_no_document_is_the_same_object():
+    spec = specs.read(referring("#", "https://example.com/absent"))
+    assert specs.bundled(spec, Documents(PARTS).bundle, 0) is spec
+
+
+@pytest.mark.parametrize(
+    ("uris", "wanted", "path"),
+    [
+        ([*PARTS, next(iter(PARTS))], None, "$.tools[2].function.parameters"),
+        ([*PARTS], WANTED, "$.response_format.json_schema.schema"),
+    ],
+)
+def test_what_documents_add_to_a_request_is_bounded(uris, wanted, path):
+    bundle = Documents(PARTS).bundle
+    spec = specs.read(referring(*PARTS))
+    added = sum(
+        len(tool.schema) - len(spec.toolset.tools[name].schema)
+        for name, tool in specs.bundled(spec, bundle, 10_000).toolset.tools.items()
+    )
+    assert specs.bundled(spec, bundle, added) is not spec
+    with pytest.raises(SchemaLimit, match=f"over {added} characters") as caught:
+        specs.bundled(specs.read(referring(*uris, response_format=wanted)), bundle, added)
+    assert caught.value.path == path

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+import schema_judge
 from schema_judge import accepts, compiled
 
 from enforcer import errors
@@ -17,14 +18,25 @@ from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(schema|relaxed|closed)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(
+    r"^```(schema|relaxed|closed|documents)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE
+)
 
 
 OPTIONS = {
     "schema": {},
     "relaxed": {"on_unsupported": OnUnsupported.RELAX},
     "closed": {"conventions": Conventions(closed_objects=True)},
+    "documents": {},
 }
+
+
+def provided():
+    """Give the documents of the page's example."""
+    (example,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    given = {"vocabulary": schema_judge.V}
+    exec(example, given)  # noqa: S102 - ours
+    return given["e"].documents
 
 
 def table(heading):
@@ -37,7 +49,7 @@ def table(heading):
 @pytest.mark.parametrize(("kind", "block"), BLOCKS, ids=[each.split("\n")[0] for _, each in BLOCKS])
 def test_every_example_is_as_the_page_says(kind, block):
     source, *claims = block.strip().split("\n")
-    schema = json.loads(source)
+    schema = json.loads(provided().bundle(source) if kind == "documents" else source)
     assert claims
     options = OPTIONS[kind]
     for claim in claims:

@@ -40,3 +40,20 @@ def test_a_reply_is_judged_by_them():
     strict = Expected(IdRule.NINE, ("<tool_call>",)).judge(BODY, reply)
     assert strict.faults == {Fault.ID, Fault.LEAK}
     assert not Expected(IdRule.UNIQUE).judge(BODY, reply).faults
+
+
+def test_schemas_may_refer_to_documents_and_to_nothing_else():
+    uri = "https://schemas.example.com/city"
+    schema = {"properties": {"a": {"$ref": uri}}}
+    body = {"messages": [], "tools": [{"function": {"name": "f", "parameters": schema}}]}
+
+    def faults(arguments, schemas):
+        reply = Reply(
+            200, finish_reason="tool_calls", calls=(Call("functions.f:0", "f", arguments),)
+        )
+        return expected.of(KIMI, schemas=schemas).judge(body, reply).faults
+
+    known = {uri: {"const": "Rome"}}
+    assert not faults('{"a": "Rome"}', known)
+    assert faults('{"a": "Oslo"}', known) == {Fault.SCHEMA}
+    assert faults('{"a": "Rome"}', {}) == {Fault.SCHEMA}  # it cannot be evaluated; nobody is asked

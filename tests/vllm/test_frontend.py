@@ -22,6 +22,7 @@ from bench.demo.servers import MODEL_NAME
 from enforcer.errors import Busy
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
+from enforcer.schema.bundling import Documents
 from enforcer.vllm import checks, frontend, runtime, settings
 
 VOCABULARY = vocabularies.small()
@@ -103,6 +104,34 @@ def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it
     use(monkeypatch, allow_client="closed")
     spec = spec_of(validated(parameters(carried(closed_objects=True))))
     assert spec.settled.options.conventions.closed_objects
+
+
+CITY = "https://schemas.example.com/city"
+
+
+def test_what_a_request_refers_to_travels_with_it(monkeypatch):
+    provided = Documents({CITY: {"const": "Rome"}})
+    monkeypatch.setattr(runtime, "documents", lambda: provided)
+    schema = {"type": "object", "properties": {"a": {"$ref": CITY}}}
+    tool = {"type": "function", "function": {"name": "get", "parameters": schema}}
+    params = validated(parameters(carried([tool])))
+    tag = params.structured_outputs.structural_tag
+    monkeypatch.setattr(runtime, "documents", None)  # of another host, which asks for none
+    assert json.loads(spec_of(params).toolset.tools["get"].schema)["$defs"][CITY]["const"] == "Rome"
+    assert validated(params).structured_outputs.structural_tag == tag
+    enforcer.Enforcer(VOCABULARY).check(spec_of(params))
+
+
+def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch):
+    provided = Documents({CITY: {"const": "Rome"}, f"{CITY}/more": {"$comment": "x" * 3_000}})
+    monkeypatch.setattr(runtime, "documents", lambda: provided)
+    tool = {"type": "function", "function": {"name": "get", "parameters": {"$ref": f"{CITY}/x"}}}
+    with pytest.raises(VLLMValidationError, match=r"leads out.*\$\.tools\[0\].*parameters\.\$ref"):
+        validated(parameters(carried([tool])))
+    use(monkeypatch, limits="size=1000")
+    tool["function"]["parameters"]["$ref"] = f"{CITY}/more"
+    with pytest.raises(VLLMValidationError, match=r"over 1000 characters.*\$\.tools\[0\]"):
+        validated(parameters(carried([tool])))
 
 
 def test_no_room_for_a_check_is_a_503(monkeypatch):

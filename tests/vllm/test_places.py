@@ -205,3 +205,10 @@ def test_the_target_for_a_think_is_left_out_where_agents_send_it():
     chat = _chat(thinking_token_budget=5)
     places.drop_think_budget(chat)
     assert chat.thinking_token_budget == 5  # and is refused
+
+
+def test_a_path_that_leads_into_a_document_begins_in_the_clients_body():
+    moved = places.Places((("$.tools[0].function.parameters", "$.tools[3].parameters"),))
+    for rest in ("", ".items", "[0]", " -> https://schemas.example.com/a.items"):
+        assert moved.of(f"$.tools[0].function.parameters{rest}") == f"$.tools[3].parameters{rest}"
+    assert moved.of("$.tools[0].function.parametersX") == "$.tools[0].function.parametersX"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from functools import cache
 
@@ -10,8 +11,10 @@ import vocabularies
 
 from enforcer import engines
 from enforcer.cache import Cache
+from enforcer.errors import ConfigurationError
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
+from enforcer.schema.bundling import Documents
 from enforcer.vllm import runtime, settings
 from enforcer.vocabulary import Vocabulary
 
@@ -98,3 +101,40 @@ def test_a_forked_child_begins_anew():
     os.waitpid(child, 0)
     assert os.read(read, 1) == b"y"
     assert runtime.pool() is pool
+
+
+CITY = "https://schemas.example.com/city"
+REFERS = json.dumps({"$ref": CITY})
+
+
+@pytest.fixture
+def provided(monkeypatch, tmp_path):
+    """Give what says where documents are, once it has written one."""
+    monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
+
+    def use(text):
+        (tmp_path / "city.json").write_text(text)
+        chosen = settings.read({"ENFORCER_DOCUMENTS": str(tmp_path)})
+        monkeypatch.setattr(settings, "current", lambda: chosen)
+
+    return use
+
+
+def test_documents_are_put_in_and_what_comes_of_it_is_kept(provided, monkeypatch):
+    provided(json.dumps({"$id": CITY, "const": "Rome"}))
+    bundled = runtime.bundle(REFERS)
+    assert json.loads(bundled)["$defs"] == {CITY: {"$id": CITY, "const": "Rome"}}
+    monkeypatch.setattr(Documents, "bundle", None)  # is not asked again
+    assert runtime.bundle(REFERS) == bundled
+
+
+def test_without_documents_a_schema_is_what_it_is():
+    assert runtime.bundle(REFERS) is REFERS
+    assert len(runtime.kept()) == 0
+
+
+def test_a_server_does_not_start_with_a_document_that_is_broken(provided, tokenizers, tmp_path):
+    provided("{")
+    with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
+        runtime.warm(["one"])
+    assert tokenizers

@@ -20,6 +20,7 @@ def test_defaults():
     assert not chosen.options().allow_empty_turns
     assert not chosen.requires()
     assert chosen.excepted() == frozenset()
+    assert chosen.sources() == ()
 
 
 def test_values_are_read():
@@ -37,8 +38,10 @@ def test_values_are_read():
             "ENFORCER_CACHE_MIB": "3",
             "ENFORCER_FORMAT": "standard",
             "ENFORCER_CLOSED_OBJECTS": "on",
+            "ENFORCER_DOCUMENTS": "/etc/schemas, https://example.com/s=/srv/s,",
         }
     )
+    assert chosen.sources() == ("/etc/schemas", "https://example.com/s=/srv/s")
     assert chosen.options().finish_within_budget
     assert chosen.options().allow_empty_turns
     assert chosen.requires()

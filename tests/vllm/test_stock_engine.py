@@ -18,6 +18,7 @@ from vllm_servers import TINY
 from vocabularies import write
 
 from enforcer.errors import SchemaError, UnknownTag
+from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
@@ -107,6 +108,18 @@ def test_a_schema_that_cannot_be_enforced_ends_its_request_before_generation(mad
     data = json.loads(CALL.replace('"integer"', '"string","pattern":"(a"'))
     with pytest.raises(SchemaError):
         begin(made, json.dumps(data))
+
+
+def test_what_a_tag_refers_to_is_enforced(made, monkeypatch):
+    uri = "https://schemas.example.com/seven"
+    tag = CALL.replace('{"type":"integer"}', f'{{"$ref":"{uri}"}}')
+    assert tag != CALL
+    with pytest.raises(SchemaError, match="leads out of this schema"):
+        begin(made, tag)
+    monkeypatch.setattr(runtime, "documents", lambda: Documents({uri: {"const": 7}}))
+    begun = f"{SECTION}<|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>"
+    assert takes(begin(made, tag), begun + '{"a":7}')
+    assert not takes(begin(made, tag), begun + '{"a":8}')
 
 
 @pytest.mark.parametrize(

@@ -1,34 +1,37 @@
-"""From any Python object to a JSON document whose references can be followed.
+"""A JSON document whose references can be followed.
 
-Owns: the check that the input is JSON within the limits, the choice of a dialect by
-`$schema`, and looking up `$ref`, `$anchor`, `$id` and `$dynamicRef`. Must not know:
-what keywords mean.
+Owns: the choice of a dialect by `$schema`, and looking up `$ref`, `$anchor`, `$id` and
+`$dynamicRef`. Must not know: what keywords mean.
 """
 
 from __future__ import annotations
 
-import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urldefrag, urljoin
 
 import jsonschema_specifications  # type: ignore[import-untyped]
 import referencing.exceptions
 import referencing.jsonschema as dialects
+from referencing import Specification
 
-from enforcer.errors import InvalidSchema, Problem, SchemaError, SchemaLimit, UnsupportedSchema
+from enforcer.errors import InvalidSchema, Problem, SchemaError, UnsupportedSchema
 from enforcer.schema.reading.identifiers import tolerant
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from enforcer.schema.limits import Limits
-
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
-_MAX_DIGITS = 1_000  # digits of an integer in a schema; far above any bound in use
 _BASE = "urn:enforcer:schema"
+_TO_NOTHING = (
+    referencing.exceptions.PointerToNowhere,
+    referencing.exceptions.NoSuchAnchor,
+    referencing.exceptions.InvalidAnchor,
+)
+_LEADS = " -> "  # in a path, before the resource or anchor that a reference leads to
 
 
 class Draft(IntEnum):
@@ -49,14 +52,17 @@ _DRAFTS = {
     "//json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
     "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
 }
-_SPECIFICATIONS = {
-    Draft.DRAFT4: tolerant(dialects.DRAFT4),
-    Draft.DRAFT6: tolerant(dialects.DRAFT6),
-    Draft.DRAFT7: tolerant(dialects.DRAFT7),
-    Draft.DRAFT2019: tolerant(dialects.DRAFT201909, "$defs"),
-    Draft.DRAFT2020: tolerant(dialects.DRAFT202012, "$defs"),
+_BASES: dict[Draft, Specification[Any]] = {
+    Draft.DRAFT4: dialects.DRAFT4,
+    Draft.DRAFT6: dialects.DRAFT6,
+    Draft.DRAFT7: dialects.DRAFT7,
+    Draft.DRAFT2019: dialects.DRAFT201909,
+    Draft.DRAFT2020: dialects.DRAFT202012,
 }
-_SCOPED = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
+_SPECIFICATIONS = {
+    draft: tolerant(base, has_defs=draft >= Draft.DRAFT2019) for draft, base in _BASES.items()
+}
+_BY_NAME = {base.name: draft for draft, base in _BASES.items()}
 
 
 def step(path: str, key: str | int) -> str:
@@ -67,115 +73,6 @@ def step(path: str, key: str | int) -> str:
         return f"{path}.{key}"
     escaped = key[:64].replace("\\", "\\\\").replace('"', '\\"')
     return f'{path}["{escaped}"]'
-
-
-def check_json(document: object, limits: Limits) -> bool:
-    """Refuse what is not JSON or over the limits; tell whether references need a registry.
-
-    Raises:
-        InvalidSchema: a value that JSON cannot carry.
-        SchemaLimit: too deep, too many values, or too many characters.
-
-    """
-    scoped = _looked_through(document, limits)
-    return _searched(document, limits) if scoped is None else scoped
-
-
-def _looked_through(document: object, limits: Limits) -> bool | None:
-    """Tell what `check_json` does, in a fraction of the time; None if anything is unusual."""
-    nodes = size = 0
-    scoped = False
-    level: list[Any] = [document]
-    for _ in range(limits.depth + 1):
-        below: list[Any] = []
-        for value in level:
-            kind = type(value)
-            if kind is str:
-                if not value.isascii():
-                    return None
-                size += len(value)
-            elif kind is dict:
-                for key in value:
-                    if type(key) is not str or not key.isascii():
-                        return None
-                    size += len(key)
-                scoped = scoped or not _SCOPED.isdisjoint(value)
-                below.extend(value.values())
-            elif kind is list:
-                below.extend(value)
-            elif kind is not bool:
-                try:
-                    _check_scalar(value, "")
-                except SchemaError:
-                    return None
-        nodes += len(level)
-        if nodes + len(below) > limits.nodes or size > limits.size:
-            return None
-        if not below:
-            return scoped
-        level = below
-    return None
-
-
-def _searched(document: object, limits: Limits) -> bool:
-    """Do what `check_json` does, the path at hand of whatever is wrong."""
-    nodes = size = 0
-    scoped = False
-    stack: list[tuple[Any, str, int]] = [(document, "$", 0)]
-    while stack:
-        value, path, depth = stack.pop()
-        nodes += 1
-        if depth > limits.depth:
-            _limit(path[:200], f"nested deeper than {limits.depth} levels; flatten it with `$defs`")
-        if nodes > limits.nodes:
-            _limit("$", f"more than {limits.nodes} values; split the schema up")
-        if isinstance(value, dict):
-            for key, child in value.items():
-                if not isinstance(key, str):
-                    _invalid(path, f"the name {key!r:.60} is not a string")
-                _check_text(key, path)
-                size += len(key)
-                scoped = scoped or key in _SCOPED
-                stack.append((child, step(path, key), depth + 1))
-        elif isinstance(value, list):
-            stack.extend((child, f"{path}[{i}]", depth + 1) for i, child in enumerate(value))
-        elif isinstance(value, str):
-            _check_text(value, path)
-            size += len(value)
-        else:
-            _check_scalar(value, path)
-        if size > limits.size:
-            _limit("$", f"more than {limits.size} characters; split the schema up")
-        if len(stack) > limits.nodes:
-            _limit("$", f"more than {limits.nodes} values; split the schema up")
-    return scoped
-
-
-def _check_text(text: str, path: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        _invalid(path, "a string holds a lone surrogate, which UTF-8 cannot carry")
-
-
-def _check_scalar(value: Any, path: str) -> None:
-    if value is None or isinstance(value, bool):
-        return
-    if isinstance(value, int):
-        if value.bit_length() > 4 * _MAX_DIGITS:
-            _limit(path, f"an integer of more than {_MAX_DIGITS} digits")
-    elif not isinstance(value, float):
-        _invalid(path, f"a {type(value).__name__} is not a JSON value")
-    elif not math.isfinite(value):
-        _invalid(path, f"{value} is not a JSON number")
-
-
-def _invalid(path: str, reason: str) -> None:
-    raise InvalidSchema((Problem(path, "", reason),))
-
-
-def _limit(path: str, reason: str) -> None:
-    raise SchemaLimit((Problem(path, "", reason),))
 
 
 def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
@@ -228,6 +125,7 @@ class Place:
         draft: the dialect in force.
         resolver: `referencing`'s resolver, where the document has identifiers.
         closing: whether its objects are to be closed.
+        origin: path of the resource that it is a part of, which `#/…` leads to.
 
     """
 
@@ -236,6 +134,7 @@ class Place:
     draft: Draft
     resolver: Any = None
     closing: Closing = Closing.OPEN
+    origin: str = "$"
 
     @property
     def key(self) -> Hashable:
@@ -274,17 +173,17 @@ class Place:
             schema = schema[key]
             path = step(path, key)
         if not isinstance(schema, dict) or self.resolver is None:
-            return Place(schema, path, self.draft, self.resolver, closing)
+            return Place(schema, path, self.draft, self.resolver, closing, self.origin)
         draft = draft_of(schema, self.draft)
         resource = _SPECIFICATIONS[draft].create_resource(schema)
-        resolver = self.resolver
+        resolver, origin = self.resolver, self.origin
         try:
             if resource.id() is not None:
-                resolver = resolver.in_subresource(resource)
+                resolver, origin = resolver.in_subresource(resource), path
         except (AttributeError, TypeError, ValueError) as error:
             # `referencing` takes an identifier for a text, whatever the author wrote.
             raise _no_identifier(path, error) from error
-        return Place(schema, path, draft, resolver, closing)
+        return Place(schema, path, draft, resolver, closing, origin)
 
 
 class SchemaDocument:
@@ -333,8 +232,11 @@ class SchemaDocument:
         try:
             if keyword == "$recursiveRef":
                 found = dialects.lookup_recursive_ref(resolver)
+                contents, there = found.contents, found.resolver
             else:
-                found = resolver.lookup(ref)
+                contents, there = _looked_up(resolver, ref, dynamic=keyword == "$dynamicRef")
+        except _TO_NOTHING:
+            raise self._nowhere(place, ref, keyword, is_known=True) from None
         except (
             referencing.exceptions.Unresolvable,
             ValueError,
@@ -342,9 +244,19 @@ class SchemaDocument:
             AttributeError,  # for an identifier that is no text
         ) as error:
             raise self._nowhere(place, ref, keyword) from error
-        draft = draft_of(found.contents, place.draft)
-        path, closing = self._path_to(place, ref), place.of_part
-        return Place(found.contents, path, draft, found.resolver, closing)
+        draft = draft_of(contents, _draft_there(there, place.draft))
+        origin = self._origin(place, there)
+        return Place(contents, _target(place, ref, origin), draft, there, place.of_part, origin)
+
+    def _origin(self, place: Place, there: Any) -> str:
+        """Name the resource that a reference leads into: the document's, the same, or another."""
+        root = self.root.resolver
+        base = there._base_uri  # noqa: SLF001 - no public accessor
+        if place.resolver is not None and base == place.resolver._base_uri:  # noqa: SLF001
+            return place.origin
+        if root is not None and base == root._base_uri:  # noqa: SLF001
+            return self.root.origin
+        return f"{place.path.split(_LEADS, 1)[0]}{_LEADS}{base}"
 
     def _follow_pointer(self, place: Place, ref: str, keyword: str) -> Place:
         found = self.root
@@ -358,23 +270,60 @@ class SchemaDocument:
                 raise self._nowhere(place, ref, keyword) from None
         return replace(found, closing=place.of_part)
 
-    def _path_to(self, place: Place, ref: str) -> str:
-        if ref == "#":
-            return "$"
-        if not ref.startswith("#/"):
-            return f"{place.path} -> {ref}"
-        path = "$"
-        for part in unquote(ref).split("/")[1:]:
-            path = step(path, part.replace("~1", "/").replace("~0", "~"))
-        return path
-
     @staticmethod
-    def _nowhere(place: Place, ref: str, keyword: str) -> SchemaError:
+    def _nowhere(place: Place, ref: str, keyword: str, *, is_known: bool = False) -> SchemaError:
         problem_at = step(place.path, keyword)
-        if ref.startswith("#"):
-            reason = f"the reference {ref[:120]!r} leads to nothing in this schema"
+        if is_known or ref.startswith("#"):
+            where = "this schema" if ref.startswith("#") else "that document"
+            reason = f"the reference {ref[:120]!r} leads to nothing in {where}"
             return InvalidSchema((Problem(problem_at, keyword, reason),))
         reason = (
-            f"the reference {ref[:120]!r} leads out of this schema; copy its target into `$defs`"
+            f"the reference {ref[:120]!r} leads out of this schema; copy its target into `$defs`, "
+            "or let the server be given its document (ENFORCER_DOCUMENTS)"
         )
         return UnsupportedSchema((Problem(problem_at, keyword, reason),))
+
+
+def _looked_up(resolver: Any, ref: str, *, dynamic: bool) -> tuple[Any, Any]:
+    """Give what a reference leads to, and the resolver there.
+
+    `referencing` takes every reference to a dynamic anchor for a dynamic one, and stays in the
+    resource that it has left: `#/…` would lead to nothing there, or to something else.
+    """
+    uri, name = urldefrag(ref if ref.startswith("#") else urljoin(resolver._base_uri, ref))  # noqa: SLF001
+    if not name or name.startswith("/"):
+        found = resolver.lookup(ref)
+        return found.contents, found.resolver
+    there = resolver.lookup("#" if ref.startswith("#") else uri).resolver
+    registry = there._registry  # noqa: SLF001
+    uri = there._base_uri  # noqa: SLF001
+    anchor = registry.anchor(uri, name).value
+    if dynamic and isinstance(anchor, dialects.DynamicAnchor):
+        for entered, _ in there.dynamic_scope():  # the outermost is the last one
+            with suppress(referencing.exceptions.NoSuchAnchor):
+                other = registry.anchor(entered, name).value
+                if isinstance(other, dialects.DynamicAnchor):
+                    anchor, uri = other, entered
+        there = there._evolve(base_uri=uri)  # noqa: SLF001
+    return anchor.resource.contents, there
+
+
+def _draft_there(there: Any, default: Draft) -> Draft:
+    """Give the draft of the resource that a resolver stands in."""
+    resource = there._registry.get(there._base_uri)  # noqa: SLF001
+    if resource is None:
+        return default
+    return _BY_NAME.get(resource._specification.name, default)  # noqa: SLF001
+
+
+def _target(place: Place, ref: str, origin: str) -> str:
+    """Give the path of what a reference leads to, by the resource that it is in."""
+    pointer = urldefrag(ref).fragment
+    if _LEADS in origin:
+        return f"{origin}#{unquote(pointer)}" if pointer else origin
+    if pointer and not pointer.startswith("/"):
+        return f"{place.path}{_LEADS}{ref}"
+    path = origin
+    for part in unquote(pointer).split("/")[1:]:
+        path = step(path, part.replace("~1", "/").replace("~0", "~"))
+    return path

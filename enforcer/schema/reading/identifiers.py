@@ -24,15 +24,30 @@ _LISTED = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 _NAMED = ("definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
 
-def tolerant(base: Specification[Any], *more: str) -> Specification[Any]:
+def within(keyword: str, value: object, *, has_defs: bool) -> Iterable[Any]:
+    """List what may be subschemas in a keyword's value.
+
+    Args:
+        keyword: as it stands in a schema.
+        value: its value, any JSON.
+        has_defs: whether the draft has the keyword `$defs`.
+
+    """
+    if isinstance(value, dict):
+        if keyword in _NAMED or (has_defs and keyword == "$defs"):
+            return value.values()
+        return (value,) if keyword in _ONE else ()
+    return value if isinstance(value, list) and keyword in _LISTED else ()
+
+
+def tolerant(base: Specification[Any], *, has_defs: bool) -> Specification[Any]:
     """Return a draft's specification for any JSON value.
 
     Args:
         base: of the draft.
-        more: further keywords whose members are subschemas.
+        has_defs: whether it has the keyword `$defs`.
 
     """
-    named = (*_NAMED, *more)
 
     def id_of(contents: Any) -> str | None:
         return base.id_of(contents) if isinstance(contents, dict) else None
@@ -43,14 +58,8 @@ def tolerant(base: Specification[Any], *more: str) -> Specification[Any]:
     def subresources_of(contents: Any) -> Iterator[Any]:
         if isinstance(contents, dict):
             for keyword, value in contents.items():
-                yield from (each for each in _within(keyword, value) if isinstance(each, dict))
-
-    def _within(keyword: str, value: Any) -> Iterable[Any]:
-        if isinstance(value, dict):
-            if keyword in named:
-                return value.values()
-            return (value,) if keyword in _ONE else ()
-        return value if isinstance(value, list) and keyword in _LISTED else ()
+                found = within(keyword, value, has_defs=has_defs)
+                yield from (each for each in found if isinstance(each, dict))
 
     # Written with `attrs`, which the type checker is not told of.
     make: Callable[..., Specification[Any]] = Specification

@@ -1,137 +1,13 @@
-"""Any Python object in, a document or an error of ours out."""
+"""Drafts by their names, references by identifiers, and the paths of what they lead to."""
 
 from __future__ import annotations
 
 import pytest
-from schema_judge import compiled
+from schema_judge import accepts, compiled
 
-from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit, UnsupportedSchema
-from enforcer.schema import Limits, compile_schema
-from enforcer.schema.reading.document import Draft, check_json, draft_of, step
-
-
-def nested(depth, key="items"):
-    schema = {}
-    for _ in range(depth):
-        schema = {key: schema}
-    return schema
-
-
-def cyclic_list():
-    listed: list = []
-    listed.append(listed)
-    return {"allOf": listed}
-
-
-@pytest.mark.parametrize(
-    ("schema", "error", "path"),
-    [
-        ({"const": float("nan")}, InvalidSchema, "$.const"),
-        ({"minimum": float("inf")}, InvalidSchema, "$.minimum"),
-        ({"enum": [b"bytes"]}, InvalidSchema, "$.enum[0]"),
-        ({"properties": {1: {}}}, InvalidSchema, "$.properties"),
-        ({"const": "\ud800"}, InvalidSchema, "$.const"),
-        ({"required": ["\udfff"]}, InvalidSchema, "$.required[0]"),
-        ({"enum": [(1, 2)]}, InvalidSchema, "$.enum[0]"),
-        ({"default": object()}, InvalidSchema, "$.default"),
-        ({"enum": [{1, 2}]}, InvalidSchema, "$.enum[0]"),
-        ({"maximum": 10**5000}, SchemaLimit, "$.maximum"),
-    ],
-)
-def test_what_json_cannot_carry(schema, error, path):
-    with pytest.raises(error) as caught:
-        compile_schema(schema)
-    assert caught.value.path == path
-
-
-def test_a_lone_surrogate_in_a_name():
-    with pytest.raises(InvalidSchema, match="surrogate"):
-        compile_schema({"properties": {"\ud83d": {}}})
-
-
-@pytest.mark.parametrize("schema", ["text", 5, [], [{}], b"{}", object(), 1.5])
-def test_what_is_neither_object_nor_boolean(schema):
-    with pytest.raises(InvalidSchema):
-        compile_schema(schema)
-
-
-@pytest.mark.parametrize("key", ["items", "not", "additionalProperties"])
-def test_ten_thousand_levels(key):
-    with pytest.raises(SchemaLimit, match="deeper"):
-        compile_schema(nested(10_000, key))
-    with pytest.raises(SchemaLimit, match="deep"):
-        compile_schema(nested(10_000, key), limits=Limits(depth=100_000))
-
-
-def test_cycles_of_python_objects():
-    circle: dict = {}
-    circle["items"] = circle
-    for schema in (circle, cyclic_list()):
-        with pytest.raises(SchemaLimit):
-            compile_schema(schema)
-
-
-@pytest.mark.parametrize(
-    ("limits", "schema", "message"),
-    [
-        (Limits(depth=2), nested(3), "deeper than 2"),
-        (Limits(nodes=3), {"enum": [1, 2, 3]}, "more than 3 values"),
-        (Limits(size=5), {"title": "longer"}, "more than 5 characters"),
-        (Limits(properties=1), {"properties": {"a": {}, "b": {}}}, "more than 1 properties"),
-        (Limits(properties=1), {"required": ["a", "b"]}, "more than 1 properties"),
-        (Limits(enum=2), {"enum": [1, 2, 3]}, "limit of 2"),
-        (
-            Limits(regex_size=5),
-            {"pattern": "^a{3}b{4}(d|ef|ghi){6}$", "maxLength": 30},
-            "too large",
-        ),
-        (Limits(regex_growth=800), {"pattern": "^([a-z]{1,100},){1,100}$"}, "in too many ways"),
-        (
-            Limits(regex_growth=800),
-            {"patternProperties": {"^([a-z]{1,100},){1,100}$": {}}},
-            "in too many ways",
-        ),
-        (Limits(definitions=2), {"items": {"items": {"const": 1}}}, "more than 2 distinct"),
-        (
-            Limits(branches=2),
-            {"anyOf": [{"required": [x], "maxProperties": n} for n, x in enumerate("abc", 1)]},
-            "more than 2 alternatives",
-        ),
-        (
-            Limits(steps=5),
-            {
-                "allOf": [
-                    {"anyOf": [{"required": [f"{i}{j}"], "maxProperties": j} for j in range(4)]}
-                    for i in range(4)
-                ]
-            },
-            "limit on steps",
-        ),
-    ],
-)
-def test_each_limit_has_its_error(limits, schema, message):
-    compile_schema(schema)
-    with pytest.raises(SchemaLimit, match=message):
-        compile_schema(schema, limits=limits)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "pattern", ["^(([a-z]{1000}){1000}){1000}$", "(" * 5_000, "a" * 100_000, "(?=.*a)" * 200]
-)
-def test_costly_patterns_are_refused_or_compiled(pattern):
-    try:
-        compiled({"pattern": pattern})
-    except SchemaError as error:
-        assert error.problems  # noqa: PT017 - either outcome is right
-
-
-def test_at_least_moonshots_own_limits_fit():
-    compile_schema({"properties": {f"p{i}": {"type": "string"} for i in range(3_000)}})
-    compile_schema(nested(30))
-    compile_schema({"enum": [f"value {i}" for i in range(1_000)]})
-    compile_schema({"anyOf": [{"properties": {f"k{i}": {"const": i}}} for i in range(500)]})
-    compile_schema({"description": "x" * 120_000})
+from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
+from enforcer.schema import compile_schema
+from enforcer.schema.reading.document import Draft, draft_of, step
 
 
 @pytest.mark.parametrize(
@@ -161,21 +37,88 @@ def test_paths_can_be_read():
     assert step("$", "") == '$[""]'
 
 
-def test_identifiers_are_noticed():
-    assert check_json({"items": {"$anchor": "x"}}, Limits())
-    assert not check_json({"items": {}}, Limits())
+def listing(keyword):
+    """A schema whose list, a resource of its own, leaves its elements to an anchor."""
+    return {
+        "$id": "https://example.com/strict",
+        "$ref": "list",
+        "$defs": {
+            "item": {"$dynamicAnchor": "item", "$ref": "#/$defs/thing"},
+            "thing": {"type": "integer"},
+            "list": {
+                "$id": "https://example.com/list",
+                "type": "array",
+                "items": {keyword: "#item"},
+                "$defs": {
+                    "default": {"$dynamicAnchor": "item", "type": "string"},
+                    "thing": {"type": "null"},
+                },
+            },
+        },
+    }
 
 
 @pytest.mark.parametrize(
-    "pattern",
+    ("keyword", "fitting"), [("$dynamicRef", "[1]"), ("$ref", '["a"]')], ids=["dynamic", "static"]
+)
+def test_a_dynamic_anchor_is_dynamic_for_dynamic_references_alone(keyword, fitting):
+    # And `#/$defs/thing` is a part of the resource that the outermost anchor stands in.
+    grammar = compiled(listing(keyword))
+    for text in ("[1]", '["a"]', "[null]"):
+        assert accepts(grammar, text) is (text == fitting)
+
+
+def test_what_a_pointer_leads_to_is_of_the_draft_of_its_resource():
+    old = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": "https://example.com/old",
+        "definitions": {
+            "a": {"$ref": "#/definitions/b", "type": "null"},
+            "b": {"type": "integer"},
+        },
+    }
+    grammar = compiled({"$ref": "https://example.com/old#/definitions/a", "$defs": {"old": old}})
+    assert accepts(grammar, "1")  # up to draft 7, `$ref` hides what stands beside it
+    assert not accepts(grammar, "null")
+
+
+@pytest.mark.parametrize("fragment", ["#/$defs/b", "#b", "#a/b"])
+def test_a_reference_to_nothing_in_a_resource_of_its_own(fragment):
+    inner = {"$id": "https://example.com/inner", "$defs": {"a": True}}
+    with pytest.raises(InvalidSchema, match="leads to nothing in that document") as refusal:
+        compile_schema({"items": {"$ref": f"inner{fragment}"}, "$defs": {"inner": inner},
+                        "$id": "https://example.com/outer"})  # fmt: skip
+    assert refusal.value.path == "$.items.$ref"
+
+
+@pytest.mark.parametrize(
+    ("ref", "path"),
     [
-        "^(a?.{0,500}b?){500}$",
-        "^([\\w ]{1,100}\n?){1,50}$",
-        "^((a{0,300}b{0,300}){0,300}c?){0,300}$",
-        "^(.*a.{0,300}){10}$",
+        ("inner", "$.items -> https://example.com/inner.multipleOf"),
+        ("inner#/$defs/a", "$.items -> https://example.com/inner#/$defs/a.pattern"),
+        ("inner#b", "$.items -> https://example.com/inner#b.pattern"),
+        ("#/$defs/local", "$.$defs.local.pattern"),
+        ("inner#/$defs/back", "$.$defs.local.pattern"),
+        ("inner#/$defs/to", "$.items -> https://example.com/inner#/$defs/a.pattern"),
     ],
 )
-def test_patterns_that_the_engine_would_give_up_on_are_refused(pattern):
-    with pytest.raises(SchemaLimit, match="in too many ways") as refusal:
-        compile_schema({"properties": {"x": {"pattern": pattern}}})
-    assert refusal.value.path == "$.properties.x.pattern"
+def test_a_path_names_the_resource_that_a_problem_is_in(ref, path):
+    wrong = {"pattern": "("}
+    inner = {
+        "$id": "inner",
+        "multipleOf": "a",
+        "$defs": {
+            "a": wrong,
+            "b": {"$anchor": "b", **wrong},
+            "back": {"$ref": "outer#/$defs/local"},
+            "to": {"$ref": "#/$defs/a"},
+        },
+    }
+    outer = {
+        "$id": "https://example.com/outer",
+        "items": {"$ref": ref},
+        "$defs": {"inner": inner, "local": wrong},
+    }
+    with pytest.raises(SchemaError) as refusal:
+        compile_schema(outer)
+    assert refusal.value.path == path

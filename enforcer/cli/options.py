@@ -1,0 +1,20 @@
+"""Options that several commands have.
+
+Owns: their names and what their help says. Must not know: what a command does with them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_documents(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add `--documents`, which may be given several times; `options.documents` is a list."""
+    parser.add_argument(
+        "--documents", action="append", default=[], metavar="[URI=]PATH",
+        help="file or folder of JSON Schemas that others may refer to by their `$id`, as with "
+        "ENFORCER_DOCUMENTS; with URI=, also by their place below it",
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""Documents in folders and files.
+
+Owns: which file has which URI, and what is said of a file that is no document. Must not know: what
+documents are for.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from enforcer import documents as files
+from enforcer.errors import ConfigurationError
+from enforcer.schema.bundling.documents import Documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SERVED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:[^=]*)=(.+)\Z", re.DOTALL)
+
+
+def read_documents(sources: Iterable[str]) -> Documents:
+    """Read documents from the file system; nothing else is ever asked.
+
+    Args:
+        sources: as `read_schemas` has them.
+
+    Raises:
+        ConfigurationError: a file cannot be read or is no document; names it.
+
+    """
+    schemas, where = read_schemas(sources)
+    return Documents(schemas, where=where)
+
+
+def read_schemas(sources: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Read JSON files by their URIs.
+
+    Args:
+        sources: each a file, or a folder with all `.json` files in it and in its folders, where
+            every document is known by its `$id`; or `URI=FOLDER` (`URI=FILE`), where every file is
+            known by its place below the URI.
+
+    Returns:
+        The values of the files by URI, and the files.
+
+    Raises:
+        ConfigurationError: a file cannot be read, or has no URI or another one's, or a folder has
+            no file.
+
+    """
+    schemas: dict[str, Any] = {}
+    where: dict[str, str] = {}
+    for source in sources:
+        served = _SERVED.match(source)
+        path = Path(served[2] if served else source)
+        for file in _files(path):
+            value = _value(file)
+            if served is None:
+                uri = _own(value, file)
+            elif path.is_dir():
+                below = quote(file.relative_to(path).as_posix())
+                uri = f"{served[1].rstrip('/')}/{below}"
+            else:
+                uri = served[1]
+            if uri in schemas:
+                raise ConfigurationError(f"{file}: {uri!r:.200} is also the URI of {where[uri]}")
+            schemas[uri], where[uri] = value, str(file)
+    return schemas, where
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.rglob("*.json") if file.is_file())
+    if not found:
+        raise ConfigurationError(f"{path} has no .json file")
+    return found
+
+
+def _value(file: Path) -> Any:
+    read = files.read(file)
+    if len(read) != 1:
+        raise ConfigurationError(f"{file} has {len(read)} values, and not one JSON Schema")
+    return read[0].value
+
+
+def _own(value: Any, file: Path) -> str:
+    for keyword in ("$id", "id"):
+        own = value.get(keyword) if isinstance(value, dict) else None
+        if isinstance(own, str):
+            return own.rstrip("#")
+    raise ConfigurationError(
+        f"{file} has no `$id` that references could name it by; give it one, or say where its "
+        "folder is served: URI=FOLDER"
+    )

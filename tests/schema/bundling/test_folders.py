@@ -1,0 +1,109 @@
+"""Which file has which URI, and what is said of a file that is no document."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+
+import pytest
+from schema_judge import accepts, compiled
+
+from enforcer.errors import ConfigurationError
+from enforcer.schema.bundling import read_documents
+from enforcer.schema.bundling.folders import read_schemas
+
+BASE = "https://schemas.example.com/"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(**files):
+        for name, value in files.items():
+            file = tmp_path / "schemas" / f"{name.replace('__', '/')}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(value if isinstance(value, str) else json.dumps(value))
+        return tmp_path / "schemas"
+
+    return write
+
+
+def test_files_are_known_by_their_identifiers(folder):
+    at = folder(
+        one={"$id": f"{BASE}one#"},
+        sub__two={"id": f"{BASE}2", "$schema": "http://json-schema.org/draft-04/schema"},
+    )
+    assert set(read_schemas([str(at)])[0]) == {f"{BASE}one", f"{BASE}2"}
+    assert set(read_schemas([str(at / "one.json")])[0]) == {f"{BASE}one"}
+
+
+def test_files_are_known_by_where_their_folder_is_served(folder):
+    at = folder(one={}, sub__two=True, **{"a b": {}})
+    for uri in (BASE, BASE.rstrip("/")):
+        found, where = read_schemas([f"{uri}={at}"])
+        assert set(found) == {f"{BASE}one.json", f"{BASE}sub/two.json", f"{BASE}a%20b.json"}
+        assert where[f"{BASE}sub/two.json"] == str(at / "sub" / "two.json")
+    assert set(read_schemas([f"urn:example:one={at / 'one.json'}"])[0]) == {"urn:example:one"}
+
+
+def test_a_schema_is_held_to_what_the_files_say(folder):
+    at = folder(one={"items": {"$ref": "sub/two.json"}}, sub__two={"const": 2})
+    provided = read_documents([f"{BASE}={at}"])
+    grammar = compiled(json.loads(provided.bundle(json.dumps({"$ref": f"{BASE}one.json"}))))
+    assert accepts(grammar, "[2]")
+    assert not accepts(grammar, "[1]")
+
+
+def test_no_sources_are_no_documents():
+    assert not read_documents([])
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"broken": "{"}, "broken.json is not JSON"),
+        ({"empty": ""}, "empty.json is empty"),
+        ({"two": '{"$id": "https://a.b/c"}\n{}'}, "two.json has 2 values"),
+        ({"nameless": {}}, "nameless.json has no `\\$id`"),
+        ({"boolean": True}, "boolean.json has no `\\$id`"),
+        ({"a": {"$id": f"{BASE}a"}, "b": {"$id": f"{BASE}a"}}, "b.json.*also the URI of .*a.json"),
+        ({"a": {"$id": f"{BASE}a"}, "b": {"$id": f"{BASE}b", "not": {"$id": "a"}}},
+         "b.json.*also a URI of .*a.json"),
+        ({"relative": {"$id": "a"}}, "relative.json.*absolute"),
+        ({"strange": {"$id": f"{BASE}a", "$schema": f"{BASE}b"}}, "strange.json.*dialect"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_named(folder, files, message):
+    with pytest.raises(ConfigurationError, match=message):
+        read_documents([str(folder(**files))])
+
+
+def test_what_is_no_schema_below_a_uri_is_named(folder):
+    with pytest.raises(ConfigurationError, match=r"list.json is no JSON Schema"):
+        read_documents([f"{BASE}={folder(list=[1])}"])
+
+
+def test_a_folder_or_file_that_is_not_there(tmp_path):
+    with pytest.raises(ConfigurationError, match="absent"):
+        read_documents([str(tmp_path / "absent")])
+    with pytest.raises(ConfigurationError, match=r"no \.json file"):
+        read_documents([str(tmp_path)])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_may_not_be_read(folder):
+    at = folder(one={"$id": f"{BASE}one"})
+    (at / "one.json").chmod(0)
+    with pytest.raises(ConfigurationError, match=r"cannot read .*one\.json"):
+        read_documents([str(at)])
+
+
+def test_nothing_is_asked_of_the_network(folder, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    at = folder(one={"$ref": "https://example.org/absent", "$id": f"{BASE}one"})
+    text = read_documents([str(at)]).bundle(json.dumps({"$ref": f"{BASE}one"}))
+    with pytest.raises(Exception, match="leads out of this schema"):
+        compiled(json.loads(text))

@@ -1,0 +1,137 @@
+"""Where subschemas stand, and what their references are relative to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from enforcer.schema.bundling.metaschemas import STANDARD, Dialect
+from enforcer.schema.bundling.sites import TooMany, identifier, is_absolute, joined, look_through
+from enforcer.schema.reading.document import Draft
+
+BASE = "https://example.com/"
+OUT = {"$ref": "out"}
+DROPS_TYPE = Dialect(dropped=frozenset({"type"}))
+
+
+def named(name):
+    known = {uri: Dialect(draft) for draft, uri in STANDARD.items()}
+    return {**known, "mine": DROPS_TYPE}.get(name)
+
+
+def look(schema, dialect=None):
+    return look_through(schema, dialect or Dialect(), named)
+
+
+def targets(schema, dialect=None):
+    found = look({"$id": BASE, "id": BASE, **schema}, dialect).references
+    return {(each.uri, each.fragment, each.is_movable) for each in found}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        OUT,
+        {"$dynamicRef": "out"},
+        {"properties": {"enum": OUT}},
+        {"items": [OUT]},
+        {"$defs": {"a": {"not": OUT}}},
+        {"dependencies": {"a": OUT, "b": ["c"], "$ref": "d"}},
+        {"allOf": [{"anyOf": [OUT]}]},
+    ],
+)
+def test_references_of_subschemas(schema):
+    assert targets(schema) == {(f"{BASE}out", "", True)}
+
+
+@pytest.mark.parametrize(
+    "schema", [{"components": {"schemas": {"A": OUT}}}, {"x-list": [[OUT]]}, {"x": {"not": OUT}}]
+)
+def test_references_of_what_only_a_reference_makes_a_schema_stay_as_they_are(schema):
+    assert targets(schema) == {(f"{BASE}out", "", False)}
+    absolute = json.dumps(schema).replace("out", f"{BASE}out")
+    assert targets(json.loads(absolute)) == {(f"{BASE}out", "", True)}
+
+
+@pytest.mark.parametrize(
+    "schema", [{"const": OUT}, {"enum": [OUT]}, {"default": OUT}, {"examples": [OUT]},
+               {"$ref": "#/a"}, {"$ref": 5}, {"$ref": "https://["}, {"required": ["$ref"]}]
+)  # fmt: skip
+def test_what_is_no_reference_to_another_resource(schema):
+    assert not targets(schema)
+
+
+def test_in_draft_7_there_is_no_keyword_defs():
+    assert targets({"$defs": {"a": OUT}}, Dialect(Draft.DRAFT7)) == {(f"{BASE}out", "", False)}
+
+
+def test_identifiers_change_the_base_below_them():
+    inner = {"$id": "a/b", "items": {"$ref": "c#d"}, "$defs": {"x": {"$id": "urn:x", "not": OUT}}}
+    found = look({"$id": BASE, "not": inner, "x-a": {"$id": "unheard"}})
+    assert set(found.identifiers) == {BASE, f"{BASE}a/b", "urn:x"}
+    assert {(each.uri, each.fragment) for each in found.references} == {
+        (f"{BASE}a/c", "d"),
+        ("out", ""),
+    }
+    assert not found.is_changed
+
+
+@pytest.mark.parametrize(
+    ("schema", "draft", "expected"),
+    [
+        ({"$id": "a#"}, Draft.DRAFT2020, "a"),
+        ({"id": "a"}, Draft.DRAFT2020, None),
+        ({"id": "a"}, Draft.DRAFT4, "a"),
+        ({"$id": "a"}, Draft.DRAFT4, None),
+        ({"$id": "#a"}, Draft.DRAFT7, None),
+        ({"$id": "a", "$ref": "b"}, Draft.DRAFT7, None),
+        ({"$id": "a", "$ref": "b"}, Draft.DRAFT2019, "a"),
+        ({"$id": {}}, Draft.DRAFT2020, None),
+    ],
+)
+def test_identifiers_by_draft(schema, draft, expected):
+    assert identifier(schema, draft) == expected
+
+
+def test_a_subschema_may_be_of_another_dialect():
+    schema = {
+        "type": "array",
+        "items": {"$schema": "mine", "type": "null", "not": {"type": "null"}},
+        "contains": {"$schema": STANDARD[Draft.DRAFT4], "id": BASE, "not": OUT},
+    }
+    found = look(schema)
+    assert found.is_changed
+    assert schema["items"] == {"$schema": STANDARD[Draft.DRAFT2020], "not": {}}
+    assert schema["type"] == "array"
+    assert [each.uri for each in found.references] == [f"{BASE}out"]
+
+
+def test_values_keep_what_a_dialect_drops():
+    schema = {"const": {"type": 1}, "x-a": {"type": "null"}}
+    assert look(schema, DROPS_TYPE).is_changed
+    assert schema == {"const": {"type": 1}, "x-a": {}}
+
+
+def test_a_reference_is_moved_with_its_fragment():
+    schema = {"not": {"$ref": f"{BASE}a#b"}, "$ref": f"{BASE}a"}
+    for reference in look(schema).references:
+        reference.move("urn:c")
+    assert schema == {"not": {"$ref": "urn:c#b"}, "$ref": "urn:c"}
+
+
+def test_depth_is_no_matter_and_size_is():
+    schema: dict = {}
+    for _ in range(50_000):
+        schema = {"not": schema}
+    assert not look(schema).references
+    assert not look_through(schema, Dialect(), named, 50_001).references
+    with pytest.raises(TooMany):
+        look_through(schema, Dialect(), named, 50_000)
+
+
+def test_uris():
+    assert joined("https://[", "a") is None
+    assert is_absolute("urn:a")
+    assert not is_absolute("a/b")
+    assert not is_absolute("https://[")

@@ -1,0 +1,154 @@
+"""Any Python object in, a schema or an error of ours out."""
+
+from __future__ import annotations
+
+import pytest
+from schema_judge import compiled
+
+from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
+from enforcer.schema import Limits, compile_schema
+from enforcer.schema.reading.json_values import check_json
+
+
+def nested(depth, key="items"):
+    schema = {}
+    for _ in range(depth):
+        schema = {key: schema}
+    return schema
+
+
+def cyclic_list():
+    listed: list = []
+    listed.append(listed)
+    return {"allOf": listed}
+
+
+@pytest.mark.parametrize(
+    ("schema", "error", "path"),
+    [
+        ({"const": float("nan")}, InvalidSchema, "$.const"),
+        ({"minimum": float("inf")}, InvalidSchema, "$.minimum"),
+        ({"enum": [b"bytes"]}, InvalidSchema, "$.enum[0]"),
+        ({"properties": {1: {}}}, InvalidSchema, "$.properties"),
+        ({"const": "\ud800"}, InvalidSchema, "$.const"),
+        ({"required": ["\udfff"]}, InvalidSchema, "$.required[0]"),
+        ({"enum": [(1, 2)]}, InvalidSchema, "$.enum[0]"),
+        ({"default": object()}, InvalidSchema, "$.default"),
+        ({"enum": [{1, 2}]}, InvalidSchema, "$.enum[0]"),
+        ({"maximum": 10**5000}, SchemaLimit, "$.maximum"),
+    ],
+)
+def test_what_json_cannot_carry(schema, error, path):
+    with pytest.raises(error) as caught:
+        compile_schema(schema)
+    assert caught.value.path == path
+
+
+def test_a_lone_surrogate_in_a_name():
+    with pytest.raises(InvalidSchema, match="surrogate"):
+        compile_schema({"properties": {"\ud83d": {}}})
+
+
+@pytest.mark.parametrize("schema", ["text", 5, [], [{}], b"{}", object(), 1.5])
+def test_what_is_neither_object_nor_boolean(schema):
+    with pytest.raises(InvalidSchema):
+        compile_schema(schema)
+
+
+@pytest.mark.parametrize("key", ["items", "not", "additionalProperties"])
+def test_ten_thousand_levels(key):
+    with pytest.raises(SchemaLimit, match="deeper"):
+        compile_schema(nested(10_000, key))
+    with pytest.raises(SchemaLimit, match="deep"):
+        compile_schema(nested(10_000, key), limits=Limits(depth=100_000))
+
+
+def test_cycles_of_python_objects():
+    circle: dict = {}
+    circle["items"] = circle
+    for schema in (circle, cyclic_list()):
+        with pytest.raises(SchemaLimit):
+            compile_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("limits", "schema", "message"),
+    [
+        (Limits(depth=2), nested(3), "deeper than 2"),
+        (Limits(nodes=3), {"enum": [1, 2, 3]}, "more than 3 values"),
+        (Limits(size=5), {"title": "longer"}, "more than 5 characters"),
+        (Limits(properties=1), {"properties": {"a": {}, "b": {}}}, "more than 1 properties"),
+        (Limits(properties=1), {"required": ["a", "b"]}, "more than 1 properties"),
+        (Limits(enum=2), {"enum": [1, 2, 3]}, "limit of 2"),
+        (
+            Limits(regex_size=5),
+            {"pattern": "^a{3}b{4}(d|ef|ghi){6}$", "maxLength": 30},
+            "too large",
+        ),
+        (Limits(regex_growth=800), {"pattern": "^([a-z]{1,100},){1,100}$"}, "in too many ways"),
+        (
+            Limits(regex_growth=800),
+            {"patternProperties": {"^([a-z]{1,100},){1,100}$": {}}},
+            "in too many ways",
+        ),
+        (Limits(definitions=2), {"items": {"items": {"const": 1}}}, "more than 2 distinct"),
+        (
+            Limits(branches=2),
+            {"anyOf": [{"required": [x], "maxProperties": n} for n, x in enumerate("abc", 1)]},
+            "more than 2 alternatives",
+        ),
+        (
+            Limits(steps=5),
+            {
+                "allOf": [
+                    {"anyOf": [{"required": [f"{i}{j}"], "maxProperties": j} for j in range(4)]}
+                    for i in range(4)
+                ]
+            },
+            "limit on steps",
+        ),
+    ],
+)
+def test_each_limit_has_its_error(limits, schema, message):
+    compile_schema(schema)
+    with pytest.raises(SchemaLimit, match=message):
+        compile_schema(schema, limits=limits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "pattern", ["^(([a-z]{1000}){1000}){1000}$", "(" * 5_000, "a" * 100_000, "(?=.*a)" * 200]
+)
+def test_costly_patterns_are_refused_or_compiled(pattern):
+    try:
+        compiled({"pattern": pattern})
+    except SchemaError as error:
+        assert error.problems  # noqa: PT017 - either outcome is right
+
+
+def test_at_least_moonshots_own_limits_fit():
+    compile_schema({"properties": {f"p{i}": {"type": "string"} for i in range(3_000)}})
+    compile_schema(nested(30))
+    compile_schema({"enum": [f"value {i}" for i in range(1_000)]})
+    compile_schema({"anyOf": [{"properties": {f"k{i}": {"const": i}}} for i in range(500)]})
+    compile_schema({"description": "x" * 120_000})
+
+
+def test_identifiers_are_noticed():
+    assert check_json({"items": {"$anchor": "x"}}, Limits())
+    assert not check_json({"items": {}}, Limits())
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^(a?.{0,500}b?){500}$",
+        "^([\\w ]{1,100}\n?){1,50}$",
+        "^((a{0,300}b{0,300}){0,300}c?){0,300}$",
+        "^(.*a.{0,300}){10}$",
+    ],
+)
+def test_patterns_that_the_engine_would_give_up_on_are_refused(pattern):
+    with pytest.raises(SchemaLimit, match="in too many ways") as refusal:
+        compile_schema({"properties": {"x": {"pattern": pattern}}})
+    assert refusal.value.path == "$.properties.x.pattern"
