@@ -6,7 +6,7 @@ Owns: how. Must not know: which servers the tests share (that is `vllm/conftest.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -19,7 +19,9 @@ TINY = Path(__file__).resolve().parents[1] / "bench" / "models" / "tiny-kimi"
 @contextmanager
 def serving(model: Path, setting: Setting, log: Path, **environment: str):
     """Run a server with more environment than the tests have, until the block ends."""
-    with patch.dict(os.environ, environment), Server(model, setting, log) as server:
+    with ExitStack() as stack:
+        with patch.dict(os.environ, environment):
+            server = stack.enter_context(Server(model, setting, log))
         server.wait_until_ready()
         yield server
 

@@ -7,6 +7,7 @@ checked (that is `enforcer.doctor`).
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -16,6 +17,7 @@ from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects
+from enforcer.verify import KEY_VARIABLE
 from enforcer.vllm import names, settings
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--dialect", metavar="NAME",
         help="the model's format: a dialect, or the name of vLLM's parser for it "
-        "($ENFORCER_DIALECT by default)",
+        "(by default what the server at --url tells, else $ENFORCER_DIALECT)",
     )  # fmt: skip
     parser.add_argument("--url", help="base URL of a running server")
     parser.add_argument("--served-model", metavar="NAME", help="its model, if it has several")
@@ -95,14 +97,16 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
     if options.url:
         try:
             from enforcer.doctor.server import checks as server_checks
-            from enforcer.verify import expected
+            from enforcer.verify import client, expected
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"`enforcer doctor --url` needs the package {error.name!r}: "
                 "pip install 'kimi-enforcer[cli]'"
             ) from error
-        key = options.key or os.environ.get("OPENAI_API_KEY")
-        name = options.dialect or settings.read(os.environ).dialect
+        key = options.key or os.environ.get(KEY_VARIABLE)
+        endpoint = client.Endpoint.at(options.url, key=key)
+        told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
+        name = options.dialect or told or settings.read(os.environ).dialect
         format_ = expected.of(dialects.named(names.stock(name)))
         yield from server_checks(options.url, key=key, model=options.served_model, expected=format_)
 

@@ -21,6 +21,8 @@ from enforcer.cli.options import add_documents
 from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
+from enforcer.request.options import Options
+from enforcer.schema import Conventions, OnUnsupported
 from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
@@ -93,6 +95,13 @@ def add_parser(commands: Any) -> None:
         "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
     )
     parser.add_argument(
+        "--on-unsupported", choices=[how.value for how in OnUnsupported], default="refuse",
+        help="what a schema that cannot be enforced exactly means, as on the server (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--closed-objects", action="store_true", help="as ENFORCER_CLOSED_OBJECTS=on on the server"
+    )
+    parser.add_argument(
         "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that shows it")
@@ -114,7 +123,11 @@ def run(options: argparse.Namespace) -> int:
     vocabulary = _vocabulary(options, text, dialects.named(name))
     dialect = dialects.named(name, vocabulary.controls)
     provided = read_documents(options.documents)
-    enforcer = Enforcer(vocabulary, dialect.name, options.engine, documents=provided)
+    chosen = Options(
+        OnUnsupported(options.on_unsupported),
+        conventions=Conventions(closed_objects=options.closed_objects),
+    )
+    enforcer = Enforcer(vocabulary, dialect.name, options.engine, chosen, documents=provided)
     recorded = _recorded(options, text, enforcer)
     opening = recorded.prompt_ids or _opening(enforcer)
     matcher = enforcer.matcher(**request, prompt_ids=opening)

@@ -109,8 +109,9 @@ def add_parser(commands: Any) -> None:
     what.add_argument("--limit", type=_positive(int), metavar="N", help="send the first N alone")
     judging = parser.add_argument_group("what is judged")
     judging.add_argument(
-        "--dialect", default="kimi_k2", metavar="NAME",
-        help="the model's format: a dialect, or the name of vLLM's parser for it (%(default)s)",
+        "--dialect", metavar="NAME",
+        help="the model's format: a dialect, or the name of vLLM's parser for it (by default what "
+        "the server's metrics tell, else kimi_k2)",
     )  # fmt: skip
     judging.add_argument(
         "--ids", type=IdRule, metavar="|".join(r.value for r in IdRule),
@@ -171,7 +172,9 @@ def run(options: argparse.Namespace) -> int:
     runs = _runs(options)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
     provided, _ = read_schemas(options.documents)
-    judging = expected.of(dialects.named(names.stock(options.dialect)), options.ids, provided)
+    told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
+    dialect = dialects.named(names.stock(options.dialect or told or "kimi_k2"))
+    judging = expected.of(dialect, options.ids, provided)
     results: dict[str, list[Result]] = {}
     total = sum(len(one.cases) for one in runs)
     with _progress(total, quiet=options.quiet) as advance:
@@ -269,12 +272,16 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
         status = f"HTTP {reply.status}: " if reply.status else ""
         raise ConfigurationError(f"no request was answered: {status}{reply.error}")
     _show(results, options)
+    violated = sum(bool(result.verdict.faults - _allowed(options)) for result in every)
+    calls = sum(result.verdict.has_calls for result in every)
+    said = f"{violated} of {len(every)} replies violate" if violated else "no reply violates"
+    print(f"\n{said} what the requests demand; {calls} have calls")
     if not any(result.verdict.complete for result in every):
         cut_off = any(result.reply.answered for result in every)
         mend = "raise --max-tokens" if cut_off else "every request was refused"
         print(f"no reply was complete, so nothing was shown: {mend}", file=sys.stderr)
-        return 1 if _violations(every, options) else 2
-    return 1 if _violations(every, options) else 0
+        return 1 if violated else 2
+    return 1 if violated else 0
 
 
 def _show(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) -> None:
@@ -300,9 +307,8 @@ def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.
     return measure.similarity(pairs)
 
 
-def _violations(results: Sequence[Result], options: argparse.Namespace) -> bool:
-    allowed = {Fault.REFUSED} if options.allow_refused else set()
-    return any(result.verdict.faults - allowed for result in results)
+def _allowed(options: argparse.Namespace) -> set[Fault]:
+    return {Fault.REFUSED} if options.allow_refused else set()
 
 
 def _print_findings(results: Sequence[Result]) -> None:

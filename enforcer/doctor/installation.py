@@ -48,7 +48,7 @@ def checks() -> Iterator[Check]:
     for name in TESTED_ENGINES:
         yield engine(name, chosen=name == chosen)
     if find_spec("vllm") is None:
-        yield note("vLLM", "not installed here", "pip install 'kimi-enforcer[vllm]' to serve")
+        yield note("vLLM", "not installed here", "pip install '.[vllm]' in a checkout to serve")
         return
     yield entry_point()
     yield plugin_filter(os.environ)

@@ -5,6 +5,7 @@ Owns: which ids and markers go with which dialect. Must not know: how replies ar
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from enforcer.verify.measure import Verdict
     from enforcer.verify.replies import Reply
 
+_TOLD = re.compile(r'^enforcer_dialect\{dialect="(\w+)"\} [1-9]', re.MULTILINE)
 _RULES = {
     Ids.WRITTEN: IdRule.KIMI,
     Ids.MESSAGE: IdRule.UNIQUE,
@@ -47,6 +49,12 @@ class Expected:
     def judge(self, body: Mapping[str, Any], reply: Reply) -> Verdict:
         """Judge one reply to a chat request."""
         return measure.judge(body, reply, self.ids, self.markers, self.registry)
+
+
+def told(metrics: str | None) -> str | None:
+    """Find the dialect that a server's metrics tell of; None if they tell of none, or several."""
+    found = set(_TOLD.findall(metrics or ""))
+    return found.pop() if len(found) == 1 else None
 
 
 def of(

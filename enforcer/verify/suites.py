@@ -135,7 +135,7 @@ def _moved(node: Any, *, root: bool = False) -> Any:
 
 
 def recorded_cases(path: Path) -> list[Case]:
-    """Read recorded chat requests, one a line: a body, or an object with one as `request`.
+    """Read recorded chat requests, one a line: a body, or an object with it as `request` or `body`.
 
     The role `_input` of K2-Vendor-Verifier's files is sent as `system`, as it does.
 
@@ -154,8 +154,10 @@ def recorded_cases(path: Path) -> list[Case]:
 
 
 def _recorded(value: Any, where: str) -> dict[str, Any]:
-    if isinstance(value, dict) and isinstance(value.get("request"), dict):
-        value = value["request"]
+    for key in ("request", "body"):
+        if isinstance(value, dict) and isinstance(value.get(key), dict):
+            value = value[key]
+            break
     problem = _malformed(value)
     if problem:
         raise ConfigurationError(f"{where} is no chat request: {problem}")

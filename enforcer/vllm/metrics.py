@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import SchemaError
 from enforcer.request.tools import ToolChoice
+from enforcer.turn import dialects
 from enforcer.vllm import stats
 from enforcer.vllm.stats import Counter, Gauge, Histogram
 
@@ -158,6 +159,11 @@ PROCESSES = Gauge(
     "Running processes of this server that have the plugin, by the part they take.",
     (("part", tuple(part.value for part in Part)),),
 )
+DIALECT = Gauge(
+    "enforcer_dialect",
+    "API servers that say which format they serve, by its dialect.",
+    (("dialect", tuple(dialects.available())),),
+)
 LAYOUT = stats.Layout(
     (
         *(
@@ -175,7 +181,7 @@ LAYOUT = stats.Layout(
             HITS,
             MISSES,
         ),
-        *(FAILED, PROCESSES),
+        *(FAILED, PROCESSES, DIALECT),
     )
 )
 

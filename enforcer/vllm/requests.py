@@ -222,11 +222,13 @@ def _switched(request: Any) -> frozenset[str]:
     if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
         listed = [brief(value)]
     words = frozenset(filter(None, (word.strip() for word in listed)))
-    if refused := sorted(words - settings.current().allowed()):
+    allowed = settings.current().allowed()
+    if refused := sorted(words - allowed):
+        here = ", ".join(sorted(allowed)) or "nothing"
         raise option_refusal(
             "vllm_xargs",
             f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
-            f"{brief(refused[0])}: leave it out",
+            f"{brief(refused[0])}: leave it out (ENFORCER_ALLOW_CLIENT allows {here})",
         )
     return words
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import names, runtime, settings
+from enforcer.vllm import metrics, names, runtime, settings
 
 if TYPE_CHECKING:
     from enforcer.vllm.settings import Settings
@@ -31,7 +31,7 @@ _seen: set[int] = set()
 
 @cache
 def say(parser: str | None, dialects: tuple[str, ...]) -> None:
-    """Log what this server enforces; once in a process.
+    """Log what this server enforces, and show its format; once in a process.
 
     Args:
         parser: the name that the server was started with as `--tool-call-parser`.
@@ -39,6 +39,8 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
 
     """
     logger.info("enforcer: %s", said(parser, dialects, settings.current()))
+    if len(dialects) == 1:
+        metrics.recorder().set(metrics.DIALECT, 1, dialects)
 
 
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
