@@ -324,6 +324,8 @@ def _print_text(checked: Sequence[Checked], unreadable: Sequence[str], repeated:
     counts = Counter(one.status for one in checked)
     said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
     again = f"; {repeated} more were the same tools again" if repeated else ""
+    if not checked and not unreadable:
+        print("enforcer: no tool was found in what was given", file=sys.stderr)
     print(f"{len(checked)} checked" + (f": {said}" if said else "") + again)
 
 

@@ -11,6 +11,7 @@ it finds through an entry point.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from vllm.sampling_params import SamplingParams
     from vllm.v1.sample.logits_processor.interface import BatchUpdate
     from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
+
+logger = logging.getLogger("vllm.enforcer")
 
 _WORD = 32
 # Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
@@ -92,13 +95,19 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         v2 = isinstance(where, LogitsProcRequestState)
         _refuse_drafts(vllm_config.speculative_config, v2=v2)
         tokenizer: Any = cached_tokenizer_from_config(vllm_config.model_config)
-        vocabulary = runtime.enforcer_for(tokenizer).vocabulary
+        enforcer = runtime.enforcer_for(tokenizer)
+        vocabulary = enforcer.vocabulary
         size = vllm_config.model_config.get_vocab_size()
         if size < vocabulary.size:
             raise ConfigurationError(f"the model has {size} ids, its tokenizer {vocabulary.size}")
         most_ids = vllm_config.model_config.max_model_len
         self._slots = _Slots(tokenizer, most_ids, where) if v2 else None
         self._batch = _Batch(tokenizer, most_ids)
+        logger.info(
+            "enforcer: the logits processor enforces requests with a spec of "
+            "`enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)`, and no others. dialect=%s",
+            enforcer.dialect.name,
+        )
 
     def is_argmax_invariant(self) -> bool:
         """Greedy requests need the mask as well."""

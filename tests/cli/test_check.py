@@ -318,3 +318,11 @@ def test_a_broken_document_is_an_error_that_names_it(tmp_path, documents, capsys
     words = ["check", str(tmp_path / "file.json"), "--documents", str(documents)]
     assert cli.main(words) == 2
     assert f"{documents}/city.json is not JSON" in capsys.readouterr().err
+
+
+def test_that_there_is_no_tool_is_said(tmp_path, capsys):
+    (tmp_path / "none.json").write_text("[]")
+    assert cli.main(["check", str(tmp_path / "none.json")]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "0 checked\n"
+    assert "no tool was found" in printed.err
