@@ -74,14 +74,16 @@ def _asked(agent: headless.Agent, url: str) -> bool:
             ended = headless.Ended(-1, str(error))
         exchanges = list(seen)
     _show(exchanges)
-    print(f"  ended with {ended.status}: {ended.said.strip()[:_SHOWN]}", flush=True)
+    print(f"  ended with {ended.status}: {ended.said.strip()[-_SHOWN:]}", flush=True)
     return bool(exchanges) and all(one.answered for one in exchanges)
 
 
 def _show(exchanges: Sequence[Exchange]) -> None:
     for one in exchanges:
-        what = f"{one.tools} tools, {one.messages} messages: {one.status}, {one.calls} calls"
-        print(f"  {one.path} {what}")
+        calls = ", ".join(one.calls) or "nothing"
+        print(
+            f"  {one.path} {one.tools} tools, {one.messages} messages: {one.status}, calls {calls}"
+        )
         if not one.answered:
             print(f"    {one.text[-_SHOWN:]}")
 

@@ -10,16 +10,15 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _SECONDS = 600
 _FAILED = ("event: error", "event: response.failed")
-_CALLED = ('"type":"tool_use"', '"type":"response.function_call_arguments.done"')
 _KEPT_HEADERS = ("content-type", "authorization", "anthropic-version", "anthropic-beta")
 
 
@@ -48,10 +47,19 @@ class Exchange:
         return self.status == httpx.codes.OK and not any(sign in self.text for sign in _FAILED)
 
     @property
-    def calls(self) -> int:
-        """How many calls the answer makes."""
-        plain = self.text.replace(" ", "")
-        return sum(plain.count(sign) for sign in _CALLED)
+    def calls(self) -> list[str]:
+        """The names of the tools that a streamed answer calls, in its order."""
+        lines = self.text.splitlines()
+        events = (json.loads(line[6:]) for line in lines if line.startswith("data: {"))
+        return [name for event in events for name in _called(event)]
+
+
+def _called(event: Mapping[str, Any]) -> Iterator[str]:
+    if event["type"] == "content_block_start" and event["content_block"]["type"] == "tool_use":
+        yield event["content_block"]["name"]
+    if event["type"] == "response.output_item.done" and event["item"]["type"] == "function_call":
+        space = event["item"].get("namespace")
+        yield f"{space}.{event['item']['name']}" if space else event["item"]["name"]
 
 
 class _Relay(ThreadingHTTPServer):

@@ -18,7 +18,8 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.request import spec as specs
-from enforcer.vllm import checks, requests
+from enforcer.turn import dialects
+from enforcer.vllm import call_ids, checks, requests
 
 FOLDER = Path(__file__).parents[1] / "clients" / "recorded"
 RECORDED = [
@@ -101,6 +102,35 @@ def _descriptions(value):
             yield from _descriptions(one)
 
 
+def _search(tools):
+    """Give the request with which Claude Code goes on after it has looked for tools."""
+    found = [{"type": "tool_reference", "tool_name": tool["name"]} for tool in tools[-2:]]
+    sought = {"type": "tool_use", "id": "toolu_7", "name": "ToolSearch", "input": {"query": "web"}}
+    return {
+        "tools": tools,
+        "messages": [
+            {"role": "user", "content": "Go on."},
+            {"role": "system", "content": [{"type": "text", "text": "More tools are there."}]},
+            {"role": "assistant", "content": [sought]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "toolu_7", "content": found}],
+            },
+        ],
+    }
+
+
+def test_what_a_search_for_tools_found_belongs_to_its_call():
+    recorded = OF_AGENTS[0].values[0]
+    body = recorded["body"] | _search(recorded["body"]["tools"])
+    dialog = [
+        requests._materialised(message) for message in _request(recorded | {"body": body}).messages
+    ]
+    normal = call_ids.normalise(dialog, dialects.load("kimi_k2"))
+    ids = [one["tool_call_id"] for one in normal if one["role"] == "tool"]
+    assert ids == ["functions.ToolSearch:0"] * 2  # vLLM makes two results of it
+
+
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_LIBRARIES)
 def test_its_request_is_answered(tiny_server, recorded):
@@ -120,6 +150,16 @@ def test_an_agents_request_is_answered_as_it_streams(long_server, recorded):
     ends = {"message_stop", "response.completed", "response.incomplete"}
     assert events[-1] in ends, answer.text[-1000:]
     assert not {"error", "response.failed"} & set(events)
+
+
+@pytest.mark.vllm
+def test_a_search_for_tools_is_answered(long_server):
+    recorded = OF_AGENTS[0].values[0]
+    body = recorded["body"] | _search(recorded["body"]["tools"]) | _limit(recorded, 100)
+    answer = httpx.post(f"{long_server.url}/v1/messages", json=body, timeout=300)
+    assert answer.status_code == 200, answer.text
+    assert "event: message_stop" in answer.text
+    assert "event: error" not in answer.text
 
 
 @pytest.mark.vllm
