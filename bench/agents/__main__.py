@@ -46,6 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("agents", nargs="*", help=f"of {', '.join(headless.AGENTS)}; default: all")
     parser.add_argument("--model", type=Path, default=TINY, help="a folder")
+    parser.add_argument("--seconds", type=float, default=300, help="for each question")
     parser.add_argument("--log", type=Path, help="where the server's log goes")
     arguments = parser.parse_args()
     names = arguments.agents or list(headless.AGENTS)
@@ -59,19 +60,23 @@ def main() -> int:
         log = arguments.log or Path(folder) / "server.log"
         with Server(arguments.model, setting, log) as server:
             server.wait_until_ready()
-            well = [_asked(agent, server.url) for name in names for agent in headless.AGENTS[name]]
+            well = [
+                _asked(agent, server.url, arguments.seconds)
+                for name in names
+                for agent in headless.AGENTS[name]
+            ]
             server.check_alive()
     return 0 if all(well) else 1
 
 
-def _asked(agent: headless.Agent, url: str) -> bool:
+def _asked(agent: headless.Agent, url: str, seconds: float) -> bool:
     """Let an agent ask, and print what it did; whether all that it sent was answered."""
     print(f"\n{agent.program}{agent.way and f': {agent.way}'}", flush=True)
     with tempfile.TemporaryDirectory() as home, relaying(url) as (relay, seen):
         try:
-            ended = headless.ask(agent, relay, MODEL_NAME, Path(home))
-        except subprocess.TimeoutExpired as error:
-            ended = headless.Ended(-1, str(error))
+            ended = headless.ask(agent, relay, MODEL_NAME, Path(home), seconds)
+        except subprocess.TimeoutExpired:  # a model that knows nothing may call without end
+            ended = headless.Ended(-1, f"still at it after {seconds:g} s")
         exchanges = list(seen)
     _show(exchanges)
     print(f"  ended with {ended.status}: {ended.said.strip()[-_SHOWN:]}", flush=True)

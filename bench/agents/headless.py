@@ -160,7 +160,7 @@ def version(agent: Agent) -> str:
     return next(word for word in said.stdout.split() if word[0].isdigit())
 
 
-def ask(agent: Agent, url: str, model: str, folder: Path) -> Ended:
+def ask(agent: Agent, url: str, model: str, folder: Path, seconds: float = _SECONDS) -> Ended:
     """Ask an agent one question, and wait for its end.
 
     Args:
@@ -168,10 +168,11 @@ def ask(agent: Agent, url: str, model: str, folder: Path) -> Ended:
         url: the server's address, without `/v1`.
         model: the name by which the server knows its model.
         folder: an empty one, which becomes its home; it works in an empty folder therein.
+        seconds: after which it is ended.
 
     Raises:
         NotInstalledError: its program is not there.
-        subprocess.TimeoutExpired: it did not end within ten minutes.
+        subprocess.TimeoutExpired: it did not end in time.
 
     """
     program = _program(agent)
@@ -187,7 +188,7 @@ def ask(agent: Agent, url: str, model: str, folder: Path) -> Ended:
         capture_output=True,
         text=True,
         check=False,
-        timeout=_SECONDS,
+        timeout=seconds,
     )
     return Ended(ended.returncode, f"{ended.stdout}\n{ended.stderr}")
 

@@ -98,17 +98,20 @@ class _Handler(BaseHTTPRequestHandler):
                     self.wfile.write(part)
                     self.wfile.flush()
                 status = answer.status_code
-        finally:
-            body = json.loads(content)
-            self.server.seen.append(
-                Exchange(
-                    self.path.partition("?")[0],
-                    len(body.get("tools") or ()),
-                    len(body.get("messages") or body.get("input") or ()),
-                    status,
-                    b"".join(parts).decode(errors="replace"),
-                )
+        except (BrokenPipeError, ConnectionResetError):
+            return  # whoever asked has gone, and so nobody knows what the answer would have been
+        except httpx.TransportError as error:
+            parts.append(str(error).encode())
+        body = json.loads(content)
+        self.server.seen.append(
+            Exchange(
+                self.path.partition("?")[0],
+                len(body.get("tools") or ()),
+                len(body.get("messages") or body.get("input") or ()),
+                status,
+                b"".join(parts).decode(errors="replace"),
             )
+        )
 
     def _begin(self, answer: httpx.Response) -> None:
         # HTTP/1.0: the end of the connection is the end of the body.
