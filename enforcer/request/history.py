@@ -51,8 +51,9 @@ def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list
     `id_of` writes an id; None leaves the call its own.
 
     A result is matched to its call by id; where ids are missing or repeated, to the first
-    call of the preceding assistant message that has no result yet. A result that answers
-    no call keeps its id. The given messages are not changed.
+    call of the preceding assistant message that has no result yet. A further result of a
+    call that has one follows it too: vLLM makes two of one of `/v1/messages` that refers
+    to tools. A result that answers no call keeps its id. The given messages are not changed.
 
     Raises:
         InvalidTools: `messages` is not a list of message objects.
@@ -62,10 +63,11 @@ def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list
     out: list[dict[str, Any]] = []
     count = 0
     pending: list[tuple[object, object]] = []
+    answered: list[tuple[object, object]] = []
     for at, message in enumerate(_messages(messages)):
         copy = dict(message)
         if calls := calls_at.get(at):
-            pending = []
+            pending, answered = [], []
             renamed = []
             for position, call in enumerate(calls):
                 new = id_of(PastCall(call.get("id"), _name_of(call), count, position))
@@ -74,9 +76,15 @@ def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list
                 pending.append((call.get("id"), new))
                 renamed.append(dict(call) if new is None else {**call, "id": new})
             copy["tool_calls"] = renamed
-        elif copy.get("role") == "tool" and (match := _match(copy.get("tool_call_id"), pending)):
-            pending.remove(match)
-            copy["tool_call_id"] = match[1]
+        elif copy.get("role") == "tool":
+            old = copy.get("tool_call_id")
+            if match := _match(old, pending):
+                pending.remove(match)
+                answered.insert(0, match)  # of several with one id, the last answered comes first
+            elif old:
+                match = _match(old, answered)
+            if match:
+                copy["tool_call_id"] = match[1]
         out.append(copy)
     return out
 

@@ -127,6 +127,15 @@ def test_a_result_that_answers_nothing_keeps_its_id():
     ]
 
 
+def test_a_second_result_of_a_call_follows_it_too():
+    asked = asks(("x", "a"), ("x", "b"), ("y", "c"))
+    given = (USER, asked, answers("x"), answers("x"), answers("y"), answers("y"), answers("x"))
+    calls = ["functions.a:0", "functions.b:1", "functions.c:2"]
+    assert normalise(*given) == [*calls, *calls, "functions.c:2", "functions.b:1"]
+    later = normalise(*given, asks(("z", "a")), answers("y"), answers(""))
+    assert later[8:] == ["functions.a:3", "y", "functions.a:3"]
+
+
 def test_the_given_dialog_is_left_alone():
     messages = [USER, asks(("x", "a")), answers("x")]
     before = copy.deepcopy(messages)

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vllm_servers import TINY, serving
@@ -41,6 +42,16 @@ def random_server(random_folder, tmp_path_factory):
 def tiny_server(tmp_path_factory):
     log = tmp_path_factory.mktemp("log") / "tiny.log"
     with serving(TINY, ENFORCED, log, ENFORCER_ALLOW_CLIENT="finish") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def long_server(tmp_path_factory):
+    """Serve the tiny model beyond the positions that it has learnt, as agents' tools need them."""
+    log = tmp_path_factory.mktemp("log") / "long.log"
+    flags = ("--max-model-len", "16384", "--hf-overrides", '{"max_position_embeddings": 16384}')
+    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
+    with serving(TINY, setting, log, ENFORCER_ALLOW_CLIENT="finish") as server:
         yield server
 
 

@@ -1,4 +1,4 @@
-"""What agents' libraries send is enforced: what `bench.record_clients` recorded of them."""
+"""What clients send is enforced: what `bench.record_clients` recorded of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 import httpx
+import jsonschema
+from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
+from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.request import spec as specs
-from enforcer.vllm import checks, requests
+from enforcer.turn import dialects
+from enforcer.vllm import call_ids, checks, requests
 
 FOLDER = Path(__file__).parents[1] / "clients" / "recorded"
 RECORDED = [
@@ -23,17 +27,39 @@ RECORDED = [
     for file in sorted(FOLDER.glob("*.jsonl"))
     for number, line in enumerate(file.read_text().splitlines())
 ]
-KINDS = {"/v1/responses": ResponsesRequest, "/v1/chat/completions": ChatCompletionRequest}
+LIBRARIES = {"openai-agents", "langchain-openai", "pydantic-ai", "litellm"}
+AGENTS = {"claude-code", "codex"}
+OF_AGENTS = [one for one in RECORDED if one.id.startswith(tuple(AGENTS))]
+OF_LIBRARIES = [one for one in RECORDED if one not in OF_AGENTS]
 
 
-def _names(tools):
-    return [tool.get("name") or tool["function"]["name"] for tool in tools]
+def _request(recorded):
+    """Read a body as vLLM does."""
+    path, body = recorded["path"], recorded["body"]
+    if path == "/v1/messages":
+        sent = AnthropicMessagesRequest(**{"model": MODEL_NAME, **body})
+        return AnthropicServingMessages.to_chat_completion_request(sent)
+    kinds = {"/v1/responses": ResponsesRequest, "/v1/chat/completions": ChatCompletionRequest}
+    return kinds[path](**body)
+
+
+def _declared(tools):
+    """Give what can be called, by name: the schema of each function, those of namespaces too."""
+    found = {}
+    for tool in tools:
+        if tool.get("type") == "namespace":
+            inner = _declared(tool["tools"])
+            found |= {f"{tool['name']}__{name}": schema for name, schema in inner.items()}
+        elif tool.get("type", "function") == "function":
+            function = tool.get("function", tool)
+            found[function["name"]] = function.get("parameters", function.get("input_schema"))
+    return found
 
 
 def test_every_client_has_been_recorded():
     pages = Path(__file__).parents[2] / "docs" / "clients"
     clients = {file.stem.rpartition("-")[0] for file in FOLDER.glob("*.jsonl")}
-    assert clients == {"openai-agents", "langchain-openai", "pydantic-ai", "litellm"}
+    assert clients == LIBRARIES | AGENTS
     for file in FOLDER.glob("*.jsonl"):
         client, _, version = file.stem.rpartition("-")
         page = (pages / f"{client.removesuffix('-openai')}.md").read_text()
@@ -43,23 +69,125 @@ def test_every_client_has_been_recorded():
 @pytest.mark.parametrize("recorded", RECORDED)
 def test_its_tools_are_enforced_as_they_are(recorded):
     body = recorded["body"]
-    request = KINDS[recorded["path"]](**body)
+    request = _request(recorded)
     spec = specs.read(requests.write_spec(request))
     assert not checks.check(spec)  # nothing is less than exact
-    assert list(spec.toolset.tools) == _names(body.get("tools", []))
+    assert list(spec.toolset.tools) == list(_declared(body.get("tools", [])))
     chosen = {"required": "required", "auto": "auto", None: "auto"}
     choice = body.get("tool_choice")
     if isinstance(choice, dict):
         assert spec.toolset.allowed == (choice["function"]["name"],)
     elif body.get("tools"):
         assert spec.toolset.choice.value == chosen[choice]
-    assert (spec.response_format is not None) == ("response_format" in body)
+    formed = "response_format" in body or "format" in body.get("text", {})
+    assert (spec.response_format is not None) == formed
+
+
+@pytest.mark.parametrize("recorded", OF_AGENTS)
+def test_of_an_agents_request_nothing_but_tools_is_kept(recorded):
+    body = recorded["body"]
+    dialog = body.get("messages", body.get("input"))
+    assert len(json.dumps([dialog, body.get("system"), body.get("instructions")])) < 200
+    assert {"tools", "stream"} <= body.keys()
+    assert all(len(text) <= 80 for text in _descriptions(body["tools"]))
+
+
+def _descriptions(value):
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if key == "description" and isinstance(one, str):
+                yield one
+            yield from _descriptions(one)
+
+
+def _search(tools):
+    """Give the request with which Claude Code goes on after it has looked for tools."""
+    found = [{"type": "tool_reference", "tool_name": tool["name"]} for tool in tools[-2:]]
+    sought = {"type": "tool_use", "id": "toolu_7", "name": "ToolSearch", "input": {"query": "web"}}
+    return {
+        "tools": tools,
+        "messages": [
+            {"role": "user", "content": "Go on."},
+            {"role": "system", "content": [{"type": "text", "text": "More tools are there."}]},
+            {"role": "assistant", "content": [sought]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "toolu_7", "content": found}],
+            },
+        ],
+    }
+
+
+def test_what_a_search_for_tools_found_belongs_to_its_call():
+    recorded = OF_AGENTS[0].values[0]
+    body = recorded["body"] | _search(recorded["body"]["tools"])
+    dialog = [
+        requests._materialised(message) for message in _request(recorded | {"body": body}).messages
+    ]
+    normal = call_ids.normalise(dialog, dialects.load("kimi_k2"))
+    ids = [one["tool_call_id"] for one in normal if one["role"] == "tool"]
+    assert ids == ["functions.ToolSearch:0"] * 2  # vLLM makes two results of it
 
 
 @pytest.mark.vllm
-@pytest.mark.parametrize("recorded", RECORDED)
+@pytest.mark.parametrize("recorded", OF_LIBRARIES)
 def test_its_request_is_answered(tiny_server, recorded):
     most = "max_output_tokens" if "responses" in recorded["path"] else "max_tokens"
     body = recorded["body"] | {"model": MODEL_NAME, most: 100, "temperature": 0}
     answer = httpx.post(f"{tiny_server.url}{recorded['path']}", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("recorded", OF_AGENTS)
+def test_an_agents_request_is_answered_as_it_streams(long_server, recorded):
+    body = recorded["body"] | _limit(recorded, 100)
+    answer = httpx.post(f"{long_server.url}{recorded['path']}", json=body, timeout=300)
+    assert answer.status_code == 200, answer.text
+    events = [line[7:] for line in answer.text.splitlines() if line.startswith("event: ")]
+    ends = {"message_stop", "response.completed", "response.incomplete"}
+    assert events[-1] in ends, answer.text[-1000:]
+    assert not {"error", "response.failed"} & set(events)
+
+
+@pytest.mark.vllm
+def test_a_search_for_tools_is_answered(long_server):
+    recorded = OF_AGENTS[0].values[0]
+    body = recorded["body"] | _search(recorded["body"]["tools"]) | _limit(recorded, 100)
+    answer = httpx.post(f"{long_server.url}/v1/messages", json=body, timeout=300)
+    assert answer.status_code == 200, answer.text
+    assert "event: message_stop" in answer.text
+    assert "event: error" not in answer.text
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("recorded", OF_AGENTS)
+def test_a_demanded_call_of_an_agents_tools_is_valid(long_server, recorded):
+    demanded = {"type": "any"} if "messages" in recorded["path"] else "required"
+    body = recorded["body"] | _limit(recorded, 500) | {"stream": False, "tool_choice": demanded}
+    body = {key: value for key, value in body.items() if key != "text"}  # calls, and then no answer
+    body["vllm_xargs"] = {"enforcer": "finish"}
+    answer = httpx.post(f"{long_server.url}{recorded['path']}", json=body, timeout=300)
+    assert answer.status_code == 200, answer.text
+    declared = _declared(body["tools"])
+    calls = list(_calls(answer.json()))
+    assert calls
+    for name, arguments in calls:
+        jsonschema.validate(arguments, declared[name])
+
+
+def _limit(recorded, ids):
+    most = "max_output_tokens" if "responses" in recorded["path"] else "max_tokens"
+    return {"model": MODEL_NAME, most: ids, "temperature": 0}
+
+
+def _calls(reply):
+    for item in reply.get("output", reply.get("content")):
+        if item["type"] == "tool_use":
+            yield item["name"], item["input"]
+        elif item["type"] == "function_call":
+            space = item.get("namespace")
+            name = f"{space}__{item['name']}" if space else item["name"]
+            yield name, json.loads(item["arguments"])

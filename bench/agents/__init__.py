@@ -1,0 +1,1 @@
+"""Coding agents against a real server."""

@@ -1,0 +1,1 @@
+"""What clients send, recorded."""
