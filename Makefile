@@ -21,10 +21,10 @@ lint: env
 	$(BIN)/mypy
 
 quick: lint ## Lint, layers, types, the fast tests: no server, about three minutes on two cores.
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadfile -m "not vllm and not slow"
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests: those without servers on all cores, then the others.
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not vllm"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not vllm"
 	$(BIN)/python -m pytest -m vllm
 
 bench: env ## Measure first mask and mask times beside xgrammar's.

@@ -13,6 +13,8 @@ import pytest
 import vocabularies
 from hypothesis import HealthCheck, settings
 
+from enforcer.vllm import names
+
 # No deadline: machines that are shared are slow now and then.
 # The usual examples are the same ones every time: a change is judged by what it changed.
 settings.register_profile(
@@ -28,6 +30,16 @@ settings.register_profile(
     "thorough", settings.get_profile("usual"), max_examples=600, derandomize=False
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+
+@pytest.fixture(autouse=True)
+def _parser_of_its_own():
+    """Forget what a test, as a launcher does, has told the processes that it starts."""
+    before = os.environ.get(names.PARSER_VARIABLE)
+    yield
+    os.environ.pop(names.PARSER_VARIABLE, None)
+    if before is not None:
+        os.environ[names.PARSER_VARIABLE] = before
 
 
 @pytest.fixture(scope="session")
