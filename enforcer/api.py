@@ -365,7 +365,7 @@ class Enforcer:
         return parser.turn()
 
     def _bundle(self, schema: str) -> str:
-        if not self.documents:
+        if not self.documents.may_concern(schema):
             return schema
         bundle = self.documents.bundle
         return self._kept("bundle", schema, self.options, lambda: bundle(schema), len)

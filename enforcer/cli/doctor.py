@@ -30,6 +30,7 @@ server, and says what to mend.
 Exit status: 0 if all is well, 1 if something must be mended, 2 on wrong usage."""
 _SIGNS = {Status.OK: "ok  ", Status.NOTE: "note", Status.BAD: "BAD "}
 _INDENT = " " * 6
+_SOON = 10  # seconds in which a server tells its format
 
 
 def add_parser(commands: Any) -> None:
@@ -104,7 +105,7 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
                 "pip install 'kimi-enforcer[cli]'"
             ) from error
         key = options.key or os.environ.get(KEY_VARIABLE)
-        endpoint = client.Endpoint.at(options.url, key=key)
+        endpoint = client.Endpoint.at(options.url, key=key, timeout=_SOON)
         told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
         name = options.dialect or told or settings.read(os.environ).dialect
         format_ = expected.of(dialects.named(names.stock(name)))

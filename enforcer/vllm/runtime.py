@@ -155,8 +155,8 @@ def documents() -> Documents:
 def bundle(schema: str) -> str:
     """Put what a schema refers to of the operator's documents into it, and remember that."""
     provided = documents()
-    if not provided:
-        return schema
+    if not provided.may_concern(schema):
+        return schema  # and nothing is kept of it
     digest = sha256(schema.encode("utf-8", "surrogatepass")).digest()
     return kept().get(("bundle", digest), lambda: provided.bundle(schema), len)
 

@@ -86,3 +86,23 @@ def test_this_installation_is_well(capsys):
         pytest.skip("the project is not installed here, just on the path")
     status, out = doctor(capsys)
     assert status == 0, out
+
+
+def test_a_server_of_another_format_is_judged_by_its_own(installed, capsys):
+    """By Kimi's rules the ids of its calls would be wrong, and the engine be suspected."""
+
+    def hermes(body):
+        status, made = enforced(body)
+        for choice in made.get("choices", ()):
+            for each in choice["message"].get("tool_calls", ()):
+                each["id"] = "chatcmpl-tool-1"
+        return status, made
+
+    def wrong_ids(*options):
+        installed(ok("a", "fine"))
+        with serving(hermes, metrics='enforcer_dialect{dialect="hermes"} 1.0\n') as server:
+            _, out = doctor(capsys, "--url", server.url, *options)
+        return "is not functions.pick_colour:0" in out
+
+    assert not wrong_ids()
+    assert wrong_ids("--dialect", "kimi_k2")

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from fake_server import serving
 from snippets import ROOT, blocks
 
 from enforcer import cli
@@ -186,3 +187,51 @@ def test_documents_are_what_is_legal(tmp_path, capsys):
     said = json.dumps(found["after"])
     assert "Rome" in said
     assert uri in said
+
+
+def test_the_servers_settings_are_taken(capsys, tmp_path):
+    """What a server relaxes or closes is explained as it is there."""
+    odd = {"type": "array", "uniqueItems": True, "items": {"type": "number"}}
+    parameters = {"type": "object", "properties": {"n": odd}}
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
+    (tmp_path / "odd.json").write_text(json.dumps([tool]))
+    words = ("--tools", str(tmp_path / "odd.json"))
+    call = BEGUN + '{"x": 1}<|tool_call_end|>'
+    assert run(capsys, *words, "--text", call)[0] == 2
+    for how in ("relax", "isolate"):
+        assert run(capsys, *words, "--text", call, "--on-unsupported", how)[0] == 0
+    closed = ("--on-unsupported", "relax", "--closed-objects")
+    assert run(capsys, *words, "--text", call, *closed)[0] == 1
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_server_answers_and_its_scores_are_shown(capsys, tools):
+    vocabulary = tiny()
+    from enforcer.explain.trace import read_spelled
+
+    prompt = [vocabulary.control("<|im_assistant|>"), vocabulary.control("<|im_middle|>")]
+    ids = read_spelled(vocabulary, WHOLE)
+    wanted = vocabulary.find(b"k")
+    Path("request.json").write_text(json.dumps({"messages": [], "tools": tools}))
+
+    def answer(body):
+        if "prompt" not in body:
+            return 200, {"prompt_token_ids": prompt, "choices": [{"token_ids": ids}]}
+        scores = [{str(i): {"logprob": -0.5}} for i in body["prompt"]]
+        scores[-2][str(wanted)] = {"logprob": -0.1}
+        return 200, {"choices": [{"prompt_logprobs": scores}]}
+
+    with serving(answer) as server:
+        words = ("--tools", "request.json", "--url", server.url, "--model", str(TINY))
+        status, found = as_json(capsys, *words)
+    assert status == 1
+    assert found["steps"][-2]["taken_away"] == [wanted]
+    assert server.bodies[0]["tools"] == tools
+
+
+@pytest.mark.usefixtures("tools")
+def test_only_a_chat_request_can_be_sent(capsys):
+    words = ("--tools", "tools.json", "--url", "http://127.0.0.1:9", "--model", str(TINY))
+    status, printed = run(capsys, *words)
+    assert status == 2
+    assert "is no chat request: --url needs its `messages`" in printed.err

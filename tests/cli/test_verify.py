@@ -315,3 +315,43 @@ def test_a_missing_client_is_told(schemas, capsys, monkeypatch):
     monkeypatch.delattr("enforcer.verify.client", raising=False)
     assert cli.main(["verify", "--url", "http://127.0.0.1:9", "--schemas", schemas]) == 2
     assert "pip install 'kimi-enforcer[cli]'" in capsys.readouterr().err
+
+
+HERMES = 'enforcer_dialect{dialect="hermes"} 1.0\n'
+
+
+def test_the_format_is_what_the_server_tells(verify, schemas):
+    def hermes(body):
+        made = call("submit", GOOD["enum" if "enum" in str(body["tools"]) else "integer"])
+        return reply(body, "tool_calls", calls=[{**made, "id": f"call-{len(str(body))}"}])
+
+    status, _, printed, _ = verify(hermes, "--schemas", schemas, metrics=HERMES)
+    assert status == 0
+    assert printed.rstrip().endswith("no reply violates what the requests demand; 4 have calls")
+    told, _, printed, _ = verify(
+        hermes, "--schemas", schemas, "--dialect", "kimi_k2", metrics=HERMES
+    )
+    assert told == 1
+    assert "4 of 4 replies violate what the requests demand; 4 have calls" in printed
+
+
+def test_a_run_without_calls_says_so(verify, requests):
+    def stopping(body):
+        return reply(body, "stop", content="No.")
+
+    status, _, printed, _ = verify(stopping, "--requests", requests)
+    assert status == 0
+    assert "; 0 have calls" in printed
+
+
+def test_recordings_that_check_reads_are_replayed(verify, tmp_path):
+    body = {"messages": [USER], "tools": [TOOL]}
+    path = tmp_path / "batch.jsonl"
+    path.write_text(json.dumps({"custom_id": "1", "body": body}))
+
+    def calling(body):
+        return reply(body, "tool_calls", calls=[call("f", "{}")])
+
+    status, _, _, server = verify(calling, "--requests", str(path))
+    assert status == 0
+    assert [sent["messages"] for sent in server.bodies] == [[USER]]

@@ -57,3 +57,21 @@ def test_schemas_may_refer_to_documents_and_to_nothing_else():
     assert not faults('{"a": "Rome"}', known)
     assert faults('{"a": "Oslo"}', known) == {Fault.SCHEMA}
     assert faults('{"a": "Rome"}', {}) == {Fault.SCHEMA}  # it cannot be evaluated; nobody is asked
+
+
+@pytest.mark.parametrize(
+    ("metrics", "dialect"),
+    [
+        (None, None),
+        ("", None),
+        (
+            'enforcer_dialect{dialect="hermes"} 0.0\nenforcer_dialect{dialect="kimi_k2"} 2.0\n',
+            "kimi_k2",
+        ),
+        ('# HELP enforcer_dialect x\nenforcer_dialect{dialect="kimi_k3"} 1.0\n', "kimi_k3"),
+        # One of several servers behind one address.
+        ('enforcer_dialect{dialect="hermes"} 1.0\nenforcer_dialect{dialect="kimi_k2"} 1.0\n', None),
+    ],
+)
+def test_a_server_tells_its_format(metrics, dialect):
+    assert expected.told(metrics) == dialect

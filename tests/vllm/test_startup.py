@@ -4,7 +4,7 @@ import pytest
 from transformers import AutoTokenizer
 from vllm_servers import TINY
 
-from enforcer.vllm import settings, startup
+from enforcer.vllm import metrics, settings, startup, stats
 
 
 def _warnings(caplog, change):
@@ -71,3 +71,15 @@ def test_the_line_tells_parser_and_settings(parser, environment, expected):
 def test_a_server_logs_it_once(tiny_server):
     log = tiny_server.log.read_text()
     assert log.count("enforcer: every request by") == 1
+
+
+@pytest.mark.parametrize(("dialects", "shown"), [(("hermes",), [1, 0]), (("a", "b"), [0, 0])])
+def test_the_metrics_tell_the_format_where_there_is_one(dialects, shown, tmp_path, monkeypatch):
+    recorder = stats.Recorder(metrics.LAYOUT, tmp_path)
+    monkeypatch.setattr(metrics, "recorder", lambda: recorder)
+    monkeypatch.setattr(startup, "said", lambda *_: "")
+    startup.say.cache_clear()
+    startup.say("x", dialects)
+    (numbers,) = stats.read(metrics.LAYOUT, tmp_path)
+    slots = [metrics.LAYOUT.of(metrics.DIALECT, (name,)) for name in ("hermes", "kimi_k2")]
+    assert [numbers[slot] for slot in slots] == shown

@@ -92,6 +92,10 @@ class Documents:
     def __len__(self) -> int:
         return len(self._documents)
 
+    def may_concern(self, text: str) -> bool:
+        """Tell, at the cost of a search, whether a schema may have to be bundled."""
+        return bool(self._documents) and _LEADS_OUT.search(text) is not None
+
     def bundle(self, text: str) -> str:
         """Put the documents into a schema that it refers to, and those that they refer to.
 
@@ -103,7 +107,7 @@ class Documents:
             reference that leads into no document stays what it is.
 
         """
-        if not self._documents or _LEADS_OUT.search(text) is None:
+        if not self.may_concern(text):
             return text
         try:
             schema = json.loads(text)
