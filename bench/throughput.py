@@ -87,17 +87,20 @@ def _serving(setting: Setting, model: Path, log: Path) -> Iterator[Server]:
         yield server
 
 
-def accelerated(folder: Path, most: int, *, interpreted: bool) -> Iterator[tuple[str, Starts]]:
+def accelerated(folder: Path, most: int, *, has_one: bool) -> Iterator[tuple[str, Starts]]:
     """Give what is compared on an accelerator: title, and servers without and with the Enforcer.
 
     Args:
         folder: for the model, draft heads and logs.
         most: sequences in an engine.
-        interpreted: there is none, and Triton is interpreted.
+        has_one: whether there is an accelerator. Without one Model Runner V2 needs Triton
+            interpreted, which makes an id or two a second of Kimi's vocabulary.
 
     """
     path = model(folder)
-    names = ("V1", "V1, n-gram", "V2, async", "V2, n-gram", "V2, async, EAGLE3")
+    names = ["V1", "V1, n-gram"]
+    if has_one:
+        names += ["V2, async", "V2, n-gram", "V2, async, EAGLE3"]
     for at, way in enumerate(each for each in ways.WAYS if each.name in names):
         starts = {}
         for enforced in (False, True):
@@ -108,7 +111,7 @@ def accelerated(folder: Path, most: int, *, interpreted: bool) -> Iterator[tuple
                 replace(way, enforced=enforced, most=most),
                 path,
                 own,
-                interpreted=interpreted,
+                interpreted=False,
             )
         yield way.name, starts
 

@@ -1,6 +1,7 @@
 """`python -m bench.gpu [--write FILE]`: a report of what an accelerator is needed for.
 
-On a machine without one it does the same on the CPU, smaller, so that it is known to work.
+On a machine without one it does the same on the CPU, smaller and without Model Runner V2, so that
+it is known to work.
 Sections: masks on 1 to 512 rows of logits; the tiny model by transformers on the device; and,
 where vLLM is installed, what enforcing costs a token in it: Model Runner V1 and V2, without
 drafts, with n-grams and with an EAGLE3 head, 1 to 512 sequences. Exits with 1 if an enforced
@@ -68,7 +69,7 @@ def sections(device: str, *, serve: bool, failed: list[str]) -> Iterator[str]:
     yield "## In vLLM\n"
     with tempfile.TemporaryDirectory() as folder:
         in_flight = _SERVED_CPU if is_small else _SERVED
-        compared = throughput.accelerated(Path(folder), in_flight[-1], interpreted=is_small)
+        compared = throughput.accelerated(Path(folder), in_flight[-1], has_one=not is_small)
         for title, starts in compared:
             found = throughput.measure(starts, in_flight, 1 if is_small else 5)
             yield f"### {title}\n\n{throughput.table(found)}\n"
