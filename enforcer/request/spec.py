@@ -38,6 +38,7 @@ _FIELDS = {
     *("closed_objects", "settled"),
 }
 _SETTLED_FIELDS = {"dialect", "engine", "options"}
+_UNSETTLED = ',"settled":null}'
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 
 
@@ -160,6 +161,8 @@ def _settled_json(settled: Settled) -> dict[str, Any]:
 
 def settle(text: str, settled: Settled) -> str:
     """Give a spec's text with what the server has decided in it; `read` has accepted it."""
+    if text.endswith(_UNSETTLED):  # as `write` ends it; megabytes need not be read again
+        return text.removesuffix("null}") + _dump(_settled_json(settled)) + "}"
     return _dump({**json.loads(text), "settled": _settled_json(settled)})
 
 

@@ -8,6 +8,7 @@ process, how schemas are checked.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
     from enforcer.vllm.checks import Inexact
 
+_LARGE = 200_000  # characters of a spec, read in some milliseconds
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.
 _READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
 
@@ -71,8 +73,10 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         own = getattr(request, "structured_outputs", None)
         text = specs.from_structural_tag(own.structural_tag) if own else None
         if text is not None:
+            await _let_others(text)
             settled, spec = admit(text, self.renderer.tokenizer)
             refuse_sampling(request, spec)
+            await _let_others(text)
             with answered():
                 inexact = await checks.check_async(spec)
             settled = isolated(settled, inexact)
@@ -84,6 +88,15 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         return result
 
     return _rendered
+
+
+async def _let_others(text: str) -> None:
+    """Let the event loop go its rounds before a large request is read on.
+
+    vLLM and we need some ten milliseconds each for a body of a megabyte.
+    """
+    if len(text) > _LARGE:
+        await asyncio.sleep(0)
 
 
 async def _refuse_beginning(
@@ -121,6 +134,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     ) -> Any:
         for text in _texts(params):
             _, spec = admit(text, getattr(self, "tokenizer", None))
+            await _let_others(text)
             with answered():
                 _log(await checks.check_async(spec))
         return await original(self, request_id, prompt, params, *args, **kwargs)
@@ -153,7 +167,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
                     "a session of streamed input changes its prompt while it is generated for, "
                     "and cannot be enforced: send whole requests",
                 )
-            refuse_prefix(self.tokenizer, specs.read(text), made.prompt_token_ids)
+            refuse_prefix(self.tokenizer, runtime.read(text), made.prompt_token_ids)
         return made
 
     return _process_inputs
@@ -201,7 +215,7 @@ def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
 
     """
     try:
-        spec = specs.read(text)
+        spec = runtime.read(text)
     except RequestError as error:
         raise refusal(error) from error
     dialect = runtime.dialect_for(tokenizer)

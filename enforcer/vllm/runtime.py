@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ class _Known:
 
 _building = threading.Lock()
 _known: dict[int, _Known] = {}
+_KEPT = 4_000_000  # characters of a spec that is kept once it is read
 
 
 def _know(tokenizer: Any) -> _Known:
@@ -251,7 +252,13 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def read(text: str) -> Spec:
-    """Read a spec's text, its schemas unchecked; some 17 µs for each tool, so none is kept."""
+    """Read a spec's text, its schemas unchecked; raises as `enforcer.request.spec.read` does."""
+    return _read(text) if len(text) <= _KEPT else specs.read(text)
+
+
+@lru_cache(maxsize=4)
+def _read(text: str) -> Spec:
+    # vLLM hands a request from check to check, and each has but the text.
     return specs.read(text)
 
 

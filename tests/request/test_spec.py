@@ -153,6 +153,15 @@ def test_what_a_server_settles_travels():
     assert before.resolve(Options(max_calls=9)) == wishes
 
 
+@pytest.mark.parametrize("end", [',"settled":null}', ',"settled": null }', "}"])
+def test_settling_takes_a_text_as_its_client_has_written_it(end):
+    settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3))
+    written = specs.write([TOOL], "auto", True, 2).removesuffix(',"settled":null}')
+    text = written.replace('{"', '{"settled":null,"', 1) + "}" if end == "}" else written + end
+    after = specs.read(specs.settle(text, settled))
+    assert after == replace(specs.read(text), settled=settled)
+
+
 @pytest.mark.parametrize(
     ("extra", "found"),
     [

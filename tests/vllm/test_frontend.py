@@ -234,6 +234,45 @@ def test_every_prompt_of_a_completion_is_looked_at():
         rendering(completion(carried(())), (["dialog"], [bad]))
 
 
+def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch):
+    """Two steps of some milliseconds each, between which the streams of others go on."""
+    turns = {}
+
+    async def check(spec):
+        turns[len(spec.toolset.tools["f"].schema)] = rounds
+        return []
+
+    async def others():
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    async def original(self, request):  # noqa: ARG001
+        return []
+
+    async def both():
+        nonlocal rounds
+        beside = asyncio.ensure_future(others())
+        await asyncio.sleep(0)
+        for length in (10, 300_000):
+            rounds = 0
+            schema = {"description": "x" * length}
+            tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+            request = completion(specs.structural_tag(specs.write([tool], "auto", True, 0)))
+            await frontend.rendered(original)(own, request)
+        beside.cancel()
+
+    rounds = 0
+    own = SimpleNamespace(
+        model_config=SimpleNamespace(logits_processors=None),
+        renderer=SimpleNamespace(tokenizer=None),
+    )
+    monkeypatch.setattr(checks, "check_async", check)
+    asyncio.run(both())
+    assert list(turns.values()) == [0, 2]
+
+
 # Over HTTP.
 
 
