@@ -57,7 +57,14 @@ def _run(arguments: argparse.Namespace) -> int:
     bodies = workload.bodies(arguments.requests)
     logs = ROOT / ".demo" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     logs.mkdir(parents=True)
-    return _report(arguments.model, bodies, _serve_all(arguments.model, bodies, logs))
+    replies: dict[servers.Setting, list[Reply]] = {}
+    try:
+        _serve_all(arguments.model, bodies, logs, replies)
+    except KeyboardInterrupt:
+        if replies:  # of the servers that have answered everything
+            _show(_judged(bodies, replies))
+        raise
+    return _report(arguments.model, bodies, replies)
 
 
 def _arguments() -> argparse.Namespace:
@@ -68,10 +75,12 @@ def _arguments() -> argparse.Namespace:
 
 
 def _serve_all(
-    model: Path, bodies: Sequence[Mapping[str, Any]], logs: Path
-) -> dict[servers.Setting, list[Reply]]:
-    """Send all the bodies to one server after the other."""
-    replies = {}
+    model: Path,
+    bodies: Sequence[Mapping[str, Any]],
+    logs: Path,
+    replies: dict[servers.Setting, list[Reply]],
+) -> None:
+    """Send all the bodies to one server after the other, and put in what each has replied."""
     columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TextColumn("{task.fields[state]:9}"), TimeElapsedColumn()) as progress:
         for number, setting in enumerate(SETTINGS):
@@ -88,7 +97,25 @@ def _serve_all(
                 )
                 server.check_alive()
             progress.update(task, state="done")
-    return replies
+
+
+def _judged(
+    bodies: Sequence[Mapping[str, Any]], replies: Mapping[servers.Setting, Sequence[Reply]]
+) -> dict[servers.Setting, list[measure.Verdict]]:
+    return {
+        setting: [measure.judge(*pair) for pair in zip(bodies, got, strict=True)]
+        for setting, got in replies.items()
+    }
+
+
+def _show(verdicts: Mapping[servers.Setting, Sequence[measure.Verdict]]) -> Console:
+    """Print a row for each server, and how it was started."""
+    rows = {setting.name: measure.count(judged) for setting, judged in verdicts.items()}
+    console = Console(width=max(Console().width, WIDTH), highlight=False)
+    console.print(table.render(rows))
+    for setting in verdicts:
+        console.print(f"{setting.name + ':':14}{' '.join(setting.flags)}")
+    return console
 
 
 def _report(
@@ -96,15 +123,8 @@ def _report(
     bodies: Sequence[Mapping[str, Any]],
     replies: Mapping[servers.Setting, Sequence[Reply]],
 ) -> int:
-    verdicts = {
-        setting: [measure.judge(*pair) for pair in zip(bodies, got, strict=True)]
-        for setting, got in replies.items()
-    }
-    rows = {setting: measure.count(judged) for setting, judged in verdicts.items()}
-    console = Console(width=max(Console().width, WIDTH), highlight=False)
-    console.print(table.render({setting.name: row for setting, row in rows.items()}))
-    for setting in rows:
-        console.print(f"{setting.name + ':':14}{' '.join(setting.flags)}")
+    verdicts = _judged(bodies, replies)
+    console = _show(verdicts)
     markers = transparency.Markers.of_model(model)
     strict, enforced = (
         transparency.compare(bodies, replies[FREE], replies[other], markers)
@@ -118,7 +138,7 @@ def _report(
         if verdict.findings:
             faults = "; ".join(finding.message for finding in verdict.findings)
             print(f"{faults}: {reply} for {json.dumps(body)}", file=sys.stderr)
-    return 0 if rows[ENFORCED].perfect else 1
+    return 0 if measure.count(verdicts[ENFORCED]).perfect else 1
 
 
 if __name__ == "__main__":

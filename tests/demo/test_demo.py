@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from processes import descendants, is_running
 
+from bench.demo import __main__ as demo
 from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
+from enforcer.verify.replies import Reply
 
 pytestmark = pytest.mark.vllm
 DEMO = [sys.executable, "-m", "bench.demo"]
@@ -49,16 +51,36 @@ def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not():
 # The server alone; and with its engine, which is another process.
 @pytest.mark.parametrize(("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 3)])
 def test_an_interrupted_demo_leaves_no_process(number, processes):
-    demo = subprocess.Popen(DEMO, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    while len(started := descendants(demo.pid)) < processes:
-        assert demo.poll() is None
+    running = subprocess.Popen(DEMO, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    while len(started := descendants(running.pid)) < processes:
+        assert running.poll() is None
         time.sleep(0.05)
-    demo.send_signal(number)
-    printed, _ = demo.communicate()
-    assert demo.returncode == 130
+    running.send_signal(number)
+    printed, _ = running.communicate()
+    assert running.returncode == 130
     assert "interrupted" in printed
     while [pid for pid in started if is_running(pid)]:  # killed; the kernel needs a moment
         time.sleep(0.05)
+
+
+def test_an_interrupted_demo_shows_the_servers_that_have_answered(monkeypatch, tmp_path, capsys):
+    def serve_all(model, bodies, logs, replies):  # noqa: ARG001
+        replies[SETTINGS[0]] = [Reply(0, "reset") for _ in bodies]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_serve_all", serve_all)
+    monkeypatch.setattr(demo, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["bench.demo", "--requests", "3"])
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        assert demo.main() == 130
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+    printed = capsys.readouterr().out
+    assert re.search(rf"^ *{re.escape(SETTINGS[0].name)} +3 ", printed, re.MULTILINE)
+    assert SETTINGS[1].name not in printed
+    assert "interrupted" in printed
 
 
 def test_a_server_that_cannot_start_fails_the_demo(tmp_path):
