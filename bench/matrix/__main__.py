@@ -1,7 +1,8 @@
 """`python -m bench.matrix [MODEL]`: starts a server, runs the matrix, prints it.
 
 MODEL is a folder; by default one with random weights is made, the hardest adversary
-there is. Exits with 1 if any cell has a finding.
+there is. With `--proxy PROGRAM` everything goes through LiteLLM's proxy; see
+`bench.matrix.proxy`. Exits with 1 if any cell has a finding.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +23,7 @@ import enforcer
 from bench import random_model
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.matrix import cells, modes
+from bench.matrix.proxy import Proxy
 from bench.matrix.routes import Client, Route
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--max-tokens", type=int, default=150)
     parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--proxy", type=Path, metavar="PROGRAM", help="LiteLLM's, as installed")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         model = arguments.model
@@ -45,11 +49,17 @@ def main() -> int:
         reader = enforcer.Enforcer(
             enforcer.Vocabulary.from_transformers(AutoTokenizer.from_pretrained(model))
         )
-        with Server(model, ENFORCED, Path(folder) / "server.log") as server:
+        with ExitStack() as running:
+            server = running.enter_context(Server(model, ENFORCED, Path(folder) / "server.log"))
             server.wait_until_ready()
+            url = server.url
+            if arguments.proxy is not None:
+                proxy = running.enter_context(Proxy(arguments.proxy, url, Path(folder)))
+                proxy.wait_until_ready()
+                url = proxy.url
             results = asyncio.run(
                 cells.run(
-                    Client(server.url, MODEL_NAME, reader),
+                    Client(url, MODEL_NAME, reader),
                     repeats=arguments.repeats,
                     max_tokens=arguments.max_tokens,
                     temperature=arguments.temperature,
