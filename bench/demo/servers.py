@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 import httpx
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -56,40 +56,30 @@ class ServerFailedError(Exception):
     """The server ended or never answered; the message names its log and quotes the end of it."""
 
 
-class Server:
-    """A vLLM server; leaving the `with` block ends it and every process that it started.
+class HttpServer:
+    """A server; leaving the `with` block ends it and every process that it started.
 
     Args:
-        model: a model folder.
-        setting: how it is served.
+        command: what is run; `--host` and `--port` are added to it.
         log: where its output goes.
-        command: the module that is run and what comes before vLLM's flags, if it is not the
-            OpenAI server.
+        environment: beside this process's own.
+        health: the path that answers once it is ready.
 
     """
 
     def __init__(
         self,
-        model: Path,
-        setting: Setting,
+        command: Sequence[str],
         log: Path,
-        command: tuple[str, ...] | None = None,
+        environment: Mapping[str, str],
+        health: str = "/health",
     ) -> None:
-        module = "vllm.entrypoints.openai.api_server"
+        port = free_port()
         self.log = log
-        self._plugins = setting.plugins
-        self._port = free_port()
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._command = [
-            *(sys.executable, "-m", *(command or (module, "--model", str(model)))),
-            *("--served-model-name", MODEL_NAME),
-            *("--host", "127.0.0.1", "--port", str(self._port)),
-            *("--dtype", "float32", "--max-model-len", "4096", "--max-num-seqs", "16"),
-            *("--enforce-eager", "--disable-uvicorn-access-log"),
-            # The CPU build's default takes half of the machine's memory.
-            *("--kv-cache-memory-bytes", str(_KV_CACHE)),
-            *setting.flags,
-        ]
+        self.url = f"http://127.0.0.1:{port}"
+        self._command = [*command, "--host", "127.0.0.1", "--port", str(port)]
+        self._environment = environment
+        self._health = health
 
     def __enter__(self) -> Self:
         # A group of its own, so that Ctrl-C reaches the demo alone, which then ends the
@@ -100,7 +90,7 @@ class Server:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, **_environment(), "VLLM_PLUGINS": self._plugins},
+                env={**os.environ, **self._environment},
                 start_new_session=True,
             )
         return self
@@ -132,7 +122,7 @@ class Server:
         while time.monotonic() < deadline:
             self.check_alive()
             try:
-                if httpx.get(f"{self.url}/health", timeout=5).is_success:
+                if httpx.get(f"{self.url}{self._health}", timeout=5).is_success:
                     return
             except httpx.TransportError:
                 time.sleep(0.25)
@@ -152,6 +142,38 @@ class Server:
     def _complaint(self, what: str) -> str:
         lines = self.log.read_text(errors="replace").splitlines()
         return "\n".join([f"{what}; its log is {self.log}, which ends in:", *lines[-25:]])
+
+
+class Server(HttpServer):
+    """A vLLM server.
+
+    Args:
+        model: a model folder.
+        setting: how it is served.
+        log: where its output goes.
+        command: the module that is run and what comes before vLLM's flags, if it is not the
+            OpenAI server.
+
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        setting: Setting,
+        log: Path,
+        command: tuple[str, ...] | None = None,
+    ) -> None:
+        module = "vllm.entrypoints.openai.api_server"
+        words = [
+            *(sys.executable, "-m", *(command or (module, "--model", str(model)))),
+            *("--served-model-name", MODEL_NAME),
+            *("--dtype", "float32", "--max-model-len", "4096", "--max-num-seqs", "16"),
+            *("--enforce-eager", "--disable-uvicorn-access-log"),
+            # The CPU build's default takes half of the machine's memory.
+            *("--kv-cache-memory-bytes", str(_KV_CACHE)),
+            *setting.flags,
+        ]
+        super().__init__(words, log, {**_environment(), "VLLM_PLUGINS": setting.plugins})
 
 
 def _environment() -> Mapping[str, str]:

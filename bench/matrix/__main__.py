@@ -1,7 +1,7 @@
 """`python -m bench.matrix [MODEL]`: starts a server, runs the matrix, prints it.
 
 MODEL is a folder; by default one with random weights is made, the hardest adversary
-there is. With `--proxy PROGRAM` everything goes through LiteLLM's proxy; see
+there is. With `--proxy PROGRAM` all but `/v1/completions` goes through LiteLLM's proxy; see
 `bench.matrix.proxy`. Exits with 1 if any cell has a finding.
 """
 
@@ -23,7 +23,7 @@ import enforcer
 from bench import random_model
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.matrix import cells, modes
-from bench.matrix.proxy import Proxy
+from bench.matrix.proxy import PROVIDERS, proxy
 from bench.matrix.routes import Client, Route
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ def main() -> int:
     parser.add_argument("--max-tokens", type=int, default=150)
     parser.add_argument("--temperature", type=float, default=1.0)
     parser.add_argument("--proxy", type=Path, metavar="PROGRAM", help="LiteLLM's, as installed")
+    parser.add_argument("--provider", choices=PROVIDERS, default=PROVIDERS[0])
     arguments = parser.parse_args()
+    wanted = cells.cells()
+    if arguments.proxy is not None:  # which knows neither prompts of ids nor the ids of a reply
+        wanted = [cell for cell in wanted if cell.route is not Route.COMPLETIONS]
     with tempfile.TemporaryDirectory() as folder:
         model = arguments.model
         if model is None:
@@ -54,9 +58,10 @@ def main() -> int:
             server.wait_until_ready()
             url = server.url
             if arguments.proxy is not None:
-                proxy = running.enter_context(Proxy(arguments.proxy, url, Path(folder)))
-                proxy.wait_until_ready()
-                url = proxy.url
+                described = proxy(arguments.proxy, url, Path(folder), arguments.provider)
+                between = running.enter_context(described)
+                between.wait_until_ready()
+                url = between.url
             results = asyncio.run(
                 cells.run(
                     Client(url, MODEL_NAME, reader),
@@ -64,6 +69,7 @@ def main() -> int:
                     max_tokens=arguments.max_tokens,
                     temperature=arguments.temperature,
                     concurrency=16,
+                    wanted=wanted,
                 )
             )
     show(results)
@@ -83,7 +89,7 @@ def show(results: list[Result]) -> None:
         for route in routes:
             group = table.get((mode, route))
             if not group:
-                texts.append("not in vLLM's request")
+                texts.append("not sent")
                 continue
             calls = sum(result.calls for result in group)
             wrong = sum(len(result.findings) for result in group)
