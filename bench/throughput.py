@@ -16,7 +16,7 @@ import statistics
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,29 +41,40 @@ _IDS = 64  # of a reply, at most
 _EACH = 2  # requests for each one that is in flight
 
 
-async def send(url: str, bodies: Sequence[Mapping[str, Any]], in_flight: int) -> tuple[int, float]:
-    """Send chat requests, so many at a time.
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What came of some requests.
 
-    Returns:
-        How many ids came back, and the seconds that it took.
-
-    Raises:
-        httpx.HTTPStatusError: one was not answered.
+    Attributes:
+        ids: how many came back.
+        seconds: that it took.
+        failed: requests that ended with an error.
 
     """
+
+    ids: int
+    seconds: float
+    failed: int
+
+
+async def send(url: str, bodies: Sequence[Mapping[str, Any]], in_flight: int) -> Sent:
+    """Send chat requests, so many at a time."""
     free = asyncio.Semaphore(in_flight)
     limits = httpx.Limits(max_connections=in_flight)
     async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as client:
 
-        async def ask(body: Mapping[str, Any]) -> int:
+        async def ask(body: Mapping[str, Any]) -> int | None:
             async with free:
                 answer = await client.post("/v1/chat/completions", json=body)
-            ids: int = answer.raise_for_status().json()["usage"]["completion_tokens"]
+            if not answer.is_success:
+                return None
+            ids: int = answer.json()["usage"]["completion_tokens"]
             return ids
 
         begun = time.perf_counter()
-        ids = sum(await asyncio.gather(*map(ask, bodies)))
-        return ids, time.perf_counter() - begun
+        found = await asyncio.gather(*map(ask, bodies))
+        seconds = time.perf_counter() - begun
+    return Sent(sum(filter(None, found)), seconds, found.count(None))
 
 
 def bodies(choice: str, count: int, seed: int) -> list[dict[str, Any]]:
@@ -118,9 +129,9 @@ def accelerated(folder: Path, most: int, *, has_one: bool) -> Iterator[tuple[str
 
 def measure(
     starts: Starts, in_flights: Sequence[int], rounds: int
-) -> dict[str, dict[str, list[float]]]:
-    """Give ids a second: by load, by server, one figure a round."""
-    found: dict[str, dict[str, list[float]]] = {}
+) -> dict[str, dict[str, list[Sent]]]:
+    """Send the same to each server in turn: by load, by server, once a round."""
+    found: dict[str, dict[str, list[Sent]]] = {}
     with ExitStack() as stack:
         servers = {name: stack.enter_context(start()) for name, start in starts.items()}
         for server in servers.values():
@@ -133,23 +144,32 @@ def measure(
                     # Each goes first as often as the others.
                     order = [*servers][at % len(servers) :] + [*servers][: at % len(servers)]
                     for name in order:
-                        ids, seconds = asyncio.run(send(servers[name].url, drawn, in_flight))
-                        found.setdefault(load, {}).setdefault(name, []).append(ids / seconds)
+                        sent = asyncio.run(send(servers[name].url, drawn, in_flight))
+                        found.setdefault(load, {}).setdefault(name, []).append(sent)
     return found
 
 
-def table(found: Mapping[str, Mapping[str, Sequence[float]]]) -> str:
+def failures(found: Mapping[str, Mapping[str, Sequence[Sent]]], name: str) -> int:
+    """Count the requests to a server that ended with an error."""
+    return sum(each.failed for by_name in found.values() for each in by_name[name])
+
+
+def table(found: Mapping[str, Mapping[str, Sequence[Sent]]]) -> str:
     """Write the medians, and how the others stand beside the first in the same round."""
     first, *others = next(iter(found.values()))
     names = [first, *others, *(f"{name} / {first}" for name in others)]
     lines = [f"| ids a second | {' | '.join(names)} |", "|---|" + "--:|" * len(names)]
-    for load, by_name in found.items():
+    for load, sent in found.items():
+        by_name = {name: [one.ids / one.seconds for one in each] for name, each in sent.items()}
         cells = [f"{statistics.median(by_name[name]):,.0f}" for name in (first, *others)]
         for name in others:
             ratios = [a / b for a, b in zip(by_name[name], by_name[first], strict=True)]
             middle = statistics.median(ratios)
             cells.append(f"{middle:.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
         lines.append(f"| {load} | {' | '.join(cells)} |")
+    lost = [f"{name} {lost}" for name in (first, *others) if (lost := failures(found, name))]
+    if lost:
+        lines += ["", f"Requests that ended with an error: {', '.join(lost)}."]
     return "\n".join(lines)
 
 
@@ -168,7 +188,11 @@ def main() -> None:
         found = measure(starts, IN_FLIGHT, options.rounds)
     print(table(found))
     if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        figures = {
+            load: {name: list(map(asdict, each)) for name, each in by_name.items()}
+            for load, by_name in found.items()
+        }
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ it is known to work.
 Sections: masks on 1 to 512 rows of logits; the tiny model by transformers on the device; and,
 where vLLM is installed, what enforcing costs a token in it: Model Runner V1 and V2, without
 drafts, with n-grams and with an EAGLE3 head, 1 to 512 sequences. Exits with 1 if an enforced
-turn has a bad call. Owns: which sections there are, versions, the report. Must not know: how
-anything is measured.
+turn has a bad call or an error. Owns: which sections there are, versions, the report. Must not
+know: how anything is measured.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ def sections(device: str, *, serve: bool, failed: list[str]) -> Iterator[str]:
         compared = throughput.accelerated(Path(folder), in_flight[-1], has_one=not is_small)
         for title, starts in compared:
             found = throughput.measure(starts, in_flight, 1 if is_small else 5)
+            lost = throughput.failures(found, "Enforcer")
+            if lost:
+                failed.append(f"{title}: {lost} requests ended with an error")
             yield f"### {title}\n\n{throughput.table(found)}\n"
 
 
