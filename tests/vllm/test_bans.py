@@ -41,16 +41,17 @@ def take_in(tokenizer):
         params = SamplingParams(
             structured_outputs=StructuredOutputsParams(structural_tag=tag), **more
         )
-        config = SimpleNamespace(use_v2_model_runner=v2)
-        processor = SimpleNamespace(
-            vllm_config=config, model_config=SimpleNamespace(), tokenizer=tokenizer
-        )
+        model = SimpleNamespace(logits_processors=None)
+        config = SimpleNamespace(use_v2_model_runner=v2, model_config=model)
+        processor = SimpleNamespace(vllm_config=config, model_config=model, tokenizer=tokenizer)
 
         def original(self, _request_id, prompt, params):
             copy = params.clone()
             copy.update_from_tokenizer(self.tokenizer)
             ids = self.tokenizer.encode(prompt, add_special_tokens=False)
-            return SimpleNamespace(sampling_params=copy, prompt_token_ids=ids, resumable=False)
+            return SimpleNamespace(
+                request_id="r", sampling_params=copy, prompt_token_ids=ids, resumable=False
+            )
 
         made = frontend.process_inputs(original)(processor, "r", prompt, params)
         assert params.structured_outputs.structural_tag == tag  # the caller's own stay

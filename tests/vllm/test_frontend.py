@@ -151,12 +151,17 @@ class Processor:
 
     def __init__(self, *logits_processors):
         self.model_config = SimpleNamespace(logits_processors=list(logits_processors))
-        self.vllm_config = SimpleNamespace(use_v2_model_runner=False)
+        self.vllm_config = SimpleNamespace(
+            use_v2_model_runner=False, model_config=self.model_config
+        )
 
     def process(self, prompt, params, *, resumable=False):
         def original(self, request_id, prompt, params, **_):  # noqa: ARG001 - vLLM's
             return SimpleNamespace(
-                sampling_params=params, prompt_token_ids=prompt, resumable=resumable
+                request_id=request_id,
+                sampling_params=params,
+                prompt_token_ids=prompt,
+                resumable=resumable,
             )
 
         return frontend.process_inputs(original)(self, "r", prompt, params)
@@ -187,6 +192,15 @@ def test_a_spec_that_nothing_would_read_is_refused():
     assert Processor(named).process(ids(OPENING), parameters(extra_args=extra))
     word = {specs.KEY: "off"}
     assert Processor().process(ids(OPENING), parameters(extra_args=word))
+
+
+def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(monkeypatch):
+    assert Processor().process(ids("Hi"), parameters())
+    read = settings.read({"ENFORCER_REQUIRE": "on"})
+    monkeypatch.setattr(settings, "current", lambda: read)
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        Processor().process(ids("Hi"), parameters())
+    assert Processor().process(ids("Hi"), parameters(carried(())))
 
 
 def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it(monkeypatch):
