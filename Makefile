@@ -11,8 +11,8 @@ help: ## Show this list.
 env: ## Create or update .venv (vLLM's CPU build, this project, its tools).
 	@$(PYTHON) bench/setup_env.py
 
-demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare.
-	@$(BIN)/python -m bench.demo
+demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare (ARGS="--requests 40").
+	@$(BIN)/python -m bench.demo $(ARGS)
 
 lint: env
 	$(BIN)/ruff check
