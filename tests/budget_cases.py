@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-import vocabularies
-from vocabularies import row_of, small, write
 
 import enforcer
 from enforcer.budget.pieces import Pieces
 from enforcer.errors import BudgetTooSmall
+from tests import vocabularies
+from tests.vocabularies import row_of, small, write
 
 V = small()
 PIECES = Pieces(V)

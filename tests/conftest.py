@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 
 import pytest
-import vocabularies
 from hypothesis import HealthCheck, settings
 
 from enforcer.vllm import names
+from tests import vocabularies
 
 # No deadline: machines that are shared are slow now and then.
 # The usual examples are the same ones every time: a change is judged by what it changed.

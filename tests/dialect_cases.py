@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from vocabularies import PIECES, feed, write
-
 import enforcer
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.vocabularies import PIECES, feed, write
 
 # Tokens over the borders of texts, names, JSON and markers; some over several at once.
 CROSSING = (

@@ -5,10 +5,9 @@ Owns: them, and starting one. Must not know: what is said of them.
 
 from __future__ import annotations
 
-from vocabularies import write
-from walks import V
-
 import enforcer
+from tests.vocabularies import write
+from tests.walks import V
 
 WEATHER = {
     "type": "object",

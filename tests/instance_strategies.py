@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from drawn_json import (
+from hypothesis import strategies as st
+
+from tests.drawn_json import (
     FORMATS,
     KEYWORDS,
     LATEST,
@@ -21,7 +23,6 @@ from drawn_json import (
     Drawer,
     any_value,
 )
-from hypothesis import strategies as st
 
 
 class _Instances(Drawer):

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
-from vocabularies import bits
 
 from enforcer import engines
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
+from tests.vocabularies import bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,12 +7,12 @@ import tomllib
 
 import httpx
 import pytest
-from snippets import ROOT, blocks
 
 from bench.agents import headless
 from bench.agents.relay import relaying
 from bench.record_clients import stub
 from bench.record_clients.reduced import reduced
+from tests.snippets import ROOT, blocks
 
 URL = "http://localhost:8000"
 TOOL = {"name": "look", "description": "x" * 100, "input_schema": {"type": "object"}}

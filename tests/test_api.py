@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from vocabularies import call, feed, legal, section, small, write
 
 import enforcer
 from enforcer.cache import Cache
@@ -23,6 +22,7 @@ from enforcer.errors import (
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
+from tests.vocabularies import call, feed, legal, section, small, write
 
 V = small()
 BEGIN = V.control("<|tool_calls_section_begin|>")

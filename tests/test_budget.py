@@ -10,8 +10,6 @@ from random import Random
 import jsonschema
 import numpy as np
 import pytest
-import vocabularies
-from budget_cases import PIECES, SCHEMAS, V, of, tool
 
 import enforcer
 from enforcer import engines
@@ -23,6 +21,8 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.partial import Partial
 from enforcer.regex import ANY, both, inverse, literal, parse
 from enforcer.schema import Root, compile_schema
+from tests import vocabularies
+from tests.budget_cases import PIECES, SCHEMAS, V, of, tool
 
 
 @cache

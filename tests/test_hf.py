@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
-import dialect_cases
 import jsonschema
 import pytest
-from vocabularies import section, small, write
+
+from tests import dialect_cases
+from tests.vocabularies import section, small, write
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

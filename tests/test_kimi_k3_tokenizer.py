@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import format_models
 import pytest
+
+from tests import format_models
 
 transformers = pytest.importorskip("transformers")
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snippets import PAGES
+
+from tests.snippets import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared_data import shared
+
+from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
 

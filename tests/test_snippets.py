@@ -8,12 +8,12 @@ import random
 import shlex
 
 import pytest
-from snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
-from vocabularies import small, write
 
 import enforcer
 from enforcer import cli
 from enforcer.turn import dialects
+from tests.snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
+from tests.vocabularies import small, write
 
 # Page and words of every example in Python; those of clients run in `vllm/test_snippets.py`.
 PYTHON = [
@@ -38,7 +38,7 @@ def test_every_example_in_python_is_run():
 @pytest.mark.parametrize(("page", "word"), [("README.md", "transformers"), PYTHON[4]])
 def test_transformers(page, word):
     transformers = pytest.importorskip("transformers")
-    from vllm_servers import TINY
+    from tests.vllm_servers import TINY
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(TINY)
     model = transformers.AutoModelForCausalLM.from_pretrained(TINY)

@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from terminals import Terminal
 
 from enforcer.engines.llguidance.terminals import expression
 from enforcer.numbers.languages import number_texts
@@ -38,6 +37,7 @@ from enforcer.spelling import (
     framed,
     spelled,
 )
+from tests.terminals import Terminal
 
 STRINGS = framed(spelled(ANY, JSON), JSON)
 LETTERS = st.text("ab01-", max_size=7)

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import tiktoken
-import vocabularies
-from shared_data import shared
 from tiktoken.load import load_tiktoken_bpe
-from vocabularies import call, section
+
+from tests import vocabularies
+from tests.shared_data import shared
+from tests.vocabularies import call, section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from shared_data import shared
 
 from bench.tiny_model import requests
 from bench.tiny_model.asks import Flaw, ask, unasked
 from bench.tiny_model.catalogue import TOOLS
 from bench.tiny_model.judge import BAD_CALL, Failure, failures
 from bench.tiny_model.scenes import Kind, scene
+from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import vocabularies
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizer_cases import BYTES, TEXTS, byte_fallback, byte_level, wrapped
-from vocabularies import CONTROLS, PIECES, bits
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
+from tests.tokenizer_cases import BYTES, TEXTS, byte_fallback, byte_level, wrapped
+from tests.vocabularies import CONTROLS, PIECES, bits
 
 
 def test_the_small_vocabulary():

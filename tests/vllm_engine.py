@@ -28,9 +28,9 @@ from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCache
 from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
-from vllm_servers import TINY, reader
 
 from enforcer.request import spec as specs
+from tests.vllm_servers import TINY, reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer.vocabulary import Vocabulary
+from tests.shared_data import shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-from vocabularies import call, section, small, write
 
 from enforcer import engines
 from enforcer.api import Enforcer
@@ -16,6 +15,7 @@ from enforcer.checking.verdict import Verdict
 from enforcer.errors import BudgetTooSmall, IllegalPrefix, UnsupportedSchema
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
+from tests.vocabularies import call, section, small, write
 
 V = small()
 ENGINE = engines.load("llguidance", V)

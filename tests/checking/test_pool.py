@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from checking_cases import check, quick, slow
-from processes import descendants, is_running
 
 from enforcer.checking import pool as pools
 from enforcer.checking.pool import Pool
 from enforcer.checking.process import Ended, Forker
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
 from enforcer.vocabulary import Vocabulary
+from tests.checking_cases import check, quick, slow
+from tests.processes import descendants, is_running
 
 pytestmark = pytest.mark.slow
 
@@ -202,7 +202,7 @@ def test_a_paused_worker_goes_on(worker):
 PARENT = """
 import sys, threading, time
 sys.path.insert(0, sys.argv[1])
-from checking_cases import quick, slow
+from tests.checking_cases import quick, slow
 from enforcer.checking.pool import Pool
 from enforcer.vocabulary import Vocabulary
 pool = Pool("llguidance", Vocabulary.of_bytes(["<|end|>"]))

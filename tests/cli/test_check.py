@@ -5,9 +5,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer import cli
+from tests.shared_data import shared
 
 EXACT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 UNIQUE = {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}}

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from fake_server import call, reply, serving
 
 from enforcer import cli
 from enforcer.diagnosis import Status, bad, note, ok
 from enforcer.doctor import installation
 from enforcer.doctor.server import impossible
+from tests.fake_server import call, reply, serving
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-from fake_server import serving
-from snippets import ROOT, blocks
 
 from enforcer import cli
 from enforcer.turn import dialects
+from tests.fake_server import serving
+from tests.snippets import ROOT, blocks
 
 PAGE = ROOT / "docs" / "explain.md"
 TINY = ROOT / "bench" / "models" / "tiny-kimi"

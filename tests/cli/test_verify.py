@@ -7,9 +7,9 @@ import sys
 import threading
 
 import pytest
-from fake_server import call, reply, serving
 
 from enforcer import cli
+from tests.fake_server import call, reply, serving
 
 SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]
 GOOD = {"integer": '{"value": 1}', "enum": '{"value": "a"}'}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from shared_data import shared
 
 from enforcer.engines import load
 from enforcer.schema import compile_schema
@@ -17,6 +16,7 @@ from tests.conformance.harness import (
     is_step_back,
     judge,
 )
+from tests.shared_data import shared
 
 
 @pytest.mark.slow

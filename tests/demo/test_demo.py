@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import descendants, is_running
 
 from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
+from tests.processes import descendants, is_running
 
 pytestmark = pytest.mark.vllm
 DEMO = [sys.executable, "-m", "bench.demo"]

@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import is_running
 
 from bench.demo.servers import ENFORCED, FREE, STRICT, Server, ServerFailedError
+from tests.processes import is_running
 
 # A stand-in for vLLM: it starts a child, as vLLM starts its engine, and neither ends by itself.
 STUBBORN = """

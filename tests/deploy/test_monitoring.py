@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from promql import Selector, grouped_by, selectors
-from snippets import PAGES, blocks
 
 from enforcer.vllm import metrics
 from enforcer.vllm import settings as settings_of
 from enforcer.vllm.stats import Gauge, Histogram
+from tests.promql import Selector, grouped_by, selectors
+from tests.snippets import PAGES, blocks
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-import kimi_k3_tokenizer
 import pytest
 
 from enforcer.diagnosis import Status, template
 from enforcer.turn import dialects
+from tests import kimi_k3_tokenizer
 
 K2 = dialects.load("kimi_k2")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from shared_data import shared
+
+from tests.shared_data import shared
 
 pytest.importorskip("transformers")
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from fake_server import call, reply, serving
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
 from enforcer.errors import ConfigurationError
+from tests.fake_server import call, reply, serving
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
 REFUSAL = (400, {"error": {"message": "UnsatisfiableSchema: no (at `$.tools[0]`)", "code": 400}})

@@ -10,12 +10,12 @@ from threading import Barrier
 import numpy as np
 import pytest
 from llguidance import LLParserLimits
-from vocabularies import bits, kimi
 
 from enforcer.engines import load
 from enforcer.engines.llguidance import engine as module
 from enforcer.errors import EngineFailure, SchemaLimit
 from enforcer.schema import compile_schema
+from tests.vocabularies import bits, kimi
 
 # Which of the last 20 characters were an `a` is what a lexer has to know within such a string.
 FORGETFUL = {

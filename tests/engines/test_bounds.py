@@ -7,13 +7,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from vocabularies import bits, kimi
 
 from enforcer.engines import load
 from enforcer.engines.llguidance.lexer import _REPLAYED
 from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
+from tests.vocabularies import bits, kimi
 
 pytestmark = pytest.mark.slow
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from vocabularies import small
 
 from enforcer.engines import ENGINES, load
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
+from tests.vocabularies import small
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-import vocabularies
 
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
 
 engines = pytest.importorskip("enforcer.engines.outlines_core", exc_type=ImportError)
 

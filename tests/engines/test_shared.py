@@ -7,14 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-import vocabularies
-from engine_cases import CASES, Case, spellings
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import engines
 from enforcer.errors import EnforcerError, UnknownEngine, UnsupportedSchema
 from enforcer.schema import compile_schema
+from tests import vocabularies
+from tests.engine_cases import CASES, Case, spellings
 
 ENGINES = engines.ENGINES
 PAIRS = [

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from explained_turns import ARGUMENTS, TOOLS, told, turn, why
-from vocabularies import write
-from walks import V
 
 import enforcer
 from enforcer.explain.turn import expected, explain
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
+from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
+from tests.vocabularies import write
+from tests.walks import V
 
 END = '`}`, the end of the arguments of "get_weather"'
 TAG = 'one of 1, 12, "a", "b"'

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from drawn_json import any_value
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.explain.cursor import locate, written
+from tests.drawn_json import any_value
 
 
 @pytest.mark.parametrize(

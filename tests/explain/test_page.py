@@ -6,13 +6,12 @@ import json
 import re
 from html.parser import HTMLParser
 
-from explained_turns import ARGUMENTS, turn
-from vocabularies import write
-from walks import V
-
 from enforcer.explain import page
 from enforcer.explain.table import as_json, lines
 from enforcer.explain.trace import Given, follow
+from tests.explained_turns import ARGUMENTS, turn
+from tests.vocabularies import write
+from tests.walks import V
 
 EVIL = 'x</script><script>alert("/*trace*/")<!--title-->'
 

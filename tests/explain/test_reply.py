@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from walks import V
 
 from enforcer.errors import ConfigurationError
 from enforcer.explain.reply import read_ids, read_reply, scored
 from enforcer.explain.trace import Given
+from tests.walks import V
 
 END = V.control("<|im_end|>")
 

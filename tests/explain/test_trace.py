@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from explained_turns import ARGUMENTS, turn
-from vocabularies import write
-from walks import V
-
 from enforcer.explain.trace import Given, follow, read_spelled, split_markers
+from tests.explained_turns import ARGUMENTS, turn
+from tests.vocabularies import write
+from tests.walks import V
 
 
 def test_a_turn_that_is_legal():

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, told, turn, why
-from vocabularies import write
-from walks import V
 
 import enforcer
 from enforcer.turn.deadline import BudgetTooSmall
+from tests.explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, told, turn, why
+from tests.vocabularies import write
+from tests.walks import V
 
 BEGIN = "the marker of section begin: `<|tool_calls_section_begin|>`"
 

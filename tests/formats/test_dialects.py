@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from formats import ours, vocabularies
 
 from bench.formats import deviations, writers
 from bench.formats.catalogue import FORMATS
 from bench.formats.tolerances import TEXTS
 from bench.formats.writers import Call, Turn
+from tests.formats import ours, vocabularies
 
 TOOLS = [
     {

@@ -13,11 +13,10 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from formats import ours, sampled, stock
-
 from bench.formats import deviations
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call, Turn
+from tests.formats import ours, sampled, stock
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,10 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from formats import ours, stock, vocabularies
-
 from bench.formats import deviations, writers
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call, Turn
+from tests.formats import ours, stock, vocabularies
 
 pytestmark = pytest.mark.slow
 

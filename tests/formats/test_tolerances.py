@@ -8,10 +8,9 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from formats import stock, vocabularies
-
 from bench.formats.catalogue import FORMATS
 from bench.formats.tolerances import TEXTS
+from tests.formats import stock, vocabularies
 
 pytestmark = pytest.mark.slow
 

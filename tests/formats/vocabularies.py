@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import vocabularies
 
 from bench.formats import vocabularies as sources
 from bench.formats.catalogue import FORMATS
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 

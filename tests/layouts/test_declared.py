@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laid_out import TEXTS, TYPES, coerced, types
 
 from enforcer.layouts.declared import ONLY_STRING, read_value, types_of_properties
+from tests.laid_out import TEXTS, TYPES, coerced, types
 
 ENUMS = st.lists(st.sampled_from([None, 1, 1.5, True, "a", [], {}]), max_size=2)
 SCHEMAS = st.recursive(

@@ -6,10 +6,10 @@ import json
 from random import Random
 
 import pytest
-from laid_out import FORMATS, bound, symbols_of, write
 
 from enforcer.layouts import Decoder
 from enforcer.layouts.pattern import ID
+from tests.laid_out import FORMATS, bound, symbols_of, write
 
 VALUE = {"a": 'say "é"', "b": "5"}
 SCHEMA = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from laid_out import DECLARED, FORMATS, TABLES, bound
 
 from enforcer.layouts import Kind, Layout, Trim, Types, WhiteSpace
+from tests.laid_out import DECLARED, FORMATS, TABLES, bound
 
 K3 = TABLES["kimi_k3"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from laid_out import bound, symbols_of
 
 from enforcer.layouts.machine import machine
 from enforcer.layouts.pattern import read
+from tests.laid_out import bound, symbols_of
 
 
 def follow(name, text):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from drawn_json import any_value
 from hypothesis import given
 from hypothesis import strategies as st
-from laid_out import bound, symbols_of
 
 from enforcer.layouts.pattern import ID
 from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT
+from tests.drawn_json import any_value
+from tests.laid_out import bound, symbols_of
 
 
 def end_of(scan, symbols):

@@ -7,10 +7,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laid_out import bound, symbols_of
 
 from enforcer.layouts import Decoder, Trim
 from enforcer.layouts.tagged_text import trimmed
+from tests.laid_out import bound, symbols_of
 
 PAIR = '<|open|>argument key="{}" type="{}"<|sep|>{}<|close|>argument<|sep|>'
 CLOSE = "<|close|>call<|sep|>"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laid_out import DECLARED, TEXTS, TYPES, bound, coerced, key_is_writable
 
 from enforcer.layouts import Trim
 from enforcer.layouts.tagged_text import trimmed
@@ -32,6 +31,7 @@ from enforcer.regex import (
     literal,
     parse,
 )
+from tests.laid_out import DECLARED, TEXTS, TYPES, bound, coerced, key_is_writable
 
 LANGUAGES = [
     ANY,

@@ -24,10 +24,7 @@ import time
 from pathlib import Path
 from random import Random
 
-# As pytest does: the folder of the repository, and that of the common helpers.
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
-
-from tests.mutants.mutants import ROOT, Mutant, equivalent, mutants  # noqa: E402
+from tests.mutants.mutants import ROOT, Mutant, equivalent, mutants
 
 ROOMS = ("turn", "request", "schema", "regex", "numbers")
 # Whatever reaches those rooms without a server, what notices most first.

@@ -9,8 +9,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid
-from spelled_json import numbers
+
+from tests.schema_judge import accepts, compiled, is_valid
+from tests.spelled_json import numbers
 
 BOUNDS = st.one_of(
     st.integers(-300, 300),

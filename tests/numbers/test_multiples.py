@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.numbers.multiples import are_bearable, is_hard, without_places
+from tests.schema_judge import accepts, compiled
 
 MANY = ["12345678901234567", "12345678901234567.5", "0.50000000000000000000000"]
 

@@ -8,14 +8,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled
-from terminals import Terminal
 
 from enforcer.engines.llguidance.sheet import Sheet
 from enforcer.numbers.remainders import MOST_REMAINDERS, divisible, ending, factors
 from enforcer.regex import both, example, finite_members, fullmatch, inverse, is_empty
 from enforcer.regex.constructors import concat, repeat
 from enforcer.regex.syntax import names_in
+from tests.schema_judge import accepts, compiled
+from tests.terminals import Terminal
 
 
 @pytest.mark.parametrize("divisor", [3, 7, 9, 21, 49, 101, 693])

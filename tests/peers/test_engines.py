@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from vocabularies import small
 
 from bench.peers import engines, pool
 from bench.peers.cases import Case
 from bench.peers.engines import ROWS, RefusedError
 from bench.peers.judge import Verdict, judge
+from tests.vocabularies import small
 
 PLAIN = Case(
     "plain",

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from vocabularies import small
 
 from bench.peers import worker
 from bench.peers.cases import Case
 from bench.peers.engines import RefusedError
 from bench.peers.judge import Verdict, judge
+from tests.vocabularies import small
 
 V = small()
 CASE = Case(

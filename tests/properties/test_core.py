@@ -6,15 +6,26 @@ import json
 from random import Random
 
 import jsonschema
-import vocabularies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from vocabularies import call, legal, row_of, split, write
-from walks import FORMS, OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
 import enforcer
 from enforcer.turn.parser import Happening, Parser
+from tests import vocabularies
+from tests.vocabularies import call, legal, row_of, split, write
+from tests.walks import (
+    FORMS,
+    OBJECTS,
+    V,
+    examples,
+    instances,
+    requests,
+    schemas,
+    served,
+    step,
+    walk,
+)
 
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 TAILS = [None, "", HEADER, HEADER + "<think>", HEADER + "<think></think>", HEADER + "Well, "]

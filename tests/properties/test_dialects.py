@@ -8,11 +8,8 @@ from random import Random
 
 import jsonschema
 import pytest
-from dialect_cases import NAMES, opening, served, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import legal, row_of, split, write
-from walks import OBJECTS, examples
 
 import enforcer
 from enforcer.layouts import Kind
@@ -21,6 +18,9 @@ from enforcer.request.tools import parse
 from enforcer.turn import dialects
 from enforcer.turn.kept import KeptRows
 from enforcer.turn.parser import Happening, Parser
+from tests.dialect_cases import NAMES, opening, served, vocabulary
+from tests.vocabularies import legal, row_of, split, write
+from tests.walks import OBJECTS, examples
 
 SEEDS = st.integers(0, 2**32)
 TOOLS = ["get", "get_", "a", "get_weather"]

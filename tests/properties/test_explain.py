@@ -8,11 +8,11 @@ from random import Random
 import numpy as np
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from schema_strategies import schemas
-from vocabularies import legal, row_of, write
-from walks import V, examples, requests, served, step
 
 from enforcer.errors import SchemaError
+from tests.schema_strategies import schemas
+from tests.vocabularies import legal, row_of, write
+from tests.walks import V, examples, requests, served, step
 
 SEEDS = st.integers(0, 2**32)
 BEGUN = write(

@@ -8,7 +8,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from walks import V, examples, served
 
 import enforcer
 from enforcer.errors import EnforcerError
@@ -17,6 +16,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.walks import V, examples, served
 
 DEEP: object = "end"
 for _ in range(50_000):

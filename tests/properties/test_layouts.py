@@ -9,7 +9,12 @@ import jsonschema
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from laid_out import (
+
+from enforcer.errors import UnsupportedSchema
+from enforcer.layouts import Decoder
+from enforcer.layouts.pattern import ID
+from enforcer.schema import Root, compile_schema
+from tests.laid_out import (
     DECLARED,
     FORMATS,
     bound,
@@ -25,13 +30,8 @@ from laid_out import (
     write,
     written_symbols,
 )
-from vocabularies import split
-from walks import OBJECTS, examples, instances
-
-from enforcer.errors import UnsupportedSchema
-from enforcer.layouts import Decoder
-from enforcer.layouts.pattern import ID
-from enforcer.schema import Root, compile_schema
+from tests.vocabularies import split
+from tests.walks import OBJECTS, examples, instances
 
 V = vocabulary()
 SEEDS = st.integers(0, 2**32)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schema_judge import engine
 
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
+from tests.schema_judge import engine
 
 pytestmark = pytest.mark.slow
 

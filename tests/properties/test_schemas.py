@@ -14,18 +14,18 @@ from random import Random
 
 import jsonschema
 import pytest
-from drawn_json import DIALECTS, DRAFT4, DRAFT7
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
-from instance_strategies import instances
-from schema_judge import accepts, compiled, engine, is_valid, walk
-from schema_strategies import schemas
-from second_source import from_schema
-from spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, Root, compile_schema
+from tests.drawn_json import DIALECTS, DRAFT4, DRAFT7
+from tests.instance_strategies import instances
+from tests.schema_judge import accepts, compiled, engine, is_valid, walk
+from tests.schema_strategies import schemas
+from tests.second_source import from_schema
+from tests.spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 
 pytestmark = pytest.mark.slow
 

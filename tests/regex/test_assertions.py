@@ -2,9 +2,9 @@ import re
 
 import pytest
 from hypothesis import assume, example, given
-from languages import SHARP, asserting_patterns, plain_patterns, texts
 
 from enforcer.regex import ANY, NOTHING, both, fullmatch, is_empty, literal, not_matching, parse
+from tests.languages import SHARP, asserting_patterns, plain_patterns, texts
 
 _AGREED = "abAB01_- .,"  # no reading of any construct differs on these
 

@@ -2,12 +2,12 @@ import re
 
 import pytest
 from hypothesis import assume, given
-from languages import SHARP, looping_patterns, texts
 
 from enforcer.regex import RegexError, fullmatch, is_empty, not_matching, parse
 from enforcer.regex.automaton import language
 from enforcer.regex.edges import Reading
 from enforcer.regex.pattern import read
+from tests.languages import SHARP, looping_patterns, texts
 
 _AGREED = "abAB01_- .,"
 

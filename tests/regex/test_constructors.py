@@ -3,10 +3,10 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import PLAIN, languages, texts
 
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.regex.constructors import EPSILON, concat, repeat
+from tests.languages import PLAIN, languages, texts
 
 
 @given(languages, languages, texts())

@@ -3,7 +3,6 @@ from itertools import product
 
 import pytest
 from hypothesis import assume, given
-from languages import languages
 
 from enforcer.regex import (
     ANY,
@@ -24,6 +23,7 @@ from enforcer.regex import (
 )
 from enforcer.regex.charset import ALL
 from enforcer.regex.derivative import derivative, first_classes
+from tests.languages import languages
 
 _BUDGET = 300
 

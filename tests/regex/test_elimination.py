@@ -1,11 +1,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import texts
 
 from enforcer.regex import ANY, NOTHING, fullmatch
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
+from tests.languages import texts
 
 _A = CharSet.span("a")
 _B = CharSet.span("b01")

@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer.regex import example, format_regex, fullmatch
 from enforcer.regex.formats import FORMATS
+from tests.shared_data import shared
 
 _CHECKER = jsonschema.Draft202012Validator.FORMAT_CHECKER
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from languages import languages, texts
 
 from enforcer.regex import (
     NOTHING,
@@ -20,6 +19,7 @@ from enforcer.regex import (
 )
 from enforcer.regex import parse as pattern
 from enforcer.regex.plain import automaton, plain
+from tests.languages import languages, texts
 
 BUDGET = 400
 

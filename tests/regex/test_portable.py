@@ -4,10 +4,10 @@ import json
 
 import pytest
 from hypothesis import given
-from languages import languages
 
 from enforcer.regex import ANY, NOTHING, format_regex, length, portable
 from enforcer.regex.formats import FORMATS
+from tests.languages import languages
 
 
 def travelled(language):

@@ -1,6 +1,5 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import asserting_patterns, languages, texts
 
 from enforcer.regex import (
     ANY,
@@ -17,6 +16,7 @@ from enforcer.regex import (
     unwritten,
 )
 from enforcer.regex.syntax import Complement, Intersection
+from tests.languages import asserting_patterns, languages, texts
 
 _LONG = length(0, 400)
 

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, walk
 
 from enforcer.regex import fullmatch
 from enforcer.regex.regexes import broken, regexes
+from tests.schema_judge import accepts, compiled, walk
 
 GOOD = [
     *("", "|", "a|b|", "^[a-z]+$", r"\d{3}-\d{4}", "^(foo|bar)?$", r"[^\s\/]+", r".*\.png$"),

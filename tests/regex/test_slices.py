@@ -1,9 +1,9 @@
 from hypothesis import given
-from languages import languages, texts
 
 from enforcer.regex import fullmatch
 from enforcer.regex.charset import CharSet
 from enforcer.regex.slices import ending, starting
+from tests.languages import languages, texts
 
 _SET = CharSet.span("a", "01", " ", "😀")
 

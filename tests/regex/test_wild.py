@@ -8,8 +8,6 @@ import warnings
 from collections import Counter
 
 import pytest
-from shared_data import shared
-from terminals import Terminal, spellings
 
 from enforcer.engines.llguidance.terminals import expression
 from enforcer.regex import (
@@ -22,6 +20,8 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.spelling import JSON
+from tests.shared_data import shared
+from tests.terminals import Terminal, spellings
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid
 
 from enforcer.schema import compile_schema
+from tests.schema_judge import accepts, compiled, is_valid
 
 KINDS = [f"kind{i}" for i in range(12)]
 # `kind` may be left out, and then every branch is about the other property alone.

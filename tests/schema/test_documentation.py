@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-import schema_judge
-from schema_judge import accepts, compiled
 
 from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
@@ -16,6 +14,8 @@ from enforcer.schema import Conventions, Limits, OnUnsupported, compile_schema
 from enforcer.schema.finishing import settle_arrays
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
+from tests import schema_judge
+from tests.schema_judge import accepts, compiled
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(

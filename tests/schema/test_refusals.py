@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, Root, compile_schema
+from tests.schema_judge import accepts, compiled
 
 RELAX = OnUnsupported.RELAX
 NUMBERS = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}

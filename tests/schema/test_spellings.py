@@ -7,8 +7,9 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled
-from spelled_json import Form, spell
+
+from tests.schema_judge import accepts, compiled
+from tests.spelled_json import Form, spell
 
 NAMED = {
     "type": "object",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import tokenizers
-from tokenizer_cases import MARKERS, byte_fallback, byte_level, wrapped
 from transformers import PreTrainedTokenizerFast
-from vocabularies import bits
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
+from tests.tokenizer_cases import MARKERS, byte_fallback, byte_level, wrapped
+from tests.vocabularies import bits
 
 
 def test_byte_level():

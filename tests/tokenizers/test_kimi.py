@@ -6,12 +6,12 @@ import base64
 import json
 
 import pytest
-from tokenizer_cases import BYTES, RANKS, TEXTS
-from vocabularies import bits
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.tokenizers.kimi import split
 from enforcer.vocabulary import Vocabulary
+from tests.tokenizer_cases import BYTES, RANKS, TEXTS
+from tests.vocabularies import bits
 
 
 def kimi_files(folder, ranks, names):

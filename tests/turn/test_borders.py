@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from dialect_cases import NAMES, served
 
 from enforcer.turn.dialect import FREE_TEXT
 from enforcer.turn.lexer import OPEN
+from tests.dialect_cases import NAMES, served
 
 OPENINGS = [
     OPEN,

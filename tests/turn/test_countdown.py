@@ -7,12 +7,12 @@ from random import Random
 
 import jsonschema
 import pytest
-from budget_cases import HEADER, PIECES, SCHEMAS, V, drawn, least_budget, served, start
-from vocabularies import write
 
 from enforcer.budget.shortest import Shortest
 from enforcer.errors import BudgetTooSmall
 from enforcer.schema import compile_schema
+from tests.budget_cases import HEADER, PIECES, SCHEMAS, V, drawn, least_budget, served, start
+from tests.vocabularies import write
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

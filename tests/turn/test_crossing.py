@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from dialect_cases import at, vocabulary
-from vocabularies import feed, legal, row_of
+
+from tests.dialect_cases import at, vocabulary
+from tests.vocabularies import feed, legal, row_of
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from budget_cases import HEADER, PIECES, SCHEMAS, V, least_budget, served, start, tool
-from vocabularies import call, feed, legal, section, write
 
 import enforcer
 from enforcer.errors import BudgetTooSmall
+from tests.budget_cases import HEADER, PIECES, SCHEMAS, V, least_budget, served, start, tool
+from tests.vocabularies import call, feed, legal, section, write
 
 BEGIN = V.control("<|tool_calls_section_begin|>")
 STOP = {V.control("<|im_end|>"), V.control("[EOS]")}

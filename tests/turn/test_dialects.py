@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from vocabularies import small, write
 
 from enforcer.errors import UnknownDialect
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment, Tokens, Transition
 from enforcer.turn.envelope import Table
 from enforcer.turn.parser import Parser
+from tests.vocabularies import small, write
 
 KIMI = dialects.load("kimi_k2")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-import vocabularies
-from vocabularies import bits, small
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.envelope import Due, Envelope, Opening, Table
+from tests import vocabularies
+from tests.vocabularies import bits, small
 
 V = small()
 KIMI = dialects.load("kimi_k2")
@@ -121,7 +121,7 @@ def test_kimis_own_vocabulary_has_all_tokens():
 
 
 def test_what_is_warm_is_not_computed_again():
-    from dialect_cases import served, vocabulary
+    from tests.dialect_cases import served, vocabulary
 
     table = Table(served("hermes").dialect, vocabulary("hermes"))
     table.warm()
@@ -133,7 +133,7 @@ def test_what_is_warm_is_not_computed_again():
 
 
 def test_what_is_the_same_for_all_headers_is_warm():
-    from dialect_cases import served, vocabulary
+    from tests.dialect_cases import served, vocabulary
 
     table = Table(served("hermes").dialect, vocabulary("hermes"))
     table.warm()

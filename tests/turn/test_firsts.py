@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 
 import numpy as np
-import toys
-from dialect_cases import vocabulary
 
 from enforcer.errors import EngineFailure
 from enforcer.turn import bits
 from enforcer.turn.bits import ids_of
 from enforcer.turn.cuts import Cut, Loose
 from enforcer.turn.firsts import Firsts
+from tests import toys
+from tests.dialect_cases import vocabulary
 
 V = vocabulary("pythonic")
 WHOLE, LOOSE = V.find(b"(a"), V.find(b"[get")

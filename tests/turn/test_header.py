@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import bits, small, splits
 
 from enforcer.turn import dialects
 from enforcer.turn.header import HeaderForm, HeaderTrie
+from tests.vocabularies import bits, small, splits
 
 V = small()
 KIMI = dialects.load("kimi_k2")

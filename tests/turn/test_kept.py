@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 
 import numpy as np
-from dialect_cases import vocabulary
 
 from enforcer.turn import bits, kept
 from enforcer.turn.kept import KeptRows
+from tests.dialect_cases import vocabulary
 
 V = vocabulary("pythonic")
 ROW = V.row([3, 40])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from dialect_cases import served
 
 from enforcer.turn.lexer import OPEN
 from enforcer.turn.pattern import ID
+from tests.dialect_cases import served
 
 NO_CALL = replace(OPEN, call=False)
 

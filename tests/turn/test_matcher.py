@@ -8,11 +8,11 @@ from random import Random
 import numpy as np
 import pytest
 import torch
-import toys
-from vocabularies import call, feed, legal, row_of, section, small, write
 
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn.envelope import Due
+from tests import toys
+from tests.vocabularies import call, feed, legal, row_of, section, small, write
 
 V = small()
 TEXTS = [b'{"a": 1}', b'{"a": 12}', b"{}"]

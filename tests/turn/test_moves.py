@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-import toys
-from dialect_cases import served, vocabulary
-from vocabularies import small
 
 from enforcer.errors import EngineFailure, UnexpectedFailure
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.moves import Moves, named
+from tests import toys
+from tests.dialect_cases import served, vocabulary
+from tests.vocabularies import small
 
 V = small()
 

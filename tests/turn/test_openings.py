@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dialect_cases as cases
 import pytest
-from vocabularies import small, write
 
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.vocabulary import Vocabulary
+from tests import dialect_cases as cases
+from tests.vocabularies import small, write
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)

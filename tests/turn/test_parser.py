@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from dialect_cases import served, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import PIECES, call, section, small, write
 
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
+from tests.dialect_cases import served, vocabulary
+from tests.vocabularies import PIECES, call, section, small, write
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)

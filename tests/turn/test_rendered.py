@@ -6,13 +6,13 @@ from functools import cache
 from random import Random
 
 import pytest
-from vocabularies import small, write
 
 from bench.matrix import workload
 from bench.tiny_model.chat import TEMPLATE
 from enforcer.request import history
 from enforcer.turn import dialects, rendered
 from enforcer.turn.envelope import Table
+from tests.vocabularies import small, write
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)

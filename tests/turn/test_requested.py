@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-import vocabularies
 
 import enforcer
 from enforcer.engines.llguidance import engine as llguidance
@@ -15,6 +14,7 @@ from enforcer.request import tools
 from enforcer.request.options import Options
 from enforcer.turn import dialects, requested
 from enforcer.turn.requested import look_at_prompt
+from tests import vocabularies
 
 VOCABULARY = vocabularies.small()
 ENFORCER = enforcer.Enforcer(VOCABULARY)

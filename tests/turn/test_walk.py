@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import small
 
 from enforcer.regex import either, literal
 from enforcer.turn.pattern import Language
 from enforcer.turn.walk import walk
+from tests.vocabularies import small
 
 V = small()
 KEYS, IDS = V.sorted_text

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from dialect_cases import CLOSED, TOOLS, at, served, vocabulary
-from vocabularies import feed, legal, row_of, write
 
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.vocabulary import Vocabulary
+from tests.dialect_cases import CLOSED, TOOLS, at, served, vocabulary
+from tests.vocabularies import feed, legal, row_of, write
 
 OPEN = [{"type": "function", "function": {"name": "get_"}}]
 

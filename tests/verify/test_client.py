@@ -4,11 +4,11 @@ import asyncio
 import time
 
 import pytest
-from fake_server import reply, serving
 
 from enforcer.errors import ConfigurationError
 from enforcer.verify import client
 from enforcer.verify.client import Endpoint
+from tests.fake_server import reply, serving
 
 NOWHERE = "http://127.0.0.1:9"
 

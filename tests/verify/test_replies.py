@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from fake_server import call, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.verify.replies import Call, Deltas, Reply, whole
+from tests.fake_server import call, reply
 
 CALLS = st.lists(
     st.builds(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-import fake_server
 import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.verify import scored
 from enforcer.verify.client import Endpoint
+from tests import fake_server
 
 REPLY = {"prompt_token_ids": [1, 2], "choices": [{"token_ids": [3, 4], "message": {}}]}
 SCORES = {"choices": [{"prompt_logprobs": [None, {}, {}, {}]}]}

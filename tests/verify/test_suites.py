@@ -6,12 +6,12 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer.errors import ConfigurationError
 from enforcer.verify import suites
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Call, Reply
+from tests.shared_data import shared
 
 
 def valid(schema, value):

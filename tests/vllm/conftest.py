@@ -12,10 +12,9 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vllm_servers import TINY, serving
-
 from bench import random_model
 from bench.demo.servers import ENFORCED, FREE, Setting
+from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from vocabularies import small, write
+
+from tests.vocabularies import small, write
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 

@@ -10,10 +10,10 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
-from vllm_servers import TINY
 
 from enforcer.request import spec as specs
 from enforcer.vllm import bans, frontend, runtime, settings
+from tests.vllm_servers import TINY
 
 MARKERS = [
     "<|tool_calls_section_begin|>",

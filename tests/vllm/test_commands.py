@@ -10,10 +10,9 @@ import yaml
 
 pytest.importorskip("vllm")
 
-from snippets import PAGES, ROOT, blocks
-
 from enforcer.turn import dialects
 from enforcer.vllm import names
+from tests.snippets import PAGES, ROOT, blocks
 
 _ASSIGNMENT = re.compile(r"\w+=")
 PARSERS = {name for parser in dialects.parsers() for name in (parser, names.enforced(parser))}

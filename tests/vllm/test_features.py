@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from vllm_servers import TINY, serving
 
 import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
@@ -18,6 +17,7 @@ from bench.tiny_model.requests import generate
 from enforcer import cli
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Deltas, whole
+from tests.vllm_servers import TINY, serving
 
 pytestmark = pytest.mark.vllm
 

@@ -6,16 +6,16 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import format_models
 import httpx
 import pytest
-from vllm_servers import serving
 
 from bench.demo.servers import MODEL_NAME, Setting
 from bench.matrix import cells
 from bench.matrix.routes import Client, Route
 from enforcer.turn import dialects
 from enforcer.verify import expected
+from tests import format_models
+from tests.vllm_servers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,6 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-import vocabularies
-from checking_cases import slow
 from vllm import SamplingParams
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
@@ -24,6 +22,8 @@ from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import checks, frontend, runtime, settings
+from tests import vocabularies
+from tests.checking_cases import slow
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table

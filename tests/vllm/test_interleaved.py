@@ -9,12 +9,12 @@ from random import Random
 
 import httpx
 import pytest
-from vllm_servers import TINY, serving
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from bench.matrix import workload
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
+from tests.vllm_servers import TINY, serving
 
 pytestmark = pytest.mark.vllm
 

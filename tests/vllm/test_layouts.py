@@ -12,7 +12,6 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from laid_out import TEXTS, TYPES, bound, coerced, engine, legal, read, spelled, symbols_of_ids
 from vllm.parser.engine.parser_engine import ParserEngine
 from vllm.parser.glm47_moe import _glm47_arg_converter
 from vllm.parser.minimax_m2 import _minimax_m2_arg_converter
@@ -23,12 +22,23 @@ from vllm.tool_parsers.utils import (
     extract_types_from_schema,
     handle_single_tool,
 )
-from walks import OBJECTS
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import Decoder
 from enforcer.layouts.declared import read_value, types_of_properties
 from enforcer.schema import Root, compile_schema
+from tests.laid_out import (
+    TEXTS,
+    TYPES,
+    bound,
+    coerced,
+    engine,
+    legal,
+    read,
+    spelled,
+    symbols_of_ids,
+)
+from tests.walks import OBJECTS
 
 CONVERTERS = {
     "qwen3_coder": _qwen3_arg_converter,

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-import vocabularies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vllm import SamplingParams
@@ -32,6 +31,7 @@ from enforcer.request import spec as specs
 from enforcer.vllm import logits_processor, names, rows, runtime
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
+from tests import vocabularies
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from vllm_servers import reader
+
+from tests.vllm_servers import reader
 
 pytestmark = pytest.mark.vllm
 

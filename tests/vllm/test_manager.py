@@ -8,12 +8,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from vllm_managers import enforced, manager, request
-from vllm_servers import TINY
-from vocabularies import write
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm import metrics, plugin, runtime
+from tests.vllm_managers import enforced, manager, request
+from tests.vllm_servers import TINY
+from tests.vocabularies import write
 
 OPENED = "<|im_assistant|>assistant<|im_middle|>"
 LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(300)]}}}

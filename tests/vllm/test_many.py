@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from vllm_servers import TINY, reader, sample, serving
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.verify.measure import judge
+from tests.vllm_servers import TINY, reader, sample, serving
 
 pytestmark = pytest.mark.vllm
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import cells
 from bench.matrix.routes import Client
+from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
 

@@ -11,11 +11,10 @@ from prometheus_client import multiprocess
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
-from vllm_servers import sample  # noqa: E402 - see above
-
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
 from enforcer.vllm import metrics  # noqa: E402
+from tests.vllm_servers import sample  # noqa: E402 - see above
 
 
 @pytest.fixture

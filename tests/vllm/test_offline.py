@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.matrix import modes
+from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
 

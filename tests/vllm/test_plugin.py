@@ -14,7 +14,6 @@ from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1 import structured_output
-from vllm_servers import TINY
 
 import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
@@ -22,6 +21,7 @@ from enforcer.errors import UnsupportedHost
 from enforcer.request import spec as specs
 from enforcer.vllm import fit, metrics, plugin
 from enforcer.vllm.names import PATCHED, TESTED_VERSIONS
+from tests.vllm_servers import TINY
 
 pytestmark = pytest.mark.slow
 

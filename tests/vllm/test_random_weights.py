@@ -9,12 +9,12 @@ import asyncio
 import os
 
 import pytest
-from vllm_servers import reader
 
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.verify.measure import judge
+from tests.vllm_servers import reader
 
 pytestmark = pytest.mark.vllm
 REQUESTS = int(os.environ.get("LIVE_REQUESTS", "160"))

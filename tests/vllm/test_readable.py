@@ -6,13 +6,13 @@ from random import Random
 
 import numpy as np
 import pytest
-from vocabularies import small, write
 
 import enforcer
 from enforcer.errors import EnforcerError
 from enforcer.vllm import stock
 from enforcer.vllm.readable import ReadableMatcher
 from enforcer.vllm.stock import FrontEnd
+from tests.vocabularies import small, write
 
 V = small()
 ENFORCER = enforcer.Enforcer(V)

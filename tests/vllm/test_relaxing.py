@@ -12,11 +12,11 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
-from vllm_servers import TINY, serving
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.request import spec as specs
 from enforcer.vllm import frontend, metrics, settings
+from tests.vllm_servers import TINY, serving
 
 
 def _object(**properties):

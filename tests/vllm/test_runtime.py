@@ -7,7 +7,6 @@ import os
 from functools import cache
 
 import pytest
-import vocabularies
 
 from enforcer import engines
 from enforcer.cache import Cache
@@ -17,6 +16,7 @@ from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import runtime, settings
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 

@@ -12,12 +12,12 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from hypothesis import settings
-from vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 from bench.matrix import workload
 from enforcer.engines.llguidance import lexer as _lexer
 from enforcer.request import spec as specs
 from enforcer.vllm import metrics, plugin
+from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 pytestmark = pytest.mark.slow
 

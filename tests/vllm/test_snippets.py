@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from snippets import MESSAGES, PROMPT, TOOLS, find, run
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
+from tests.snippets import MESSAGES, PROMPT, TOOLS, find, run
 
 pytestmark = pytest.mark.vllm
 

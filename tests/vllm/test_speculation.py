@@ -7,9 +7,9 @@ hundreds, in more ways.
 from __future__ import annotations
 
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.speculation import run, ways
+from tests.vllm_servers import TINY, reader
 
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(1800)]
 

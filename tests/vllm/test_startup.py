@@ -2,9 +2,9 @@ import logging
 
 import pytest
 from transformers import AutoTokenizer
-from vllm_servers import TINY
 
 from enforcer.vllm import metrics, settings, startup, stats
+from tests.vllm_servers import TINY
 
 
 def _warnings(caplog, change):

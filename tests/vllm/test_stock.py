@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from vocabularies import small, write
+
+from tests.vocabularies import small, write
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from transformers import AutoTokenizer
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.parser.parser_manager import ParserManager
-from vllm_servers import TINY
 
 from bench.rust_front_end.record import BODIES
 from enforcer.errors import InvalidTools, UnknownTag
@@ -27,6 +27,7 @@ from enforcer.turn.envelope import Table
 from enforcer.vllm import stock, stock_shapes
 from enforcer.vllm.stock import FrontEnd
 from enforcer.vocabulary import Vocabulary
+from tests.vllm_servers import TINY
 
 KIMI = dialects.load("kimi_k2")
 RUST = [

@@ -13,9 +13,6 @@ import pytest
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.parser.parser_manager import ParserManager
-from vllm_managers import manager, request
-from vllm_servers import TINY
-from vocabularies import write
 
 from enforcer.errors import SchemaError, UnknownTag
 from enforcer.schema.bundling import Documents
@@ -24,6 +21,9 @@ from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, runtime, stock
 from enforcer.vllm.readable import ReadableMatcher
+from tests.vllm_managers import manager, request
+from tests.vllm_servers import TINY
+from tests.vocabularies import write
 
 pytestmark = pytest.mark.slow
 

@@ -9,17 +9,17 @@ from random import Random
 from types import SimpleNamespace
 
 import jsonschema
-import kimi_k3_tokenizer
 import numpy as np
 import pytest
-from kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
+
+from tests import kimi_k3_tokenizer
+from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
 from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
-from vllm_managers import manager, request
 
 from enforcer.errors import InvalidTools
 from enforcer.request import response_format, tools
@@ -29,6 +29,7 @@ from enforcer.vllm import metrics, names, plugin, runtime, stock_k3
 from enforcer.vllm.readable import ReadableMatcher
 from enforcer.vllm.stock_shapes import UnlikeError
 from enforcer.vocabulary import Vocabulary
+from tests.vllm_managers import manager, request
 
 RUST = [
     json.loads(line)

@@ -11,10 +11,10 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
-from vllm_servers import TINY
 
 from enforcer.request import spec as specs
 from enforcer.vllm import runtime, stops
+from tests.vllm_servers import TINY
 
 SPEC = specs.write([], None, None, 0)
 CALL = (

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import httpx
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.demo.servers import MODEL_NAME
 from bench.tiny_model.requests import generate
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Call, whole
+from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
 

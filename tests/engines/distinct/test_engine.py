@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import V, accepts, compiled, engine, is_valid, walk
-from vocabularies import bits
 
 from enforcer.engines.distinct.engine import DistinctEngine
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, compile_schema
+from tests.schema_judge import V, accepts, compiled, engine, is_valid, walk
+from tests.vocabularies import bits
 
 
 def distinct(items, **more):

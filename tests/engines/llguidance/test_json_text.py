@@ -7,9 +7,9 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from spelled_json import Form, spell
 
 from enforcer.engines.llguidance.json_text import may_occur
+from tests.spelled_json import Form, spell
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

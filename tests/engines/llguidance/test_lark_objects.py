@@ -6,8 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from schema_judge import V, accepts, compiled
-from vocabularies import bits
+
+from tests.schema_judge import V, accepts, compiled
+from tests.vocabularies import bits
 
 WIDTHS = [1, 2, 3, 63, 64, 65, 100]
 

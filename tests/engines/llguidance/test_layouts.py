@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
 
 from enforcer import engines
 from enforcer.engines.llguidance.probes import probes_of_pairs
@@ -12,6 +11,7 @@ from enforcer.layouts import Layout
 from enforcer.layouts.pattern import ID
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading.document import step
+from tests.laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
 
 V = vocabulary()
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")

@@ -5,8 +5,6 @@ from functools import lru_cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from languages import SHARP, asserting_patterns, languages, texts
-from terminals import Terminal, spellings
 
 from enforcer.engines.llguidance import terminals
 from enforcer.engines.llguidance.terminals import expression, operand
@@ -24,6 +22,8 @@ from enforcer.regex import (
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
 from enforcer.spelling import JSON
+from tests.languages import SHARP, asserting_patterns, languages, texts
+from tests.terminals import Terminal, spellings
 
 _spelled = texts(SHARP + '"\\/\b\f').flatmap(
     lambda text: st.tuples(

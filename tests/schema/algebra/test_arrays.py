@@ -7,7 +7,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
+
+from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from(
     [

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.schema.algebra.formulas import FormulaKind, Formulas
 from enforcer.schema.nodes import ALWAYS, NEVER
+from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 
 
 def meaning(arena, formula, world):

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from languages import languages, texts
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.limits import Limits
+from tests.languages import languages, texts
 
 
 @given(languages, languages, texts())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.limits import Limits
 from enforcer.schema.nodes import ANYTHING, NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
+from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 
 
 def arena(targets=None, limits=None):

@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.regex import inverse, literal
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.nodes import Formula, ObjectShape
+from tests.schema_judge import accepts, agrees, compiled
 
 _names = st.sampled_from(["a", "b", "ab"])
 _values = st.sampled_from(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from formula_cases import WORLDS, build, expressions, holds
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import agrees
 
 from enforcer.regex import ANY, literal
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.rivals import Rivals
 from enforcer.schema.limits import Limits
 from enforcer.schema.nodes import ObjectShape, Value
+from tests.formula_cases import WORLDS, build, expressions, holds
+from tests.schema_judge import agrees
 
 
 def arena():

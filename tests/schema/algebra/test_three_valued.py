@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from schema_judge import accepts, compiled
-from schema_reading import parser_of
 
 from enforcer.regex import fullmatch
 from enforcer.schema.nodes import ALWAYS, NEVER
+from tests.schema_judge import accepts, compiled
+from tests.schema_reading import parser_of
 
 UNCLEAR = {"type": "string", "pattern": r"^\w$"}
 CLEAR = {"type": "string", "pattern": "^[a-z]"}

@@ -6,13 +6,10 @@ import json
 
 import jsonschema
 import pytest
-from drawn_json import DIALECTS
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
-from schema_judge import accepts, compiled
-from schema_strategies import schemas
 
 from enforcer.errors import (
     ConfigurationError,
@@ -23,6 +20,9 @@ from enforcer.errors import (
 )
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.bundling import Documents
+from tests.drawn_json import DIALECTS
+from tests.schema_judge import accepts, compiled
+from tests.schema_strategies import schemas
 
 BASE = "https://schemas.example.com/"
 OLD = "http://json-schema.org/draft-07/schema#"

@@ -7,11 +7,11 @@ import os
 import socket
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling import read_documents
 from enforcer.schema.bundling.folders import read_schemas
+from tests.schema_judge import accepts, compiled
 
 BASE = "https://schemas.example.com/"
 

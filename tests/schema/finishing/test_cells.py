@@ -9,13 +9,13 @@ from random import Random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid, walk
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing import cells as cells_module
 from enforcer.schema.finishing import presence
 from enforcer.schema.finishing.presence import merge
+from tests.schema_judge import accepts, compiled, is_valid, walk
 
 NAMES = ["a", "b", "c", "other"]
 _values = st.sampled_from(

@@ -7,13 +7,13 @@ from random import Random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, walk
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import ANY
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.unfolding import children
 from enforcer.schema.nodes import NEVER, ArrayShape, Formula, ObjectShape, Value
+from tests.schema_judge import accepts, compiled, walk
 
 _NUMBER = 5
 _ids = st.integers(2, 1 + _NUMBER).map(Formula)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema import OnUnsupported, compile_schema
+from tests.schema_judge import accepts, compiled
 
 FAR = 10**20 + 39  # no automaton has so many remainders
 

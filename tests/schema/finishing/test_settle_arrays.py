@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+from tests.schema_judge import accepts, agrees, compiled
 
 _elements = st.sampled_from(
     [{"enum": [1, 2, "x"]}, {"type": "boolean"}, {"enum": [None, 1]}, {"const": 2}, False]

@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from([True, {"type": "integer"}, {"type": "string"}, False])
 _names = st.sampled_from(["a", "b", "c"])

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from schema_judge import accepts, compiled
-from schema_reading import parser_of
 
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.finishing.unfolding import children, unfold
+from tests.schema_judge import accepts, compiled
+from tests.schema_reading import parser_of
 
 TREE = {
     "$defs": {

@@ -6,10 +6,10 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema
 from enforcer.schema import Conventions
+from tests.schema_judge import accepts, compiled, is_valid
 
 CLOSED = Conventions(closed_objects=True)
 A = {"type": "object", "properties": {"a": {"type": "integer"}}}

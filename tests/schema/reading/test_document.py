@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
 from enforcer.schema import compile_schema
 from enforcer.schema.reading.document import Draft, draft_of, step
+from tests.schema_judge import accepts, compiled
 
 
 @pytest.mark.parametrize(

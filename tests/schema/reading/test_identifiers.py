@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema
+from tests.schema_judge import accepts, compiled
 
 DRAFTS = [
     None,

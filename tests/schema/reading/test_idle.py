@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema
 from enforcer.schema.reading.idle import malformed
+from tests.schema_judge import accepts, compiled
 
 RIGHT = {
     "string": {"minLength": [0, 3, 2.0], "maxLength": [1], "pattern": ["a", ""]},

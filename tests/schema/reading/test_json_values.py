@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from schema_judge import compiled
 
 from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.reading.json_values import check_json
+from tests.schema_judge import compiled
 
 
 def nested(depth, key="items"):

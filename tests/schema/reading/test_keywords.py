@@ -7,13 +7,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_reading import parser_of
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import fullmatch
 from enforcer.schema.limits import Limits
 from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.reader import Malformed
+from tests.schema_reading import parser_of
 
 
 def keywords(schema, limits=None):

@@ -7,10 +7,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.schema import Limits
+from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from([True, False, {"type": "integer"}, {"type": "string"}])
 # Two that overlap, two that are alike, and one that holds a declared name.

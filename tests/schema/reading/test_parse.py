@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.schema import Limits
+from tests.schema_judge import accepts, compiled
 
 DRAFT4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 DRAFT7 = {"$schema": "http://json-schema.org/draft-07/schema#"}

@@ -5,10 +5,8 @@ import json
 from typing import Literal
 
 import pytest
-import vocabularies
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer import Enforcer, UnsupportedSchema, engines
 from enforcer.engines import ENGINES
@@ -16,6 +14,8 @@ from enforcer.regex.formats import FORMATS as KNOWN
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading import plain
 from enforcer.schema.reading.plain import is_plain_object
+from tests import vocabularies
+from tests.shared_data import shared
 
 
 def _is_plain(schema):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from schema_reading import parser_of
 
 from enforcer.errors import InvalidSchema, UnsupportedSchema
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.nodes import ALWAYS
 from enforcer.schema.reading.document import Draft
 from enforcer.schema.reading.reader import Malformed
+from tests.schema_reading import parser_of
 
 
 def reader(schema, option=OnUnsupported.REFUSE):

@@ -7,9 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema
+from tests.schema_judge import accepts, agrees, compiled
 
 DRAFT4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 _scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, 1.0, "", "a"])
