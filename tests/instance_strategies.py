@@ -76,9 +76,9 @@ class _Instances(Drawer):
         if isinstance(named, str) and not self.chance(3):
             return named
         if isinstance(named, list):
-            return self.pick(named)
+            return str(self.pick(named))
         hinted = [kind for kind, keys in KEYWORDS.items() if any(key in wanted for key in keys)]
-        return self.pick(hinted) if hinted and not self.chance(10) else self.pick(TYPES)
+        return str(self.pick(hinted if hinted and not self.chance(10) else TYPES))
 
     def _object(self, wanted: dict[str, Any], fuel: int) -> Any:
         declared = wanted.get("properties", {})
@@ -121,7 +121,7 @@ class _Instances(Drawer):
             *PATTERNS.get(wanted.get("pattern", "-"), ()),
             *FORMATS.get(wanted.get("format", "-"), ()),
         ]
-        return self.pick(STRINGS if not pool or self.chance(20) else pool)
+        return str(self.pick(STRINGS if not pool or self.chance(20) else pool))
 
     def _number(self, wanted: dict[str, Any], *, whole: bool) -> float:
         pool = [

@@ -265,7 +265,8 @@ def read(name: str, text: str, schema: Any) -> list[tuple[str, Any]]:
     if name == "deepseek":
         if "\n" in text:
             raise ValueError("a line break loses the call")
-        return json.loads(text, object_pairs_hook=list_of_pairs).pairs
+        pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list_of_pairs).pairs
+        return pairs
     if name == "pythonic":
         return _read_python(text)
     if name == "kimi_k3":

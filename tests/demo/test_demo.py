@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,11 +16,15 @@ from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
 from tests.processes import descendants, is_running
 
+if TYPE_CHECKING:
+    from signal import Signals
+
+
 pytestmark = pytest.mark.vllm
 DEMO = [sys.executable, "-m", "bench.demo"]
 
 
-def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not():
+def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not() -> None:
     done = subprocess.run(
         [*DEMO, "--requests", "111"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -48,7 +53,7 @@ def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not():
 
 # The server alone; and with its engine, which is another process.
 @pytest.mark.parametrize(("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 3)])
-def test_an_interrupted_demo_leaves_no_process(number, processes):
+def test_an_interrupted_demo_leaves_no_process(number: Signals, processes: int) -> None:
     demo = subprocess.Popen(DEMO, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     while len(started := descendants(demo.pid)) < processes:
         assert demo.poll() is None
@@ -61,7 +66,7 @@ def test_an_interrupted_demo_leaves_no_process(number, processes):
         time.sleep(0.05)
 
 
-def test_a_server_that_cannot_start_fails_the_demo(tmp_path):
+def test_a_server_that_cannot_start_fails_the_demo(tmp_path: Path) -> None:
     done = subprocess.run(
         [*DEMO, "--model", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -70,5 +75,5 @@ def test_a_server_that_cannot_start_fails_the_demo(tmp_path):
     assert Path(log).read_text().rstrip().endswith(done.stderr.rstrip().splitlines()[-1].strip())
 
 
-def test_the_demos_model_is_there():
+def test_the_demos_model_is_there() -> None:
     assert (MODEL / "model.safetensors").is_file()

@@ -61,7 +61,8 @@ def _parser_class(name: str, *, thinks: bool, level: str) -> type:
         tokenizer=vocabularies.tokenizer(name),
     )
     assert made is not None
-    return made
+    found: type = made
+    return found
 
 
 def parser(name: str, asked: ChatCompletionRequest, *, thinks: bool = False) -> Any:

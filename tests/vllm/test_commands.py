@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -14,11 +15,17 @@ from enforcer.turn import dialects
 from enforcer.vllm import names
 from tests.snippets import PAGES, ROOT, blocks
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+
 _ASSIGNMENT = re.compile(r"\w+=")
 PARSERS = {name for parser in dialects.parsers() for name in (parser, names.enforced(parser))}
 
 
-def _lines(text):
+def _lines(text: str) -> Iterator[list[str]]:
     for line in text.replace("\\\n", " ").splitlines():
         if "vllm serve" not in line:
             continue  # of another program, and perhaps half of a command
@@ -29,7 +36,7 @@ def _lines(text):
             yield words[2:]
 
 
-def _commands():
+def _commands() -> Iterator[Any]:
     for page in PAGES:
         for block in blocks(page, "sh") + blocks(page, "console"):
             for number, words in enumerate(_lines(block)):
@@ -42,20 +49,20 @@ def _commands():
 
 
 @pytest.fixture(scope="module")
-def parser():
+def parser() -> FlexibleArgumentParser:
     from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
     return make_arg_parser(FlexibleArgumentParser())
 
 
-def test_what_vllm_does_not_know_is_noticed(parser):
+def test_what_vllm_does_not_know_is_noticed(parser: FlexibleArgumentParser) -> None:
     with pytest.raises(SystemExit):
         parser.parse_args(["model", "--tool-call-purser", "kimi_k2"])
 
 
 @pytest.mark.parametrize("words", list(_commands()))
-def test_vllm_takes_the_command(words, parser):
+def test_vllm_takes_the_command(words: list[str], parser: FlexibleArgumentParser) -> None:
     taken = parser.parse_args(words)
     assert taken.enable_auto_tool_choice
     assert taken.tool_call_parser in PARSERS

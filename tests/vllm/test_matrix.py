@@ -15,7 +15,7 @@ pytestmark = pytest.mark.vllm
 
 
 @pytest.mark.parametrize(("which", "repeats"), [("random", 1), ("tiny", 2)])
-def test_no_cell_has_a_finding(request, which, repeats):
+def test_no_cell_has_a_finding(request: pytest.FixtureRequest, which: str, repeats: int) -> None:
     server = request.getfixturevalue(f"{which}_server")
     model = request.getfixturevalue("random_folder") if which == "random" else TINY
     results = asyncio.run(

@@ -36,7 +36,7 @@ print("\\n" + json.dumps(out))
 """
 
 
-def test_chat_and_generate():
+def test_chat_and_generate() -> None:
     body = modes.body("required", "-", stream=False)
     names = {tool["function"]["name"] for tool in body["tools"]}
     arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"])]
