@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+    server: FakeServer
 
     def do_GET(self) -> None:
         if self.path == "/metrics":
@@ -46,7 +46,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-class _Server(ThreadingHTTPServer):
+class FakeServer(ThreadingHTTPServer):
     request_queue_size = 128  # the default, 5, refuses connections that come at once
     answer: Callable[[dict[str, Any]], tuple[int, Any]]
     listing: tuple[int, Any]
@@ -61,14 +61,14 @@ def serving(
     answer: Callable[[dict[str, Any]], tuple[int, Any]],
     listing: tuple[int, Any] = (200, {"data": [{"id": "toy"}]}),
     metrics: str = "",
-) -> Iterator[_Server]:
+) -> Iterator[FakeServer]:
     """Serve in a thread.
 
     `answer` takes a request body and gives a status and what is sent: a text, a JSON value,
     or a list of the events of a stream. `metrics` is the text at `/metrics`. The server's
     `url`, `bodies` and `headers` are attributes of what is yielded.
     """
-    server = _Server(("127.0.0.1", 0), _Handler)
+    server = FakeServer(("127.0.0.1", 0), _Handler)
     server.answer, server.listing, server.metrics = answer, listing, metrics
     server.bodies, server.headers = [], []
     server.url = f"http://127.0.0.1:{server.server_address[1]}"

@@ -436,11 +436,15 @@ def test_what_is_kept_of_an_enforcer_that_is_gone_is_no_other_ones() -> None:
     """Enforcers of several vocabularies may share a cache; their addresses are used again."""
     compiled: list[Any] = []
     shared = Cache(1 << 24)
-    for _ in range(20):
-        made = enforcer.Enforcer(V, cache=shared, on_compile=compiled.append)
-        made._compiled("{}", made.options)
-        del made
-        gc.collect()
+    gc.freeze()  # what other tests have left is not looked through twenty times
+    try:
+        for _ in range(20):
+            made = enforcer.Enforcer(V, cache=shared, on_compile=compiled.append)
+            made._compiled("{}", made.options)
+            del made
+            gc.collect()
+    finally:
+        gc.unfreeze()
     assert len(compiled) == 20
 
 

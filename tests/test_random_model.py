@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shared_data import shared
+from tests.walks import examples
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +82,7 @@ def test_encodes_as_tiktoken_does(both: tuple[Encoding, Tokenizer], text: str) -
     assert tokenizer.encode(text).ids == reference.encode_ordinary(text)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(text=st.text(st.characters(codec="utf-8"), max_size=80))
 def test_encodes_any_text_as_tiktoken_does(both: tuple[Encoding, Tokenizer], text: str) -> None:
     reference, tokenizer = both

@@ -114,7 +114,7 @@ class Broken:
     def __init__(self, error: Any) -> None:
         self.error = error
 
-    def check(self, _grammar: ArgumentGrammar, _layout: None = None) -> None:
+    def check(self, _grammar: ArgumentGrammar, _layout: object = None) -> None:
         raise self.error
 
 

@@ -25,9 +25,11 @@ def chat(name: str | None, schema: Any = EXACT, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+def check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any]]]:
     def run(
-        *values: Any, options: list[str] | tuple[Any, ...] = (), text: None = None
+        *values: Any, options: list[str] | tuple[Any, ...] = (), text: str | None = None
     ) -> tuple[int, dict[str, Any]]:
         file = tmp_path / "file.json"
         file.write_text("\n".join(map(json.dumps, values)) if text is None else text)
@@ -55,7 +57,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
-def test_every_form_is_read(check: Callable[..., Any], value: Any) -> None:
+def test_every_form_is_read(check: Callable[..., tuple[int, dict[str, Any]]], value: Any) -> None:
     status, found = check(value)
     assert status == 0
     assert {one["status"] for one in found["checked"]} == {"exact"}
@@ -63,7 +65,9 @@ def test_every_form_is_read(check: Callable[..., Any], value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
-def test_a_path_leads_to_the_schema(check: Callable[..., Any], value: Any) -> None:
+def test_a_path_leads_to_the_schema(
+    check: Callable[..., tuple[int, dict[str, Any]]], value: Any
+) -> None:
     for one in check(value)[1]["checked"]:
         at = value
         for step in one["path"].replace("[", ".[").split(".")[1:]:
@@ -71,7 +75,7 @@ def test_a_path_leads_to_the_schema(check: Callable[..., Any], value: Any) -> No
         assert at in (EXACT, True, {}, {"type": "string"})
 
 
-def test_dynamic_tools_are_checked(check: Callable[..., Any]) -> None:
+def test_dynamic_tools_are_checked(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     message = {"role": "system", "tools": [chat("g", UNIQUE)]}
     status, found = check({"tools": [chat("f")], "messages": [message]})
     assert status == 1
@@ -79,18 +83,24 @@ def test_dynamic_tools_are_checked(check: Callable[..., Any]) -> None:
     assert found["checked"][1]["path"].startswith("$.messages[0].tools[0]")
 
 
-def test_a_property_named_tools_is_no_list_of_tools(check: Callable[..., Any]) -> None:
+def test_a_property_named_tools_is_no_list_of_tools(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check({"type": "object", "properties": {"tools": {"type": "array"}}})
     assert (status, found["checked"][0]["name"]) == (0, None)
 
 
-def test_arguments_are_objects_and_values_need_not_be(check: Callable[..., Any]) -> None:
+def test_arguments_are_objects_and_values_need_not_be(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     assert check({"type": "string"})[0] == 0
     status, found = check(chat("f", {"type": "string"}))
     assert (status, found["checked"][0]["error"]) == (1, "UnsatisfiableSchema")
 
 
-def test_a_refusal_names_path_keyword_and_remedy(check: Callable[..., Any]) -> None:
+def test_a_refusal_names_path_keyword_and_remedy(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check([chat("f"), chat("g", UNIQUE)])
     assert status == 1
     assert found["counts"] == {"exact": 1, "relaxed": 0, "refused": 1}
@@ -101,7 +111,9 @@ def test_a_refusal_names_path_keyword_and_remedy(check: Callable[..., Any]) -> N
     assert found["checked"][1]["relaxable"]
 
 
-def test_relaxing_enforces_a_superset_and_says_what_is_left(check: Callable[..., Any]) -> None:
+def test_relaxing_enforces_a_superset_and_says_what_is_left(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check(chat("g", UNIQUE), options=["--relax"])
     assert status == 0
     [one] = found["checked"]
@@ -109,7 +121,9 @@ def test_relaxing_enforces_a_superset_and_says_what_is_left(check: Callable[...,
     assert one["rules"] > 0
 
 
-def test_what_nothing_fits_cannot_be_relaxed(check: Callable[..., Any]) -> None:
+def test_what_nothing_fits_cannot_be_relaxed(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     for options in ([], ["--relax"]):
         status, found = check(chat("g", IMPOSSIBLE), options=options)
         assert status == 1
@@ -128,7 +142,7 @@ def test_what_nothing_fits_cannot_be_relaxed(check: Callable[..., Any]) -> None:
     ],
 )
 def test_what_a_server_would_refuse_is_refused(
-    check: Callable[..., Any], tools: list[dict[str, Any]], path: str
+    check: Callable[..., tuple[int, dict[str, Any]]], tools: list[dict[str, Any]], path: str
 ) -> None:
     status, found = check(tools)
     assert status == 1
@@ -136,7 +150,7 @@ def test_what_a_server_would_refuse_is_refused(
     assert found["checked"][-1]["problems"][0]["path"] == path
 
 
-def test_a_schema_that_is_none_is_refused(check: Callable[..., Any]) -> None:
+def test_a_schema_that_is_none_is_refused(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     status, found = check(chat("f", {"type": "text"}))
     assert (status, found["checked"][0]["error"]) == (1, "InvalidSchema")
 
@@ -144,19 +158,25 @@ def test_a_schema_that_is_none_is_refused(check: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     "value", [7, "x", None, {"tools": [7]}, {"tools": [{"type": "retrieval"}]}, {"city": "Oslo"}]
 )
-def test_what_declares_nothing_is_told(check: Callable[..., Any], value: Any) -> None:
+def test_what_declares_nothing_is_told(
+    check: Callable[..., tuple[int, dict[str, Any]]], value: Any
+) -> None:
     status, found = check(value)
     assert status == 2
     assert found["checked"] == []
     assert len(found["unreadable"]) == 1
 
 
-def test_a_file_that_cannot_be_read_spoils_no_other(check: Callable[..., Any]) -> None:
+def test_a_file_that_cannot_be_read_spoils_no_other(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check(EXACT, options=["absent.json"])
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 1, 1)
 
 
-def test_a_line_that_declares_nothing_spoils_no_other(check: Callable[..., Any]) -> None:
+def test_a_line_that_declares_nothing_spoils_no_other(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check(EXACT, {"city": "Oslo"}, EXACT)
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 2, 1)
 
@@ -174,7 +194,9 @@ def test_a_folder_is_all_its_files(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "has no .json or .jsonl file" in capsys.readouterr().err
 
 
-def test_recorded_requests_tell_each_tool_once(check: Callable[..., Any]) -> None:
+def test_recorded_requests_tell_each_tool_once(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     bodies = [{"messages": [], "tools": [chat("f"), chat("g", UNIQUE)]}] * 3
     bodies.append({"messages": [], "tools": [chat("f", {"type": "object"})]})
     status, found = check(bodies[0], {"request": bodies[1]}, {"body": bodies[2]}, bodies[3])
@@ -183,14 +205,16 @@ def test_recorded_requests_tell_each_tool_once(check: Callable[..., Any]) -> Non
     assert found["repeated"] == 4
 
 
-def test_a_repetition_within_one_request_is_still_one(check: Callable[..., Any]) -> None:
+def test_a_repetition_within_one_request_is_still_one(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     twice = {"messages": [], "tools": [chat("f"), chat("f")]}
     status, found = check({"tools": [chat("f")]}, twice)
     assert status == 1
     assert found["checked"][-1]["problems"][0]["reason"] == "the name is declared twice"
 
 
-def test_tools_of_the_responses_api(check: Callable[..., Any]) -> None:
+def test_tools_of_the_responses_api(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     function = {"type": "function", "name": "read", "parameters": UNIQUE}
     tools = [
         {"type": "web_search"},
@@ -203,14 +227,16 @@ def test_tools_of_the_responses_api(check: Callable[..., Any]) -> None:
     assert one["path"] == "$.tools[2].tools[0].parameters"
 
 
-def test_lines_are_told_apart(check: Callable[..., Any]) -> None:
+def test_lines_are_told_apart(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     status, found = check(EXACT, UNIQUE)
     assert status == 1
     assert [one["where"].rpartition(":")[2] for one in found["checked"]] == ["1", "2"]
 
 
 @pytest.mark.parametrize("engine", ["xgrammar", "outlines-core"])
-def test_other_engines_check_as_well(check: Callable[..., Any], engine: str) -> None:
+def test_other_engines_check_as_well(
+    check: Callable[..., tuple[int, dict[str, Any]]], engine: str
+) -> None:
     pytest.importorskip(engine.replace("-", "_"))
     pytest.importorskip(f"enforcer.engines.{engine.replace('-', '_')}")
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -263,7 +289,9 @@ def test_wrong_usage_has_a_status_of_its_own() -> None:
 
 
 def test_what_may_not_be_meant_is_noted_with_its_path(
-    check: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    check: Callable[..., tuple[int, dict[str, Any]]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
     status, found = check([chat("f", schema)])
@@ -280,7 +308,9 @@ def test_what_may_not_be_meant_is_noted_with_its_path(
     assert "note: `nullable` is no keyword" in capsys.readouterr().out
 
 
-def test_what_a_format_cannot_write_is_refused(check: Callable[..., Any]) -> None:
+def test_what_a_format_cannot_write_is_refused(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     tools = [chat("from"), chat("a.b"), chat("fine")]
     for dialect in ("pythonic", "pythonic_enforced", "llama4_pythonic"):
         status, found = check(tools, options=["--dialect", dialect])
@@ -304,7 +334,9 @@ def documents(tmp_path: Path) -> Path:
     return folder
 
 
-def test_documents_are_read(check: Callable[..., Any], documents: Path) -> None:
+def test_documents_are_read(
+    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
+) -> None:
     tool = chat("f", {"type": "object", "properties": {"a": {"$ref": URI}}})
     assert check(tool)[0] == 1
     status, found = check(tool, options=["--documents", str(documents)])
@@ -313,7 +345,7 @@ def test_documents_are_read(check: Callable[..., Any], documents: Path) -> None:
 
 
 def test_documents_are_read_by_where_they_are_served(
-    check: Callable[..., Any], documents: Path
+    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
 ) -> None:
     served = {"items": {"$ref": "https://a.example.com/s/city.json"}}
     options = ["--documents", f"https://a.example.com/s={documents}"]
@@ -321,7 +353,7 @@ def test_documents_are_read_by_where_they_are_served(
 
 
 def test_a_problem_in_a_document_is_told_with_the_document(
-    check: Callable[..., Any], documents: Path
+    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
 ) -> None:
     tool = chat("f", {"properties": {"a": {"$ref": f"{URI}/bad"}}})
     status, found = check(tool, options=["--documents", str(documents)])

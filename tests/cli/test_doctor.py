@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Put these results in place of the installation's checks."""
 
     def put(*results: Check) -> None:
@@ -33,7 +33,7 @@ def doctor(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]
     return status, capsys.readouterr().out
 
 
-def test_all_well(installed: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_well(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     installed(ok("a", "fine"), note("b", "absent", "install it"))
     assert doctor(capsys) == (
         0,
@@ -42,7 +42,7 @@ def test_all_well(installed: Callable[..., Any], capsys: pytest.CaptureFixture[s
 
 
 def test_something_to_mend(
-    installed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     installed(ok("a", "fine"), bad("b", "broken", "mend it"))
     status, out = doctor(capsys)
@@ -50,7 +50,7 @@ def test_something_to_mend(
     assert out.splitlines()[1:] == ["BAD   b: broken", "      mend it", "2 checks, 1 to mend"]
 
 
-def test_json(installed: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     installed(bad("b", "broken", "mend it"))
     status, out = doctor(capsys, "--json")
     assert status == 1
@@ -67,7 +67,7 @@ def enforced(body: dict[str, Any]) -> tuple[int, Any]:
 
 
 def test_a_server_is_checked(
-    installed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     installed(ok("a", "fine"))
 
@@ -81,7 +81,7 @@ def test_a_server_is_checked(
 
 
 def test_a_model_is_checked(
-    installed: Callable[..., Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     installed(ok("a", "fine"))
     status, out = doctor(capsys, "--model", str(tmp_path / "absent"))
@@ -90,7 +90,7 @@ def test_a_model_is_checked(
 
 
 def test_a_wrong_url_is_told(
-    installed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     installed(ok("a", "fine"))
     assert doctor(capsys, "--url", "localhost")[0] == 2
@@ -104,7 +104,7 @@ def test_this_installation_is_well(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_server_of_another_format_is_judged_by_its_own(
-    installed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By Kimi's rules the ids of its calls would be wrong, and the engine be suspected."""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.fake_server import _Server
+    from tests.fake_server import FakeServer
 
 
 SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]
@@ -51,10 +51,12 @@ def requests(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+def verify(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]]:
     def run(
         answer: Callable[..., Any], *options: str, url: str | None = None, **listing: Any
-    ) -> tuple[int, dict[str, Any] | None, str, _Server]:
+    ) -> tuple[int, dict[str, Any] | None, str, FakeServer]:
         report = tmp_path / "report.json"
         with serving(answer, **listing) as server:
             arguments = ["--url", url or server.url, "--report", str(report), "--quiet"]
@@ -66,7 +68,9 @@ def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
     return run
 
 
-def test_a_server_without_fault(verify: Callable[..., Any], schemas: str) -> None:
+def test_a_server_without_fault(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, report, out, server = verify(enforced, "--schemas", schemas)
     assert status == 0
     assert {(name, row["successful_calls"]) for name, row in report["runs"].items()} == {
@@ -79,7 +83,9 @@ def test_a_server_without_fault(verify: Callable[..., Any], schemas: str) -> Non
     assert "100.00 %" in out
 
 
-def test_violations_are_counted_and_told(verify: Callable[..., Any], schemas: str) -> None:
+def test_violations_are_counted_and_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, report, out, _ = verify(loose, "--schemas", schemas, "--stream", "no")
     assert status == 1
     row = report["runs"]["schemas, whole"]
@@ -89,7 +95,9 @@ def test_violations_are_counted_and_told(verify: Callable[..., Any], schemas: st
     assert report["results"][0]["findings"]
 
 
-def test_ids_may_be_judged_otherwise(verify: Callable[..., Any], requests: str) -> None:
+def test_ids_may_be_judged_otherwise(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
     def other(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "tool_calls", calls=[call("f", "{}", call_id="call_1")])
 
@@ -97,7 +105,9 @@ def test_ids_may_be_judged_otherwise(verify: Callable[..., Any], requests: str) 
     assert verify(other, "--requests", requests, "--ids", "unique")[0] == 0
 
 
-def test_a_refusal_is_a_column_of_its_own(verify: Callable[..., Any], schemas: str) -> None:
+def test_a_refusal_is_a_column_of_its_own(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     def refusing(body: dict[str, Any]) -> tuple[int, Any]:
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         return (400, {"error": "unsupported"}) if "enum" in schema else enforced(body)
@@ -109,7 +119,9 @@ def test_a_refusal_is_a_column_of_its_own(verify: Callable[..., Any], schemas: s
     assert verify(refusing, "--schemas", schemas, "--allow-refused")[0] == 0
 
 
-def test_cut_off_replies_are_counted_apart(verify: Callable[..., Any], schemas: str) -> None:
+def test_cut_off_replies_are_counted_apart(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     def cutting(body: dict[str, Any]) -> tuple[int, Any]:
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         return reply(body, "length") if "enum" in schema else enforced(body)
@@ -121,7 +133,7 @@ def test_cut_off_replies_are_counted_apart(verify: Callable[..., Any], schemas: 
 
 
 def test_a_reply_that_was_cut_off_must_not_report_a_call(
-    verify: Callable[..., Any], schemas: str
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
 ) -> None:
     def reporting(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "length", calls=[call("submit", '{"val')])
@@ -132,14 +144,18 @@ def test_a_reply_that_was_cut_off_must_not_report_a_call(
     assert report["runs"]["schemas, streamed"]["faults"]["finish"] == 0
 
 
-def test_nothing_complete_shows_nothing(verify: Callable[..., Any], schemas: str) -> None:
+def test_nothing_complete_shows_nothing(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, _, out, _ = verify(lambda body: reply(body, "length"), "--schemas", schemas)
     assert status == 2
     assert "--max-tokens" in out
 
 
 def test_recorded_requests_are_replayed_and_compared(
-    verify: Callable[..., Any], requests: str, tmp_path: Path
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
 ) -> None:
     reference = tmp_path / "reference.jsonl"
     reference.write_text('"tool_calls"\n"stop"')
@@ -158,7 +174,11 @@ def test_recorded_requests_are_replayed_and_compared(
     assert "66.66 %" in out
 
 
-def test_a_report_is_a_reference(verify: Callable[..., Any], requests: str, tmp_path: Path) -> None:
+def test_a_report_is_a_reference(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
+) -> None:
     def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "stop", "Hello.")
 
@@ -172,7 +192,9 @@ def test_a_report_is_a_reference(verify: Callable[..., Any], requests: str, tmp_
     }  # fmt: skip
 
 
-def test_undeclared_calls_of_a_replay(verify: Callable[..., Any], requests: str) -> None:
+def test_undeclared_calls_of_a_replay(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
     def undeclared(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "tool_calls", calls=[call("img_gen", "{}")])
 
@@ -180,12 +202,16 @@ def test_undeclared_calls_of_a_replay(verify: Callable[..., Any], requests: str)
     assert (status, report["runs"]["requests"]["faults"]["undeclared"]) == (1, 2)
 
 
-def test_a_limit_sends_the_first(verify: Callable[..., Any], schemas: str) -> None:
+def test_a_limit_sends_the_first(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     assert len(verify(enforced, "--schemas", schemas, "--limit", "1")[3].bodies) == 2
 
 
 def test_the_key_comes_from_the_environment(
-    verify: Callable[..., Any], schemas: str, monkeypatch: pytest.MonkeyPatch
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    schemas: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     server = verify(enforced, "--schemas", schemas)[3]
@@ -201,7 +227,10 @@ def test_the_key_comes_from_the_environment(
     ],
 )
 def test_what_cannot_be_run_is_told(
-    verify: Callable[..., Any], schemas: str, options: tuple[str, ...], message: str
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    schemas: str,
+    options: tuple[str, ...],
+    message: str,
 ) -> None:
     told = [option.format(schemas=schemas) for option in options]
     status, report, out, _ = verify(enforced, *told)
@@ -209,13 +238,17 @@ def test_what_cannot_be_run_is_told(
     assert message in out
 
 
-def test_no_server_is_told(verify: Callable[..., Any], schemas: str) -> None:
+def test_no_server_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, _, out, _ = verify(enforced, "--schemas", schemas, url="http://127.0.0.1:9")
     assert status == 2
     assert "no server answers" in out
 
 
-def test_a_model_that_is_not_served_is_told(verify: Callable[..., Any], schemas: str) -> None:
+def test_a_model_that_is_not_served_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     def missing(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         return 404, {"error": {"message": "The model `wrong` does not exist.", "code": 404}}
 
@@ -225,7 +258,9 @@ def test_a_model_that_is_not_served_is_told(verify: Callable[..., Any], schemas:
     assert "--max-tokens" not in out
 
 
-def test_a_wrong_path_in_the_url_is_told(verify: Callable[..., Any], schemas: str) -> None:
+def test_a_wrong_path_in_the_url_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, _, out, server = verify(enforced, "--schemas", schemas, listing=(404, {}))
     assert status == 2
     assert f"HTTP 404 at {server.url}/v1/models" in out
@@ -237,7 +272,9 @@ def test_a_pasted_route_is_no_base(schemas: str) -> None:
         assert cli.main(["verify", "--url", url, "--schemas", schemas, "--quiet"]) == 0
 
 
-def test_refusals_are_told_whole(verify: Callable[..., Any], schemas: str) -> None:
+def test_refusals_are_told_whole(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     path = "$.tools[0].function.parameters" + ".properties.a" * 40
     message = f"UnsupportedSchema: {'because ' * 100}(at `{path}`, keyword `multipleOf`)"
 
@@ -251,7 +288,9 @@ def test_refusals_are_told_whole(verify: Callable[..., Any], schemas: str) -> No
     assert report["results"][0]["findings"][0]["message"].endswith(f"HTTP 400: {message}")
 
 
-def test_a_long_value_does_not_hide_the_path(verify: Callable[..., Any], schemas: str) -> None:
+def test_a_long_value_does_not_hide_the_path(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     def long(body: dict[str, Any]) -> tuple[int, Any]:
         arguments = json.dumps({"value": "x" * 5000})
         return reply(body, "tool_calls", calls=[call("submit", arguments)])
@@ -288,7 +327,9 @@ def test_an_interruption_shows_what_was_measured(schemas: str, tmp_path: Path) -
     assert len(json.loads(report.read_text())["results"]) == 1
 
 
-def test_one_of_several_models_must_be_named(verify: Callable[..., Any], schemas: str) -> None:
+def test_one_of_several_models_must_be_named(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     listing = (200, {"data": [{"id": "a"}, {"id": "b"}]})
     status, _, out, _ = verify(enforced, "--schemas", schemas, listing=listing)
     assert status == 2
@@ -346,7 +387,9 @@ def test_a_missing_client_is_told(
 HERMES = 'enforcer_dialect{dialect="hermes"} 1.0\n'
 
 
-def test_the_format_is_what_the_server_tells(verify: Callable[..., Any], schemas: str) -> None:
+def test_the_format_is_what_the_server_tells(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     def hermes(body: dict[str, Any]) -> tuple[int, Any]:
         made = call("submit", GOOD["enum" if "enum" in str(body["tools"]) else "integer"])
         return reply(body, "tool_calls", calls=[{**made, "id": f"call-{len(str(body))}"}])
@@ -361,7 +404,9 @@ def test_the_format_is_what_the_server_tells(verify: Callable[..., Any], schemas
     assert "4 of 4 replies violate what the requests demand; 4 have calls" in printed
 
 
-def test_a_run_without_calls_says_so(verify: Callable[..., Any], requests: str) -> None:
+def test_a_run_without_calls_says_so(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
     def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "stop", content="No.")
 
@@ -371,7 +416,7 @@ def test_a_run_without_calls_says_so(verify: Callable[..., Any], requests: str) 
 
 
 def test_recordings_that_check_reads_are_replayed(
-    verify: Callable[..., Any], tmp_path: Path
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
 ) -> None:
     body = {"messages": [USER], "tools": [TOOL]}
     path = tmp_path / "batch.jsonl"

@@ -24,7 +24,7 @@ class _Entry:
 
 
 @pytest.fixture
-def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def put(*pairs: tuple[str, str]) -> None:
         found = [_Entry(*pair) for pair in pairs]
         monkeypatch.setattr(metadata, "entry_points", lambda **_: found)
@@ -32,7 +32,7 @@ def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return put
 
 
-def test_the_entry_point_is_the_one_of_the_project(entries: Callable[..., Any]) -> None:
+def test_the_entry_point_is_the_one_of_the_project(entries: Callable[..., None]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     entries(*project["entry-points"]["vllm.general_plugins"].items())
     assert installation.entry_point().status is Status.OK
@@ -42,7 +42,7 @@ def test_the_entry_point_is_the_one_of_the_project(entries: Callable[..., Any]) 
     "found", [(), (("other", "x:y"),), (("enforcer", "x:y"),), (("enforcer", "x:y"),) * 2]
 )
 def test_another_entry_point_must_be_mended(
-    entries: Callable[..., Any], found: tuple[tuple[str, str], ...]
+    entries: Callable[..., None], found: tuple[tuple[str, str], ...]
 ) -> None:
     entries(*found)
     assert installation.entry_point().status is Status.BAD

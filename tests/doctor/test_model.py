@@ -38,7 +38,7 @@ TEMPLATE = """
 
 
 @pytest.fixture
-def save(tmp_path: Path) -> Callable[..., Any]:
+def save(tmp_path: Path) -> Callable[..., Path]:
     """Write a folder with a byte-level tokenizer of 256 bytes and these control tokens."""
 
     def write(
@@ -74,41 +74,41 @@ def wrong(folder: Path, **options: Any) -> set[str]:
     return {name for name, status in statuses(folder, **options).items() if status is BAD}
 
 
-def test_a_folder_that_is_right(save: Callable[..., Any]) -> None:
+def test_a_folder_that_is_right(save: Callable[..., Path]) -> None:
     found = statuses(save())
     assert set(found.values()) == {OK}
     assert len(found) == 6
 
 
 @pytest.mark.parametrize("missing", ["<|tool_call_end|>", "<|im_end|>", "<|im_middle|>"])
-def test_a_tokenizer_without_a_marker(save: Callable[..., Any], missing: str) -> None:
+def test_a_tokenizer_without_a_marker(save: Callable[..., Path], missing: str) -> None:
     assert wrong(save(missing=[missing])) == {"control tokens"}
 
 
-def test_markers_that_only_some_models_have_may_be_missing(save: Callable[..., Any]) -> None:
+def test_markers_that_only_some_models_have_may_be_missing(save: Callable[..., Path]) -> None:
     assert not wrong(save(missing=["<think>", "</think>", "[EOS]"]))
 
 
-def test_a_model_with_fewer_ids_than_its_tokenizer(save: Callable[..., Any]) -> None:
+def test_a_model_with_fewer_ids_than_its_tokenizer(save: Callable[..., Path]) -> None:
     assert wrong(save(size=256)) == {"size of the model"}
 
 
-def test_a_model_with_more_ids_is_right(save: Callable[..., Any]) -> None:
+def test_a_model_with_more_ids_is_right(save: Callable[..., Path]) -> None:
     assert not wrong(save(size=512))
 
 
-def test_a_folder_without_a_template(save: Callable[..., Any]) -> None:
+def test_a_folder_without_a_template(save: Callable[..., Path]) -> None:
     assert wrong(save(template=None)) == {"chat template"}
 
 
-def test_a_template_from_a_file(save: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_template_from_a_file(save: Callable[..., Path], tmp_path: Path) -> None:
     file = tmp_path / "other.jinja"
     file.write_text(TEMPLATE.replace("{%- if add_generation_prompt -%}", "{%- if False -%}"))
     assert wrong(save(), template=file) == {"the prompt's end"}
     assert wrong(save(), template=tmp_path / "absent.jinja") == {"chat template"}
 
 
-def test_a_config_that_cannot_be_read(save: Callable[..., Any]) -> None:
+def test_a_config_that_cannot_be_read(save: Callable[..., Path]) -> None:
     folder = save()
     (folder / "config.json").write_text("{")
     assert "size of the model" in wrong(folder) or "tokenizer" in wrong(folder)
@@ -119,13 +119,13 @@ def test_what_is_no_folder(tmp_path: Path) -> None:
     assert wrong(tmp_path) == {"tokenizer"}
 
 
-def test_a_size_that_is_not_told(save: Callable[..., Any]) -> None:
+def test_a_size_that_is_not_told(save: Callable[..., Path]) -> None:
     folder = save()
     (folder / "config.json").write_text('{"model_type": "llama"}')
     assert statuses(folder)["size of the model"] is NOTE
 
 
-def test_a_size_may_stand_in_the_text_model(save: Callable[..., Any]) -> None:
+def test_a_size_may_stand_in_the_text_model(save: Callable[..., Path]) -> None:
     folder = save()
     config = {"model_type": "llama", "text_config": {"vocab_size": 7}}
     (folder / "config.json").write_text(json.dumps(config))

@@ -120,7 +120,7 @@ def test_a_gateway_without_a_list_is_checked_all_the_same() -> None:
     assert [check.status for check in checks] == [OK] * 5 + [NOTE]
 
 
-def by_request(field: str) -> Callable[..., Any]:
+def by_request(field: str) -> Callable[..., tuple[int, Any]]:
     """Answer as a server that enforces only what carries a spec in this field."""
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:

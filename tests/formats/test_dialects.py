@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tests.formats.ours import Read
 
 
+pytestmark = pytest.mark.slow  # the formats' own vocabularies are large
+
 TOOLS = [
     {
         "type": "function",

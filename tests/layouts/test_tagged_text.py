@@ -17,7 +17,7 @@ PAIR = '<|open|>argument key="{}" type="{}"<|sep|>{}<|close|>argument<|sep|>'
 CLOSE = "<|close|>call<|sep|>"
 
 
-def decode(name: str, text: str, schema: None = None) -> dict[str, Any]:
+def decode(name: str, text: str, schema: dict[str, Any] | None = None) -> dict[str, Any]:
     decoder = Decoder(bound(name), schema)
     found: dict[str, Any] = json.loads(decoder.feed(symbols_of(text, name)) + decoder.finish())
     return found

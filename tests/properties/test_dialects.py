@@ -24,8 +24,6 @@ from tests.vocabularies import legal, row_of, split, write
 from tests.walks import OBJECTS, examples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.api import Enforcer
     from enforcer.explain.turn import ExplainedMatcher
     from enforcer.turn.matcher import Matcher
@@ -36,7 +34,7 @@ TOOLS = ["get", "get_", "a", "get_weather"]
 
 
 @st.composite
-def requests(draw: Callable[..., Any]) -> dict[str, Any]:
+def requests(draw: st.DrawFn) -> dict[str, Any]:
     names = draw(st.lists(st.sampled_from(TOOLS), unique=True, max_size=3))
     tools = [
         {"type": "function", "function": {"name": name, "parameters": draw(OBJECTS)}}

@@ -124,7 +124,7 @@ PLACES = [path for path in places(REQUEST) if path]
 
 
 @st.composite
-def damaged(draw: Callable[..., Any]) -> dict[str, Any]:
+def damaged(draw: st.DrawFn) -> dict[str, Any]:
     """Draw a right request, one or two parts of which are garbage."""
     request = copy.deepcopy(REQUEST)
     for path in draw(st.lists(st.sampled_from(PLACES), min_size=1, max_size=2)):
@@ -198,7 +198,7 @@ DIALECT = (dialects._folder() / "kimi_k2.toml").read_text(encoding="utf-8")
 
 
 @st.composite
-def edited(draw: Callable[..., Any], text: str) -> str:
+def edited(draw: st.DrawFn, text: str) -> str:
     """Draw a text from which a stretch is taken, into which another is put."""
     start = draw(st.integers(0, len(text)))
     end = min(len(text), start + draw(st.integers(0, 30)))

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +9,6 @@ from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
 from tests.languages import texts
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
 _A = CharSet.span("a")
 _B = CharSet.span("b01")
 _OTHER = ~(_A | _B)
@@ -22,7 +16,7 @@ _LETTERS = (_A, _B, _OTHER)
 
 
 @st.composite
-def _automata(draw: Callable[..., Any]) -> Automaton:
+def _automata(draw: st.DrawFn) -> Automaton:
     count = draw(st.integers(1, 5))
     edges = [draw(st.tuples(*[st.integers(0, count - 1)] * 3)) for _ in range(count)]
     return Automaton(_LETTERS, tuple(edges), draw(st.tuples(*[st.booleans()] * count)))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def accepts(vocabulary: Vocabulary) -> Callable[..., Any]:
+def accepts(vocabulary: Vocabulary) -> Callable[..., bool]:
     engine = load("llguidance", vocabulary)
 
     def run(schema: Any, text: str, **options: Any) -> bool:
@@ -81,7 +81,7 @@ APART = {
     ],
 )
 def test_spellings_and_values(
-    accepts: Callable[..., Any], schema: dict[str, Any], text: str, expected: bool
+    accepts: Callable[..., bool], schema: dict[str, Any], text: str, expected: bool
 ) -> None:
     assert accepts(schema, text) is expected
 
@@ -112,7 +112,9 @@ def test_no_comma_promises_a_property_that_cannot_be(
     assert matcher.is_accepting()
 
 
-def test_many_optional_properties_keep_the_required_ones_exact(accepts: Callable[..., Any]) -> None:
+def test_many_optional_properties_keep_the_required_ones_exact(
+    accepts: Callable[..., bool],
+) -> None:
     properties = {f"n{i}": {"type": "integer"} for i in range(300)}
     schema = {"properties": properties, "required": ["n299"], "additionalProperties": False}
     assert accepts(schema, '{"n7": 1, "n299": 2, "n250": 3}')
@@ -172,7 +174,7 @@ def test_every_offender_is_listed() -> None:
     ]
 
 
-def test_relaxing_leaves_a_divisor_out_and_nothing_else(accepts: Callable[..., Any]) -> None:
+def test_relaxing_leaves_a_divisor_out_and_nothing_else(accepts: Callable[..., bool]) -> None:
     schema = {"type": "integer", "minimum": 5, "multipleOf": 10007}
     relax: dict[str, Any] = {"on_unsupported": OnUnsupported.RELAX}
     assert [x.path for x in compile_schema(schema, **relax).relaxed] == ["$.multipleOf"]
@@ -180,7 +182,7 @@ def test_relaxing_leaves_a_divisor_out_and_nothing_else(accepts: Callable[..., A
     assert [accepts(schema, text, **relax) for text in texts] == [True, False, False, True]
 
 
-def test_relaxing_reports_what_it_leaves_out(accepts: Callable[..., Any]) -> None:
+def test_relaxing_reports_what_it_leaves_out(accepts: Callable[..., bool]) -> None:
     schema = {"items": {"type": "number"}, "uniqueItems": True, "type": "array"}
     grammar = compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
     assert [x.keyword for x in grammar.relaxed] == ["uniqueItems"]
@@ -190,7 +192,7 @@ def test_relaxing_reports_what_it_leaves_out(accepts: Callable[..., Any]) -> Non
 
 
 @pytest.mark.parametrize("schema", [None, {}, True])
-def test_an_absent_schema_means_any_object(accepts: Callable[..., Any], schema: Any) -> None:
+def test_an_absent_schema_means_any_object(accepts: Callable[..., bool], schema: Any) -> None:
     assert accepts(schema, '{"x": [1]}', root=Root.OBJECT)
     assert not accepts(schema, "[1]", root=Root.OBJECT)
 
@@ -274,7 +276,9 @@ def test_many_branches_that_require_a_name_each(accepts: Callable[[Any, str], bo
     assert not accepts(schema, '{"op1": {"op2": 5}}')
 
 
-def test_a_name_that_can_never_be_is_no_way_to_fulfil_a_clause(accepts: Callable[..., Any]) -> None:
+def test_a_name_that_can_never_be_is_no_way_to_fulfil_a_clause(
+    accepts: Callable[..., bool],
+) -> None:
     endless = {"properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]}
     schema = {
         "$defs": {"N": {"type": "object", **endless}},

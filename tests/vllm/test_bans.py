@@ -38,7 +38,7 @@ def tokenizer() -> Any:
 
 
 @pytest.fixture
-def take_in(tokenizer: Any) -> Callable[..., Any]:
+def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
     """Take a request in as vLLM's input processor does, up to the parameters that go on."""
 
     def run(spec: str, *, v2: bool = True, prompt: str = "Hi", **more: Any) -> SamplingParams:
@@ -70,7 +70,7 @@ def take_in(tokenizer: Any) -> Callable[..., Any]:
     "spec", [specs.write([], None, None, 0), specs.write([TOOL], "none", None, 3)]
 )
 def test_markers_are_banned_and_there_is_no_grammar(
-    take_in: Callable[..., Any], tokenizer: Any, spec: str
+    take_in: Callable[..., SamplingParams], tokenizer: Any, spec: str
 ) -> None:
     params = take_in(spec)
     assert params.structured_outputs is None
@@ -78,7 +78,9 @@ def test_markers_are_banned_and_there_is_no_grammar(
     assert params.bad_words_token_ids == [[token] for token in ids]
 
 
-def test_what_the_client_bans_stays_banned(take_in: Callable[..., Any], tokenizer: Any) -> None:
+def test_what_the_client_bans_stays_banned(
+    take_in: Callable[..., SamplingParams], tokenizer: Any
+) -> None:
     spec = specs.write([], None, None, 0)
     params = take_in(spec, bad_words=["Paris"], logit_bias={5: 2.0})
     paris = tokenizer.encode("Paris", add_special_tokens=False)
@@ -91,7 +93,7 @@ def test_what_the_client_bans_stays_banned(take_in: Callable[..., Any], tokenize
     "words", [[chr(c) for c in range(33, 127)] + [f"{n}" for n in range(10, 45)], ["a b c " * 350]]
 )
 def test_more_than_the_engine_can_hold_is_refused(
-    take_in: Callable[..., Any], words: list[str]
+    take_in: Callable[..., SamplingParams], words: list[str]
 ) -> None:
     with pytest.raises(VLLMValidationError, match="bad"):
         take_in(specs.write([], None, None, 0), bad_words=words)
@@ -106,7 +108,7 @@ def test_more_than_the_engine_can_hold_is_refused(
     ],
 )
 def test_where_there_is_something_to_enforce_the_spec_stays(
-    take_in: Callable[..., Any], spec: str
+    take_in: Callable[..., SamplingParams], spec: str
 ) -> None:
     params = take_in(spec)
     assert specs.from_structural_tag(params.structured_outputs.structural_tag) == spec
@@ -114,7 +116,7 @@ def test_where_there_is_something_to_enforce_the_spec_stays(
 
 
 def test_the_first_runner_and_engines_that_require_a_spec_get_it(
-    take_in: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    take_in: Callable[..., SamplingParams], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = specs.write([], None, None, 0)
     assert take_in(spec, v2=False).structured_outputs is not None
@@ -122,7 +124,7 @@ def test_the_first_runner_and_engines_that_require_a_spec_get_it(
     assert take_in(spec).structured_outputs is not None
 
 
-def test_a_prompt_that_has_begun_calls_is_refused(take_in: Callable[..., Any]) -> None:
+def test_a_prompt_that_has_begun_calls_is_refused(take_in: Callable[..., SamplingParams]) -> None:
     prompt = "<|im_assistant|>a<|im_middle|><|tool_calls_section_begin|>"
     with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
         take_in(specs.write([], None, None, 0), prompt=prompt)

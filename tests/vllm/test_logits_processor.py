@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
@@ -33,6 +33,7 @@ from enforcer.vllm import logits_processor, names, rows, runtime
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
 from tests import vocabularies
+from tests.walks import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -204,7 +205,7 @@ class Request:
 EVERYTHING = set(range(MODEL_SIZE))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(data=st.data())
 def test_v2_follows_slots_drafts_and_preemption(data: st.DataObject) -> None:
     runner = Runner(SimpleNamespace(rejection_sample_method="standard"))
@@ -247,7 +248,9 @@ def test_v2_follows_slots_drafts_and_preemption(data: st.DataObject) -> None:
             step(runner, running, data.draw)
 
 
-def step(runner: Runner, running: dict[int, Request], draw: Callable[..., Any]) -> None:
+def step(
+    runner: Runner, running: dict[int, Request], draw: Callable[[st.SearchStrategy[Any]], Any]
+) -> None:
     slots = draw(st.lists(st.sampled_from(sorted(running)), min_size=1, unique=True))
     batch = []
     for slot in slots:
@@ -273,7 +276,7 @@ def step(runner: Runner, running: dict[int, Request], draw: Callable[..., Any]) 
         request.output += new
 
 
-def draw_drafts(request: Request, draw: Callable[..., Any]) -> list[int]:
+def draw_drafts(request: Request, draw: Callable[[st.SearchStrategy[Any]], Any]) -> list[int]:
     """Draw up to three ids, legal for the most part."""
     drafts = []
     if not request.enforced:

@@ -36,7 +36,7 @@ def take_in(
 
 
 @pytest.fixture
-def requiring(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def requiring(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def set_(**more: Any) -> None:
         read = settings.read({"ENFORCER_REQUIRE": "on", **more})
         monkeypatch.setattr(settings, "current", lambda: read)
@@ -59,7 +59,7 @@ UNENFORCED = [
 
 @pytest.mark.parametrize("params", UNENFORCED)
 def test_what_brings_nothing_to_enforce_is_refused(
-    requiring: Callable[..., Any], params: SamplingParams
+    requiring: Callable[..., None], params: SamplingParams
 ) -> None:
     take_in(params)
     requiring()
@@ -77,13 +77,13 @@ def test_what_brings_nothing_to_enforce_is_refused(
     ],
 )
 def test_what_is_enforced_is_served(
-    requiring: Callable[..., Any], params: SamplingParams | None, loaded: list[str] | None
+    requiring: Callable[..., None], params: SamplingParams | None, loaded: list[str] | None
 ) -> None:
     requiring()
     assert take_in(params, loaded=loaded).sampling_params is params
 
 
-def test_the_operator_names_exceptions(requiring: Callable[..., Any]) -> None:
+def test_the_operator_names_exceptions(requiring: Callable[..., None]) -> None:
     requiring(ENFORCER_REQUIRE_EXCEPT="completions")
     take_in(SamplingParams(), "cmpl-1-0")
     with pytest.raises(VLLMValidationError):

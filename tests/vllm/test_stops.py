@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -38,7 +38,9 @@ def tokenizer() -> TokenizersBackend:
 
 
 @pytest.fixture(params=[FastIncrementalDetokenizer, SlowIncrementalDetokenizer])
-def detokenizer(request: pytest.FixtureRequest, tokenizer: TokenizersBackend) -> Callable[..., Any]:
+def detokenizer(
+    request: pytest.FixtureRequest, tokenizer: TokenizersBackend
+) -> Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer]:
     """Make a detokenizer as vLLM makes one, of either kind."""
     kind = request.param
 
@@ -77,7 +79,10 @@ def _feed(
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("stop", ['"', "Paris", "}", "look", "<|tool_call", ":0"])
 def test_no_stop_string_is_found_in_calls(
-    detokenizer: Callable[..., Any], tokenizer: TokenizersBackend, stop: str, at_once: int
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    stop: str,
+    at_once: int,
 ) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer([stop])
@@ -89,7 +94,9 @@ def test_no_stop_string_is_found_in_calls(
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
-    detokenizer: Callable[..., Any], tokenizer: TokenizersBackend, at_once: int
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    at_once: int,
 ) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer(["see"])
@@ -99,7 +106,8 @@ def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
 
 
 def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
-    detokenizer: Callable[..., Any], tokenizer: TokenizersBackend
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
 ) -> None:
     begun = CALL[: CALL.index("Paris")]
     made = detokenizer(["Paris"], prompt=f"<|im_assistant|>a<|im_middle|>{begun}")
@@ -108,7 +116,8 @@ def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
 
 
 def test_other_requests_are_as_ever(
-    detokenizer: Callable[..., Any], tokenizer: TokenizersBackend
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
 ) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     assert _feed(detokenizer(["Paris"], enforced=False), ids, 1)[1] == "Paris"

@@ -196,7 +196,7 @@ MANY_STATES = {
 
 
 @pytest.fixture
-def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def limited(**changed: Any) -> None:
         names = [name for name in dir(_LIMITS) if not name.startswith("_")]
         found = {name: getattr(_LIMITS, name) for name in names}
@@ -221,7 +221,7 @@ def text(random: Random) -> str:
 
 
 def test_a_lexer_that_has_grown_too_large_is_replaced_within_a_text(
-    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., Any]
+    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., None]
 ) -> None:
     limits(max_lexer_states=20_000)
     grammar, random = engine.compile(compile_schema(MANY_STATES)), Random(1)
@@ -238,7 +238,7 @@ def test_a_lexer_that_has_grown_too_large_is_replaced_within_a_text(
 
 
 def test_a_text_that_no_lexer_bears_is_the_only_one_to_end(
-    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., Any]
+    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., None]
 ) -> None:
     limits(max_lexer_states=200)
     grammar, random = engine.compile(compile_schema(MANY_STATES)), Random(2)
@@ -254,7 +254,7 @@ def test_a_text_that_no_lexer_bears_is_the_only_one_to_end(
 
 
 def test_a_text_can_go_on_without_the_ids_that_were_too_much(
-    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., Any]
+    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., None]
 ) -> None:
     limits(max_lexer_states=200)
     matcher = engine.compile(compile_schema(MANY_STATES)).matcher()
@@ -273,7 +273,7 @@ def test_a_text_can_go_on_without_the_ids_that_were_too_much(
 def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(
     engine: ArgumentEngine,
     vocabulary: Vocabulary,
-    limits: Callable[..., Any],
+    limits: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limits(max_lexer_states=200)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines.llguidance import terminals
@@ -27,6 +27,7 @@ from enforcer.regex.constructors import chars, concat, repeat
 from enforcer.spelling import JSON
 from tests.languages import SHARP, asserting_patterns, languages, texts
 from tests.terminals import Terminal, spellings
+from tests.walks import examples
 
 if TYPE_CHECKING:
     from enforcer.regex.syntax import Regex
@@ -40,7 +41,7 @@ _spelled = texts(SHARP + '"\\/\b\f').flatmap(
 
 
 @given(languages, st.lists(_spelled, min_size=1, max_size=5))
-@settings(max_examples=150)
+@examples(150)
 def test_every_spelling_of_a_member_and_of_nothing_else_is_accepted(
     language: Regex, spelled: list[tuple[str, str]]
 ) -> None:

@@ -24,6 +24,7 @@ from enforcer.schema.bundling import Documents
 from tests.drawn_json import DIALECTS
 from tests.schema_judge import accepts, compiled
 from tests.schema_strategies import schemas
+from tests.walks import examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -417,7 +418,7 @@ def language(
     return grammar.root, grammar.definitions
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(examples(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(DIALECTS))
 def test_a_schema_in_pieces_means_what_it_does_in_one(
     data: st.DataObject, dialect: Dialect
@@ -438,7 +439,7 @@ def test_a_schema_in_pieces_means_what_it_does_in_one(
     assert language(bundled(rest, Documents(provided))) == whole
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(examples(50), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_bundle_says_what_its_parts_do_to_another_validator(data: st.DataObject) -> None:
     dialect = DIALECTS[0]

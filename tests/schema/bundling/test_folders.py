@@ -23,7 +23,7 @@ BASE = "https://schemas.example.com/"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Callable[..., Any]:
+def folder(tmp_path: Path) -> Callable[..., Path]:
     def write(**files: Any) -> Path:
         for name, value in files.items():
             file = tmp_path / "schemas" / f"{name.replace('__', '/')}.json"
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Callable[..., Any]:
     return write
 
 
-def test_files_are_known_by_their_identifiers(folder: Callable[..., Any]) -> None:
+def test_files_are_known_by_their_identifiers(folder: Callable[..., Path]) -> None:
     at = folder(
         one={"$id": f"{BASE}one#"},
         sub__two={"id": f"{BASE}2", "$schema": "http://json-schema.org/draft-04/schema"},
@@ -43,7 +43,7 @@ def test_files_are_known_by_their_identifiers(folder: Callable[..., Any]) -> Non
     assert set(read_schemas([str(at / "one.json")])[0]) == {f"{BASE}one"}
 
 
-def test_files_are_known_by_where_their_folder_is_served(folder: Callable[..., Any]) -> None:
+def test_files_are_known_by_where_their_folder_is_served(folder: Callable[..., Path]) -> None:
     at = folder(one={}, sub__two=True, **{"a b": {}})
     for uri in (BASE, BASE.rstrip("/")):
         found, where = read_schemas([f"{uri}={at}"])
@@ -52,7 +52,7 @@ def test_files_are_known_by_where_their_folder_is_served(folder: Callable[..., A
     assert set(read_schemas([f"urn:example:one={at / 'one.json'}"])[0]) == {"urn:example:one"}
 
 
-def test_a_schema_is_held_to_what_the_files_say(folder: Callable[..., Any]) -> None:
+def test_a_schema_is_held_to_what_the_files_say(folder: Callable[..., Path]) -> None:
     at = folder(one={"items": {"$ref": "sub/two.json"}}, sub__two={"const": 2})
     provided = read_documents([f"{BASE}={at}"])
     grammar = compiled(json.loads(provided.bundle(json.dumps({"$ref": f"{BASE}one.json"}))))
@@ -80,13 +80,13 @@ def test_no_sources_are_no_documents() -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_named(
-    folder: Callable[..., Any], files: dict[str, Any], message: str
+    folder: Callable[..., Path], files: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         read_documents([str(folder(**files))])
 
 
-def test_what_is_no_schema_below_a_uri_is_named(folder: Callable[..., Any]) -> None:
+def test_what_is_no_schema_below_a_uri_is_named(folder: Callable[..., Path]) -> None:
     with pytest.raises(ConfigurationError, match=r"list.json is no JSON Schema"):
         read_documents([f"{BASE}={folder(list=[1])}"])
 
@@ -99,7 +99,7 @@ def test_a_folder_or_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read(folder: Callable[..., Any]) -> None:
+def test_a_file_that_may_not_be_read(folder: Callable[..., Path]) -> None:
     at = folder(one={"$id": f"{BASE}one"})
     (at / "one.json").chmod(0)
     with pytest.raises(ConfigurationError, match=r"cannot read .*one\.json"):
@@ -107,7 +107,7 @@ def test_a_file_that_may_not_be_read(folder: Callable[..., Any]) -> None:
 
 
 def test_nothing_is_asked_of_the_network(
-    folder: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was opened")
