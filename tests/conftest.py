@@ -32,7 +32,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 # For `make quick`: enough to see that a property is grossly broken.
-settings.register_profile("quick", settings.get_profile("usual"), max_examples=12)
+settings.register_profile("quick", settings.get_profile("usual"), max_examples=8)
 settings.register_profile(
     "thorough", settings.get_profile("usual"), max_examples=600, derandomize=False
 )

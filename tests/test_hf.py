@@ -248,6 +248,7 @@ def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer) 
         processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", dialects.available())
 def test_every_format_is_enforced(name: str) -> None:
     of_name = enforcer.Enforcer(

@@ -221,6 +221,7 @@ def test_white_space_is_bounded_and_nothing_follows(engine: str, text: str) -> N
     assert not reads(grammar, vocabulary.encode(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_kimi_vocabulary(engine: str, kimi_vocabulary: Vocabulary) -> None:
     case = next(case for case in CASES if case.name == "one enum")
