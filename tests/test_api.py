@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -430,22 +429,6 @@ def test_formats_that_are_no_schema(
 ) -> None:
     assert accepts(served, f"{text}<|im_end|>", None, response_format=wanted)
     assert not accepts(served, f"{other}<|im_end|>", None, response_format=wanted)
-
-
-def test_what_is_kept_of_an_enforcer_that_is_gone_is_no_other_ones() -> None:
-    """Enforcers of several vocabularies may share a cache; their addresses are used again."""
-    compiled: list[Any] = []
-    shared = Cache(1 << 24)
-    gc.freeze()  # what other tests have left is not looked through twenty times
-    try:
-        for _ in range(20):
-            made = enforcer.Enforcer(V, cache=shared, on_compile=compiled.append)
-            made._compiled("{}", made.options)
-            del made
-            gc.collect()
-    finally:
-        gc.unfreeze()
-    assert len(compiled) == 20
 
 
 def test_documents_are_enforced_and_a_clients_are_its_own() -> None:
