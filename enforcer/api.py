@@ -1,7 +1,7 @@
 """The library's front door: one object per served model, one matcher per turn.
 
 Owns: wiring a vocabulary, a dialect and an engine together, and when a schema is compiled (how, and
-what is kept: `grammars`). Must not know: hosts, threads (it takes a way to have something done
+what is kept: `compiling`). Must not know: hosts, threads (it takes a way to have something done
 ahead of time).
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 
 from enforcer import engines
 from enforcer.cache import Cache
+from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
 from enforcer.errors import SchemaError, UnknownLength
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
-from enforcer.grammars import Grammars
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_

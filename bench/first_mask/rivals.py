@@ -58,12 +58,12 @@ class EnforcerRival:
 
     def forget(self) -> None:
         """Drop what has been compiled, checked and looked at."""
-        from enforcer import grammars
+        from enforcer import compiling
         from enforcer.cache import Cache
 
         kept = self._enforcer._grammars  # noqa: SLF001 - what a restart would do
         kept.cache = Cache(kept.cache.budget)
-        grammars._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
+        compiling._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
 
     def begin(self, tools: Tools) -> tuple[Turn, dict[str, float]]:
         """Go from a request to its first mask."""

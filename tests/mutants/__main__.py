@@ -31,7 +31,8 @@ ROOMS = ("turn", "request", "schema", "regex", "numbers")
 REST = (
     *("tests/schema", "tests/conformance", "tests/turn", "tests/request", "tests/regex"),
     *("tests/numbers", "tests/engines", "tests/properties", "tests/test_api.py"),
-    *("tests/test_budget.py", "tests/test_errors.py", "tests/test_documents.py"),
+    *("tests/test_compiling.py", "tests/test_budget.py", "tests/test_errors.py"),
+    "tests/test_documents.py",
 )
 WANTED = 0.9
 _COPIED = ("enforcer", "tests", "grammars", "bench", "docs", "README.md", "Makefile")

@@ -9,8 +9,8 @@ import pytest
 
 from enforcer import engines
 from enforcer.cache import Cache
+from enforcer.compiling import Grammars
 from enforcer.errors import UnsupportedSchema
-from enforcer.grammars import Grammars
 from enforcer.request.options import Options
 from enforcer.request.response_format import parse
 from enforcer.schema import Limits, OnUnsupported, Root
