@@ -198,6 +198,7 @@ def test_most_declared_tools_are_plain_and_those_compile(engine: ArgumentEngine)
         {"type": "object", "properties": {"a": False}},
         {"type": "object", "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}}},
         {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {"type": "null"}]}}},
+        {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {"enum": ["x"]}]}}},
         {"type": "object", "properties": {"a": {"$ref": "#"}}},
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}},
         {"type": "object", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}, "type": "array"}}},
