@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,8 @@ def _vocabulary(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
 def use(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
     chosen = settings.read({f"ENFORCER_{name.upper()}": text for name, text in environment.items()})
     monkeypatch.setattr(settings, "current", lambda: chosen)
+    # The process's own would check for the wrong engine ever after.
+    monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
 
 
 def carried(
