@@ -303,9 +303,11 @@ class Enforcer:
         if budget is not None and options.finish_within_budget:
             deadline = self._deadline(allowed, spec, options, budget)
         made = ExplainedMatcher if explained else Matcher
-        return made(
+        matcher = made(
             allowed, arguments, prompt_ids, expect=expect, deadline=deadline, rollback=rollback
         )
+        matcher.begin()
+        return matcher
 
     def _deadline(self, allowed: Envelope, spec: Spec, options: Options, budget: int) -> Deadline:
         tools, wanted = spec.toolset.tools, spec.response_format

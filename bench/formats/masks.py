@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
 
 _ROUNDS = 30
+_BEFORE = 2  # requests that are not measured: what comes a second time is kept
 _KINDS = ("text", "header", "framing")
 _MANY = 40  # tools beside those that an example calls
 
@@ -74,7 +75,7 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
     Args:
         ranks: folder of Kimi's tokenizer.
         name: of the format.
-        rounds: how many times each example is followed, after one time that is not measured.
+        rounds: how many times each example is followed, after two that are not measured.
         anew: whether each time has tools of other names.
 
     """
@@ -86,18 +87,21 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
     for example in dialect.examples:
         ids = list(_write(vocabulary, dialect, example["text"]))
         first = (example.get("calls") or [{}])[0].get("index", 0)
-        for at in range(rounds + 1):
+        for at in range(-_BEFORE, rounds):
             tools = _tools(example, at if anew else 0)
             spec = Spec(parse(tools, "auto", True), first if name == "kimi_k2" else 0)
             matcher = enforcer.start(
-                spec, _prompt(vocabulary, dialect), prepared=_prepared(enforcer, spec)
+                spec,
+                _prompt(vocabulary, dialect),
+                prepared=_prepared(enforcer, spec),
+                ahead=lambda compiles: compiles(),
             )
             for token_id in ids:
                 segment = dialect.states[matcher.state].segment
                 begun = thread_time_ns()
                 matcher.fill(row)
                 took = thread_time_ns() - begun
-                if not at:
+                if at < 0:
                     pass
                 elif segment in FREE_TEXT:
                     spent["text"].append(took)
