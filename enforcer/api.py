@@ -246,7 +246,10 @@ class Enforcer:
         rollback: int | None = None,
         explained: bool = False,
     ) -> Matcher:
-        """Start a turn of a request that has been checked; cost flat in its number of tools.
+        """Start a turn of a request that has been checked.
+
+        The cost is flat in its number of tools, but for formats in which a token of text may reach
+        into a call: there the first mask is computed, a few tenths of a millisecond.
 
         Args:
             spec: what the request allows.

@@ -34,7 +34,7 @@ NO_IDS = ids_of(())
 
 def has(row: Row, ids: Ids) -> Truths:
     """Tell of each id whether its bit is set."""
-    found: Truths = (row.view(np.uint32)[ids >> 5] >> (ids & 31).astype(np.uint32) & 1) != 0
+    found: Truths = (row[ids >> 5] >> (ids & 31) & 1).astype(np.bool_)
     return found
 
 

@@ -321,9 +321,11 @@ class Borders:
         """How many calls one token may end, at most."""
         states = self._lexer.dialect.states
         arguments = [name for name, state in states.items() if state.segment is Segment.ARGUMENTS]
-        if self._lexer.layout.last_byte is None or any(not states[name].then for name in arguments):
+        by_markers = any(states[name].then is None for name in arguments)
+        if by_markers or self._lexer.layout.last_byte is None:
             return self._vocabulary.longest
-        return 1 + max((len(cuts) for name in arguments for _, cuts in self._leavers(name)), default=0)
+        ended = (len(cuts) for name in arguments for _, cuts in self._leavers(name))
+        return 1 + max(ended, default=0)
 
     def _find_holding(self, text: bytes) -> frozenset[int]:
         return frozenset(token for data, token in self._tokens() if text in data)

@@ -13,7 +13,7 @@ import numpy as np
 from enforcer.turn.bits import NO_IDS, has, has_one, ids_of
 
 if TYPE_CHECKING:
-    from enforcer.turn.bits import Ids, Row
+    from enforcer.turn.bits import Ids, Row, Truths
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +56,23 @@ class Cut:
     def among(self, before: Cut) -> Cut:
         """Give those that have to be known behind another border."""
         needed = before.behind
-        chosen = np.isin(self.ids, needed)
         loose = tuple(each for each in self.loose if each.token in needed)
-        return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
+        return self._chosen(np.isin(self.ids, needed), loose)
 
     def permitted(self, row: Row) -> Cut:
         """Give those whose second parts a row behind the border permits, as far as it can tell."""
-        chosen = has(row, self.tails)
         loose = tuple(each for each in self.loose if has_one(row, each.tail))
-        return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
+        return self._chosen(has(row, self.tails), loose)
 
     def begun(self, row: Row) -> Cut:
         """Give those whose first parts a row before the border permits."""
-        chosen = has(row, self.heads)
         loose = tuple(each for each in self.loose if has_one(row, each.head))
-        return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
+        return self._chosen(has(row, self.heads), loose)
+
+    def _chosen(self, which: Truths, loose: tuple[Loose, ...]) -> Cut:
+        if which.all() and len(loose) == len(self.loose):
+            return self
+        return Cut(self.ids[which], self.heads[which], self.tails[which], loose)
 
     @property
     def behind(self) -> Ids:

@@ -27,6 +27,7 @@ from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 _ROWS = 4096
 _SOME_NAME = "a"
+_opening = lru_cache(None)(Opening)  # there are 32
 # Of a turn that may call and end, one that owes a call, and one without tools.
 _USUAL = (
     Opening(call=True, finish=True, text=True, empty=False),
@@ -410,7 +411,7 @@ class Envelope:
     def opening(self, calls: int, text: int) -> Opening:
         """Say what is open after so many calls and ids of text outside a think."""
         owed = self.due is Due.CALL and calls == 0
-        return Opening(
+        return _opening(
             call=calls < self.most,
             finish=not owed,
             text=not owed or text < self.preamble,

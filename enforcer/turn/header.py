@@ -144,9 +144,7 @@ class HeaderTrie:
     def __init__(self, form: HeaderForm, names: tuple[str, ...], indices: tuple[int, ...]) -> None:
         around = [form.around(index) for index in indices]
         pairs = sorted(
-            ((before + name + behind).encode(), name)
-            for name in names
-            for before, behind in around
+            ((before + name + behind).encode(), name) for name in names for before, behind in around
         )
         self.texts = [text for text, _ in pairs]
         self.names = [name for _, name in pairs]
@@ -326,7 +324,8 @@ class HeaderNode:
         """
         form = self.trie.form
         if self.head is None:
-            return [], [(self.low, self.high, self.depth, 0, len(form.vocabulary.sorted_text[0]), 0)]
+            tokens = len(form.vocabulary.sorted_text[0])
+            return [], [(self.low, self.high, self.depth, 0, tokens, 0)]
         texts, low = self.trie.texts, self.low
         begun = form.begun(self.head)
         legal: list[int] = []

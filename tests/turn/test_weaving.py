@@ -192,3 +192,47 @@ def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_o
         masked = legal(matcher) & crossing
         assert masked == {i for i in crossing if matcher.validate([i])}
         assert masked == {both.vocabulary.find(f"(), b({key}".encode())}
+
+
+@pytest.mark.parametrize("name", ["pythonic", "llama3_json", "granite", "hermes"])
+def test_the_first_mask_is_computed_at_the_start_where_it_depends_on_tools(name):
+    matcher = served(name).matcher(TOOLS)
+    crosses = bool(matcher.position.row.crossing)
+    assert (matcher._first is not None) == crosses
+    first = row_of(matcher)
+    matcher._first = None
+    assert (row_of(matcher) == first).all()
+    matcher.begin()
+    assert matcher.accept(ord("x"))
+    behind = row_of(matcher)
+    assert (behind != first).any()
+    matcher.begin()
+    assert (row_of(matcher) == behind).all()
+    matcher.rollback(1)
+    assert (row_of(matcher) == first).all()
+
+
+def test_what_fails_at_the_start_closes_the_gate(monkeypatch):
+    def fails(*_):
+        raise enforcer.EnforcerError("a limit")
+
+    monkeypatch.setattr("enforcer.turn.weaving.Weaver.fill", fails)
+    matcher = served("pythonic").matcher(TOOLS)
+    assert "a limit" in str(matcher.failure)
+    assert legal(matcher) == set(matcher.envelope.table.turn_end_ids)
+
+
+def test_what_may_come_behind_a_call_is_looked_for_once():
+    tools = [{"type": "function", "function": {"name": name}} for name in ("get", "a")]
+    matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(tools)
+    feed(matcher, list(b"[get"))
+    looked = []
+    permitted = matcher._weaver._permitted
+    matcher._weaver._permitted = lambda *what: looked.append(what[1].state) or permitted(*what)
+    feed(matcher, list(b"("))
+    legal(matcher)
+    assert "BETWEEN" in looked
+    feed(matcher, list(b"), a("))
+    looked.clear()
+    legal(matcher)
+    assert "BETWEEN" not in looked
