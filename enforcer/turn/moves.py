@@ -16,7 +16,7 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Sparse
@@ -49,13 +49,22 @@ class Moves:
     def asked(self) -> Iterator[dict[str, Startable | None]]:
         """Note the grammars that are asked for meanwhile, by tool; None for one that is of no use.
 
-        They are what masks behind borders depend on, beside the envelope.
+        They are what masks behind borders depend on, beside the envelope; what depends on such a
+        mask depends on them, too.
         """
-        self._asked = {}
+        outer = self._asked
+        found: dict[str, Startable | None] = {}
+        self._asked = found
         try:
-            yield self._asked
+            yield found
         finally:
-            self._asked = None
+            self._asked = outer
+            self.depend(found)
+
+    def depend(self, grammars: Mapping[str, Startable | None]) -> None:
+        """Note grammars that were asked for before, for what is used again."""
+        for name, grammar in grammars.items():
+            self._note(name, grammar)
 
     def enter(self, state: str, calls: int, text: int, place: Place | None = None) -> Position:
         """Begin a state's text, or go on in free text at a place."""

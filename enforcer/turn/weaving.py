@@ -18,8 +18,11 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
+    from enforcer.engines import Startable
     from enforcer.turn.cuts import Cut
     from enforcer.turn.envelope import Alike, Envelope, Row
     from enforcer.turn.header import HeaderNode
@@ -38,7 +41,10 @@ class Weaver:
         self._envelope = envelope
         self._table = envelope.table
         self._moves = moves
-        self._behind_calls: dict[tuple[object, ...], Cut] = {}
+        # With the grammars that they depend on.
+        self._behind_calls: dict[
+            tuple[object, ...], tuple[Cut, Mapping[str, Startable | None]]
+        ] = {}
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Give the position after an id; None if it is illegal, nothing being changed then.
@@ -199,12 +205,17 @@ class Weaver:
         They are the same at each end of the arguments, and of most calls.
         """
         key = (then, self._envelope.stage(now.calls), now.text, cut)
-        found = self._behind_calls.get(key)
-        if found is None:
+        known = self._behind_calls.get(key)
+        if known is not None:
+            found, grammars = known
+            self._moves.depend(grammars)
+            return found
+        with self._moves.asked() as asked:
+            found = self._permitted(cut, self._moves.enter(then, now.calls + 1, now.text))
+        if None not in asked.values():
             if len(self._behind_calls) >= _BEHIND:
                 self._behind_calls.clear()
-            found = self._permitted(cut, self._moves.enter(then, now.calls + 1, now.text))
-            self._behind_calls[key] = found
+            self._behind_calls[key] = found, asked
         return found
 
     def _permitted(self, cut: Cut, behind: Position) -> Cut:
