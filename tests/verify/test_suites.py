@@ -105,7 +105,7 @@ def test_what_is_no_schema_is_told(tmp_path, values):
 
 
 def test_an_empty_folder_is_told(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"has no \.json or \.jsonl file"):
+    with pytest.raises(ConfigurationError, match=r"has no \.json, \.jsonl or"):
         suites.schema_cases(tmp_path)
 
 

@@ -33,7 +33,7 @@ _NOTES = frozenset(
     }
 )
 _OPEN = (
-    "other properties than these are allowed, as `additionalProperties` is left out; set it to "
+    "other properties than the declared are allowed, as `additionalProperties` is left out; set it to "
     "false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
 )
 _NULLABLE = (
