@@ -118,7 +118,7 @@ def test_recorded_requests_are_bodies_or_have_them(tmp_path):
         {"messages": [USER], "n": 2, "stream": True, "stream_options": {}},
         {"data_index": 2, "request": {"messages": [{"role": "_input", "content": "x"}]}},
     )
-    assert [case.body for case in suites.recorded_cases(file)] == [
+    assert [case.body for case in suites.recorded_cases(file).cases] == [
         {"messages": [USER], "stream": True},
         {"messages": [{"role": "system", "content": "x"}]},
     ]
@@ -173,7 +173,7 @@ def test_every_request_that_is_read_can_be_judged(tmp_path_factory, body, calls,
     file = tmp_path_factory.getbasetemp() / "drawn.json"
     file.write_text(json.dumps(body))
     try:
-        [case] = suites.recorded_cases(file)
+        [case] = suites.recorded_cases(file).cases
     except ConfigurationError:
         return
     made = (Call("functions.f:0", "f", "{}"),) if calls else ()

@@ -33,8 +33,8 @@ _NOTES = frozenset(
     }
 )
 _OPEN = (
-    "other properties than the declared are allowed, as `additionalProperties` is left out; set it to "
-    "false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
+    "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
+    "to false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
 )
 _NULLABLE = (
     "`nullable` is no keyword of JSON Schema, so that null is not allowed here; write "
