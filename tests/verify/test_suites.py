@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
@@ -12,6 +13,9 @@ from enforcer.errors import ConfigurationError
 from enforcer.verify import suites
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Call, Reply
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def valid(schema, value):
@@ -232,3 +236,24 @@ def test_a_reference_without_an_answer(tmp_path):
 def test_what_is_no_reference_is_told(tmp_path, line):
     with pytest.raises(ConfigurationError):
         suites.reference(write(tmp_path / "r.jsonl", line), 1)
+
+
+RESPONSES = {"model": "m", "input": "hi"}
+MESSAGES = {"model": "m", "max_tokens": 9, "system": "x", "messages": [USER]}
+
+
+def test_what_is_no_chat_request_is_skipped(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.jsonl", RESPONSES, {"messages": [USER]}, MESSAGES, 7)
+    file.write_text(file.read_text() + "\n{\n" + json.dumps({"messages": []}))
+    recorded = suites.recorded_cases(file)
+    # Their places among all records are those of a reference's lines.
+    assert [(case.name[-1], case.at) for case in recorded.cases] == [("2", 1), ("6", 5)]
+    first, third, *others = recorded.skipped
+    assert ":1 is no chat request: it is one of the Responses API" in first
+    assert ":3 is no chat request: it is one of the Messages API" in third
+    assert [":4 is no chat request" in others[0], ":5 is not JSON" in others[1]] == [True, True]
+
+
+def test_nothing_but_what_is_skipped_is_told_with_the_first(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"Responses API.*\(and 1 more\)"):
+        suites.recorded_cases(write(tmp_path / "r.jsonl", RESPONSES, MESSAGES))
