@@ -227,9 +227,9 @@ def _runs(options: argparse.Namespace) -> list[_Run]:
         ]
     if options.requests:
         recorded = suites.recorded_cases(options.requests)
-        cases = recorded.cases[: options.limit]
+        sent, skipped = recorded.cases[: options.limit], recorded.skipped
         runs += [
-            _Run("requests" + _SUFFIX[stream], stream, cases, recorded.skipped)
+            _Run("requests" + _SUFFIX[stream], stream, sent, skipped)
             for stream in _ways(options.stream or Stream.RECORDED)
         ]
     return runs
