@@ -14,7 +14,7 @@ SCHEMA = {"type": "integer"}
 CHAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
 FLAT = {"type": "json_schema", "name": "x", "schema": SCHEMA}
 OUTPUTS = "structured_outputs"
-OF_SCHEMAS = {
+OF_SCHEMAS: dict[str, dict[str, Any]] = {
     "$.response_format.json_schema.schema": {"response_format": CHAT},
     "$.text.format.schema": {"text": {"format": FLAT}},
     "$.output_config.format.schema": {"output_config": {"format": FLAT}},

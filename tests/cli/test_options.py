@@ -7,7 +7,7 @@ import argparse
 from enforcer.cli.options import add_documents
 
 
-def test_documents_may_be_named_several_times():
+def test_documents_may_be_named_several_times() -> None:
     parser = argparse.ArgumentParser()
     add_documents(parser)
     assert parser.parse_args([]).documents == []

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from fake_server import call, reply, serving
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
 from enforcer.errors import ConfigurationError
+from tests.fake_server import call, reply, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
 REFUSAL = (400, {"error": {"message": "UnsatisfiableSchema: no (at `$.tools[0]`)", "code": 400}})
@@ -13,8 +19,12 @@ PICK = '{"colour": "violet", "sure": false}'
 PICKED = ("tool_calls", [call("pick_colour", PICK)])
 
 
-def answers(refusal=REFUSAL, pick=PICKED, quiet=("stop", ())):
-    def answer(body):
+def answers(
+    refusal: tuple[int, dict[str, Any]] | None = REFUSAL,
+    pick: tuple[str, list[dict[str, Any]]] = PICKED,
+    quiet: tuple[str, list[dict[str, Any]] | tuple[Any, ...]] = ("stop", ()),
+) -> Callable[..., Any]:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, quiet[0], "Here.", quiet[1])
         if body["tools"] == server.impossible("toy")["tools"]:
@@ -24,7 +34,7 @@ def answers(refusal=REFUSAL, pick=PICKED, quiet=("stop", ())):
     return answer
 
 
-def shown(engines=1, **counts):
+def shown(engines: int = 1, **counts: Any) -> str:
     lines = [
         f'vllm:num_requests_running{{engine="{n}",model_name="toy"}} 0.0' for n in range(engines)
     ]
@@ -32,19 +42,21 @@ def shown(engines=1, **counts):
     return "\n".join(lines) + "\n"
 
 
-def statuses(answer, **options):
+def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
     with serving(answer, **options) as fake:
         return [check.status for check in server.checks(fake.url)]
 
 
-def test_an_enforced_server():
+def test_an_enforced_server() -> None:
     assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 6
 
 
 @pytest.mark.parametrize(
     "refusal", [None, (400, {"error": "bad request"}), (500, {"error": "UnsatisfiableSchema"})]
 )
-def test_a_server_that_does_not_refuse_is_not_enforced(refusal):
+def test_a_server_that_does_not_refuse_is_not_enforced(
+    refusal: tuple[int, dict[str, Any]] | None,
+) -> None:
     assert statuses(answers(refusal=refusal)) == [OK, BAD]
 
 
@@ -58,15 +70,15 @@ def test_a_server_that_does_not_refuse_is_not_enforced(refusal):
         [],
     ],
 )
-def test_a_demanded_call_that_is_wrong(calls):
+def test_a_demanded_call_that_is_wrong(calls: list[dict[str, Any]]) -> None:
     assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, BAD, BAD, OK, NOTE]
 
 
-def test_a_demanded_call_that_was_cut_off():
+def test_a_demanded_call_that_was_cut_off() -> None:
     assert statuses(answers(pick=("length", []))) == [OK, OK, NOTE, NOTE, OK, NOTE]
 
 
-def test_a_call_without_tools():
+def test_a_call_without_tools() -> None:
     quiet = ("tool_calls", [call("img_gen", "{}", index=2)])
     assert statuses(answers(quiet=quiet)) == [OK, OK, OK, OK, BAD, NOTE]
 
@@ -81,20 +93,20 @@ def test_a_call_without_tools():
         (shown(front=1, engine=1, worker=0, engines=2), NOTE),
     ],
 )
-def test_processes_that_have_the_plugin(metrics, status):
+def test_processes_that_have_the_plugin(metrics: str | None, status: Status) -> None:
     assert server.processes(metrics).status is status
 
 
-def test_no_server():
+def test_no_server() -> None:
     [check] = server.checks("http://127.0.0.1:9")
     assert check.status is BAD
 
 
-def test_a_server_without_models():
+def test_a_server_without_models() -> None:
     assert statuses(answers(), listing=(200, {"data": []})) == [BAD]
 
 
-def test_a_wrong_path_in_the_url_is_told():
+def test_a_wrong_path_in_the_url_is_told() -> None:
     with serving(answers(), listing=(404, {"detail": "Not Found"})) as fake:
         [check] = server.checks(f"{fake.url}/v2")
     assert check.status is BAD
@@ -102,19 +114,20 @@ def test_a_wrong_path_in_the_url_is_told():
     assert "--url" in check.mend
 
 
-def test_a_gateway_without_a_list_is_checked_all_the_same():
+def test_a_gateway_without_a_list_is_checked_all_the_same() -> None:
     with serving(answers(), listing=(404, {})) as fake:
         checks = list(server.checks(fake.url, model="toy"))
     assert [check.status for check in checks] == [OK] * 5 + [NOTE]
 
 
-def by_request(field):
+def by_request(field: str) -> Callable[..., tuple[int, Any]]:
     """Answer as a server that enforces only what carries a spec in this field."""
 
-    def answer(body):
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" in body and field in body:
             assert body["tool_choice"] == "auto"  # the spec demands
-            return answers()(body)
+            found: tuple[int, Any] = answers()(body)
+            return found
         return reply(body, content="Hello")
 
     return answer
@@ -124,7 +137,9 @@ def by_request(field):
     ("field", "said", "number"),
     [("structured_outputs", "extra_body(…)", 6), ("vllm_xargs", "LOGITS_PROCESSOR", 5)],
 )
-def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(field, said, number):
+def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
+    field: str, said: str, number: int
+) -> None:
     with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url))
         carried = [field in body for body in fake.bodies[-3:]]
@@ -133,7 +148,7 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(field, s
     assert carried == [True] * 3
 
 
-def test_a_server_without_the_plugin_is_not_asked_for_it():
+def test_a_server_without_the_plugin_is_not_asked_for_it() -> None:
     with serving(by_request("no_such_field"), metrics=shown()) as fake:
         checks = list(server.checks(fake.url))
         asked = ["structured_outputs" in body for body in fake.bodies]
@@ -141,24 +156,27 @@ def test_a_server_without_the_plugin_is_not_asked_for_it():
     assert asked == [False, False]
 
 
-def test_a_model_that_is_not_served():
+def test_a_model_that_is_not_served() -> None:
     with serving(answers()) as fake:
         [check] = server.checks(fake.url, model="other")
     assert check.status is BAD
     assert "toy" in check.mend
 
 
-def test_what_is_no_url_is_refused():
+def test_what_is_no_url_is_refused() -> None:
     with pytest.raises(ConfigurationError):
         next(server.checks("localhost:8000"))
 
 
 @pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
-def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(field, status):
-    def answer(body):
+def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
+    field: str, status: Status
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, content="<think>Hm.</think>Here.")
-        return by_request(field)(body) if field else answers()(body)
+        found: tuple[int, Any] = by_request(field)(body) if field else answers()(body)
+        return found
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = {check.name: check.status for check in server.checks(fake.url)}
