@@ -178,7 +178,7 @@ def _listed(tools: list[Any], path: str, where: str) -> Iterator[Declaration | U
         kind = value.get("type") if isinstance(value, Mapping) else None
         if kind == "namespace" and isinstance(value.get("tools"), list):
             yield from _namespaced(value, here, where)
-        elif kind not in _WITHOUT_SCHEMA:
+        elif not (isinstance(kind, str) and kind in _WITHOUT_SCHEMA):
             tool = _tool(value, here, where) if isinstance(value, Mapping) else None
             yield tool or Unreadable(f"{where}: at `{here}` stands no function with a {_SCHEMA}")
 

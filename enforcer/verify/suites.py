@@ -76,7 +76,7 @@ def schema_cases(path: Path) -> list[Case]:
         for schema in _schemas(document)
     ]
     if not cases:
-        raise ConfigurationError(f"no schemas in {path}: its files are empty lists")
+        raise ConfigurationError(f"no schemas in {path} (files named `invalid…` are left out of a folder)")
     return cases
 
 

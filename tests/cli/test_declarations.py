@@ -88,3 +88,7 @@ def test_a_format_is_declared_beside_tools_and_without() -> None:
 def test_the_format_of_a_completion_is_left_to_vllm() -> None:
     body = {"model": "m", "prompt": "hi", "structured_outputs": {"regex": "("}}
     assert found(body) == Found((), (), 1)
+
+
+def test_a_kind_of_tool_that_is_no_word_is_told() -> None:
+    assert len(found({"tools": [{"type": ["function"]}]}).unreadable) == 1

@@ -82,8 +82,8 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
     if schema.get("nullable") is True and not _allows_null(schema):
         yield Problem(step(path, "nullable"), "nullable", _NULLABLE)
     name = schema.get("format")
-    known = name in FORMATS or name == "regex"
-    if isinstance(name, str) and not known and _is_of_strings(schema):
+    known = not isinstance(name, str) or name in FORMATS or name == "regex"
+    if not known and _is_of_strings(schema):
         yield Problem(step(path, "format"), "format", _FORMAT.format(name=name))
 
 
