@@ -76,7 +76,9 @@ def schema_cases(path: Path) -> list[Case]:
         for schema in _schemas(document)
     ]
     if not cases:
-        raise ConfigurationError(f"no schemas in {path} (files named `invalid…` are left out of a folder)")
+        raise ConfigurationError(
+            f"no schemas in {path}; of a folder, files named `invalid…` are left out"
+        )
     return cases
 
 

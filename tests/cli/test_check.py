@@ -265,9 +265,9 @@ def test_every_valid_schema_of_the_vendor_is_exact(capsys: pytest.CaptureFixture
 
 WORDS = st.sampled_from(
     ["tools", "result", "function", "name", "type", "parameters", "input_schema", "inputSchema",
-     "messages", "object", "properties", "f", "$ref", "#", "uniqueItems", "model", "input", "prompt",
-     "text", "format", "response_format", "json_schema", "schema", "structured_outputs", "json",
-     "regex", "choice", "grammar", "structural_tag"]
+     "messages", "object", "properties", "f", "$ref", "#", "uniqueItems", "model", "input",
+     "prompt", "text", "format", "response_format", "json_schema", "schema", "json", "choice",
+     "structured_outputs", "regex", "grammar", "structural_tag"]
 )  # fmt: skip
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | WORDS,
