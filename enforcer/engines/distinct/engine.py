@@ -12,7 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct import tracks
-from enforcer.engines.distinct.following import START, Follower
+from enforcer.engines.distinct.doubts import Doubts
+from enforcer.engines.distinct.elements import Elements
+from enforcer.engines.distinct.following import Follower
+from enforcer.engines.distinct.keepers import ElementKeeper, Keeper, StringKeeper
+from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.engines.distinct.tokens import Tokens, clear
 from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
 from enforcer.layouts import Kind
@@ -23,7 +27,6 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
     from enforcer.engines.capacity import Capacity
-    from enforcer.engines.distinct.following import Place
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
@@ -55,6 +58,10 @@ class DistinctEngine:
     def _tokens(self) -> Tokens:
         return Tokens(self._vocabulary)
 
+    @cached_property
+    def _doubts(self) -> Doubts:
+        return Doubts(self._vocabulary)
+
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise what `write` or `read` would."""
         self._ways(grammar, layout)
@@ -73,7 +80,15 @@ class DistinctEngine:
         text, ways = json.loads(written.removeprefix(_MARK))
         found = tracks.read(ways)
         inner = self.engine.read(text, quick=quick)
-        return _Grammar(inner, Follower(found), self._tokens, self._vocabulary, len(found))
+        languages = found.languages
+        keeper: Keeper
+        if languages is not None:
+            keeper = StringKeeper(Follower(found.tracks, languages), self._tokens)
+        else:
+            elements = Elements(found.tracks, ElementShapes(found.definitions))
+            keeper = ElementKeeper(elements, self._doubts)
+        size = len(found.tracks) + len(found.definitions)
+        return _Grammar(inner, keeper, self._vocabulary, size)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -108,16 +123,10 @@ class _Grammar:
     """A compiled grammar with arrays of distinct elements."""
 
     def __init__(
-        self,
-        inner: CompiledGrammar,
-        follower: Follower,
-        tokens: Tokens,
-        vocabulary: Vocabulary,
-        size: int,
+        self, inner: CompiledGrammar, keeper: Keeper, vocabulary: Vocabulary, size: int
     ) -> None:
         self._inner = inner
-        self._follower = follower
-        self._tokens = tokens
+        self._keeper = keeper
         self._vocabulary = vocabulary
         self._size = size
 
@@ -133,37 +142,26 @@ class _Grammar:
         self._inner.renew()
 
     def matcher(self) -> ArgumentMatcher:
-        return _Matcher(self._inner.matcher(), self._follower, self._tokens, self._vocabulary)
+        return _Matcher(self._inner.matcher(), self._keeper, self._vocabulary)
 
 
 class _Matcher:
     """One text: what the engine allows, less what repeats an element."""
 
-    def __init__(
-        self,
-        inner: ArgumentMatcher,
-        follower: Follower,
-        tokens: Tokens,
-        vocabulary: Vocabulary,
-    ) -> None:
+    def __init__(self, inner: ArgumentMatcher, keeper: Keeper, vocabulary: Vocabulary) -> None:
         self._inner = inner
-        self._follower = follower
-        self._tokens = tokens
+        self._keeper = keeper
         self._vocabulary = vocabulary
         self._ids = array("I")
-        self._places = [START]  # after the last ids; those before are read again if need be
+        # After the last ids; those before are read again if need be.
+        self._places: list[Any] = [keeper.start]
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         self._inner.fill(row)
-        place = self._places[-1]
-        clear(
-            row,
-            self._tokens.doubtful(place, row),
-            lambda token_id: self._after(token_id) is not None,
-        )
+        clear(row, list(self._keeper.illegal(self._places[-1], row)))
 
-    def _after(self, token_id: int) -> Place | None:
-        return self._follower.read(self._places[-1], self._vocabulary.token_bytes(token_id))
+    def _after(self, token_id: int) -> Any:
+        return self._keeper.read(self._places[-1], self._vocabulary.token_bytes(token_id))
 
     def accept(self, token_id: int) -> bool:
         if not 0 <= token_id < self._vocabulary.size:
@@ -183,7 +181,7 @@ class _Matcher:
         del self._places[max(len(self._places) - count, 0) :]
         if self._places:
             return
-        self._places = [START]
+        self._places = [self._keeper.start]
         for token_id in self._ids:
             place = self._after(token_id)
             if place is None:

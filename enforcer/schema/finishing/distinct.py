@@ -2,9 +2,9 @@
 
 Owns: which of them can be kept distinct by whoever follows a text with a memory, which is outside
 of any grammar. At every place of a text it must be plain, from the names and the indices that lead
-there, whether the array is one of those and what its elements are; and whether another element is
-left must be countable, member by member. Such an array stays `unique` in a finished grammar, without
-choices. Must not know: keywords' syntax, engines, how texts are followed.
+there, whether the array is one of those and what its elements are; and what an element can still
+become must be countable, member by member. Such an array stays `unique` in a finished grammar,
+without choices. Must not know: keywords' syntax, engines, how texts are followed.
 """
 
 from __future__ import annotations

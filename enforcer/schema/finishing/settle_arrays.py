@@ -1,7 +1,8 @@
 """Constraints across the elements of one array, made countable or refused.
 
 Owns: turning `contains` and `uniqueItems` into choices that an engine can count with a few
-bits; where they are more than bits can tell apart, they are left to `distinct`. Must not know: keywords' syntax, engines.
+bits; where they are more than bits can tell apart, they are left to `distinct`. Must not know:
+keywords' syntax, engines.
 """
 
 from __future__ import annotations
