@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from enforcer.engines.distinct.places import Kind
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 
 _BLANKS = b" \t\r\n"
 _BLANKS_EACH = (b" ", b"\t", b"\r", b"\n")
-_STRUCTURE = b'{}[],:"'
-_BARE = b"+-.0123456789Eaeflnrstu"
+_DIGITS = b"123456789"
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 # What follows a comma, as far as it may be an element.
 _NEXT = re.compile(rb',[ \t\r\n]*((?:["{\[\-0-9tfn].*)?)$', re.DOTALL)
@@ -51,23 +51,29 @@ class Branches:
         self.keys = [key for key, _ in ordered]
         self.ids = [token_id for _, token_id in ordered]
 
+    @cached_property
+    def _firsts(self) -> list[tuple[int, int]]:
+        """The ranges of those that begin with each byte."""
+        ends = [bisect_left(self.keys, bytes([byte])) for byte in range(256)] + [len(self.keys)]
+        return list(pairwise(ends))
+
     def below(self, low: int, high: int, start: bytes, byte: int) -> tuple[int, int]:
         """Give the range of those that go on with a byte, of a range that begins alike."""
+        if not start:
+            return self._firsts[byte]
         first = bisect_left(self.keys, start + bytes([byte]), low, high)
         if byte == 0xFF:  # noqa: PLR2004
             return first, high
         return first, bisect_left(self.keys, start + bytes([byte + 1]), first, high)
 
-    def bytes_after(self, low: int, high: int, start: bytes) -> Iterator[int]:
-        """List the bytes with which those of a range go on."""
-        at, depth = low, len(start)
-        while at < high:
-            if len(self.keys[at]) == depth:
-                at += 1
-                continue
-            byte = self.keys[at][depth]
-            yield byte
-            at = self.below(at, high, start, byte)[1]
+    @cached_property
+    def _others(self) -> list[int]:
+        """Count those that are not all digits, before each."""
+        return [0, *accumulate(not key.isdigit() for key in self.keys)]
+
+    def are_digits(self, low: int, high: int) -> bool:
+        """Tell whether all of a range are digits and nothing else."""
+        return self._others[low] == self._others[high]
 
 
 class Doubts:
@@ -83,10 +89,21 @@ class Doubts:
         return Branches(zip(self._keys, self._ids, strict=True))
 
     @cached_property
+    def quoted(self) -> Branches:
+        """The ids with a quote."""
+        pairs = zip(self._keys, self._ids, strict=True)
+        return Branches((key, i) for key, i in pairs if b'"' in key)
+
+    @cached_property
     def behind_blanks(self) -> Branches:
         """The ids that begin with white space, by what follows it."""
         pairs = zip(self._keys, self._ids, strict=True)
         return Branches((key.lstrip(_BLANKS), i) for key, i in pairs if key[:1] in _BLANKS_EACH)
+
+    @cached_property
+    def longest_digits(self) -> int:
+        """Digits of the longest id that is nothing else."""
+        return max((len(key) for key in self._keys if key.isdigit()), default=0)
 
     @cached_property
     def twice(self) -> Row:
@@ -140,7 +157,7 @@ class DoubtsOf:
         for token_id in members(risky):
             if self._elements.read(spot, self._doubts.token(token_id)) is None:
                 yield token_id
-        if spot.kind is Kind.OTHER or not (spot.contested or _may_go_on(spot)):
+        if not spot.contested:
             return
         elements = self._elements
         for at, end, branches, after in self._walk(spot):
@@ -164,6 +181,8 @@ class DoubtsOf:
     def _walk(self, spot: Spot) -> Iterator[tuple[int, int, Branches, Spot | None]]:
         """Follow the branches with rivals; give ranges of ids, and where these lead."""
         elements, every = self._elements, self._doubts.all
+        if elements.follows_any_text(spot):
+            every = self._doubts.quoted  # nothing within the string can be a dead end
         stack = [(every, 0, len(every.keys), b"", spot)]
         if spot.kind in (None, Kind.BARE):
             blank = self._doubts.behind_blanks
@@ -179,41 +198,30 @@ class DoubtsOf:
                 whole += 1
             if whole > low and here is not spot and here.contested:
                 yield low, whole, branches, here
-            for byte in self._bytes(branches, (whole, high), start, here):
+            for byte in self._bytes(start, here):
                 first, last = branches.below(whole, high, start, byte)
                 if first == last:
                     continue
+                if byte in _DIGITS and branches.are_digits(first, last):
+                    length = self._doubts.longest_digits
+                    if elements.digits_are_free(here, byte, length):
+                        continue
                 after = elements.step(here, byte)
                 if after is None:
                     yield first, last, branches, None
-                elif after.threads != () and (after.contested or _may_go_on(after)):
+                elif after.threads != () and after.contested:
                     stack.append((branches, first, last, start + bytes([byte]), after))
 
-    @staticmethod
-    def _bytes(
-        branches: Branches, within: tuple[int, int], start: bytes, spot: Spot
-    ) -> Iterable[int]:
+    def _bytes(self, start: bytes, spot: Spot) -> Iterable[int]:
         """List the bytes behind which there may still be rivals."""
-        if spot.kind is None:
-            return _STRUCTURE + _BARE + (_BLANKS if start else b"")
-        if spot.kind is Kind.BARE:
-            return _BARE + b"},]" + (_BLANKS if start else b"")
+        if spot.kind in (None, Kind.BARE):
+            return (*self._elements.bytes_after(spot), *(_BLANKS if start else b""))
+        at = spot.length
+        following = {x[at : at + 1] for each in spot.rivals for x in each if isinstance(x, str)}
         if spot.partial.pending:
-            return branches.bytes_after(*within, start)
-        found = {_QUOTE, _BACKSLASH}
-        for each in spot.rivals:
-            for text in each:
-                if isinstance(text, str) and len(text) > spot.length:
-                    found.add(spell(text[spot.length], quoted=True)[0])
-        return sorted(found)
-
-
-def _may_go_on(spot: Spot) -> bool:
-    """Tell whether another element may follow, or one that is written may end."""
-    level = spot.level
-    if level is None or level.used is None:
-        return False
-    return spot.kind is None and len(level.used) > 0
+            rests = (rest for char in following if char for rest in spot.partial.rests_of(char))
+            return {rest[0] for rest in rests}
+        return {spell(x, quoted=True)[0] if x else _QUOTE for x in following} | {_BACKSLASH}
 
 
 def _around(level: Level | None) -> Iterator[Level]:

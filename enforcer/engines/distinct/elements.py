@@ -13,11 +13,21 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, Thread, with_pair
 from enforcer.budget.steps import Steps
-from enforcer.engines.distinct.ends import MANY, Ends, Many, With, numbers, strings
+from enforcer.engines.distinct.ends import (
+    MANY,
+    Ends,
+    Many,
+    With,
+    numbers,
+    room,
+    stays_roomy,
+    strings,
+)
 from enforcer.engines.distinct.places import FRESH, Kind, Level, Spot, going_on, strings_among
 from enforcer.engines.distinct.used import Used
-from enforcer.engines.distinct.values import Object, bare, may_become
-from enforcer.schema.finishing.distinct import NOWHERE
+from enforcer.engines.distinct.values import Object, among, bare
+from enforcer.regex import ANY, NOTHING
+from enforcer.schema.finishing.distinct import NOWHERE, is_endless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +40,12 @@ if TYPE_CHECKING:
     from enforcer.schema.nodes import Formula
 
 START = Spot(None)
+_SURE_DIGITS = 11  # behind which `room` counts doubles that differ
 _QUOTE, _BACKSLASH = 0x22, 0x5C
+_STRUCTURE = b'{}[],:"'
+_FIRST_OF_NUMBERS = b"-0123456789fnt"
+_OF_NUMBERS = b"+-.0123456789Eaeflnrstu"
+_IN_OBJECT = {Phase.OPENED: b'"}', Phase.NAMED: b":", Phase.MEMBER: b",}", Phase.COMMA: b'"'}
 _BLANK = frozenset(b" \t\r\n")
 _ENDS = frozenset(b" \t\r\n,]}")  # of a number or a word
 
@@ -41,6 +56,7 @@ class Elements:
     def __init__(self, tracks: Sequence[Track], shapes: ElementShapes) -> None:
         self._tracks = tracks
         self._names = [dict(track.names) for track in tracks]
+        self._shapes = shapes
         self._steps = Steps(shapes)
         self._ends = Ends(shapes)
 
@@ -145,7 +161,7 @@ class Elements:
             text = spot.text() + char
             rivals = spot.rivals
             if spot.contested:
-                rivals = tuple([x for x in each if may_become(text, x)] for each in rivals)
+                rivals = tuple(among(text, each) if each else each for each in rivals)
             return spot.add(char, FRESH, rivals)
         if kind is not None:
             return self._character(spot, kind, byte)
@@ -183,8 +199,8 @@ class Elements:
             return self._opened(spot, level, rivals, is_array=byte == ord("["))
         if not keeps:
             return spot
-        among = tuple([x for x in each if may_become(chr(byte), x)] for each in rivals)
-        return self._on(spot, level, (), Kind.BARE).add(chr(byte), FRESH, among)
+        left = tuple(among(chr(byte), each) if each else each for each in rivals)
+        return self._on(spot, level, (), Kind.BARE).add(chr(byte), FRESH, left)
 
     @staticmethod
     def _on(spot: Spot, level: Level | None, rivals: Rivals, kind: Kind | None = None) -> Spot:
@@ -200,10 +216,10 @@ class Elements:
     def _opened(self, spot: Spot, level: Level | None, rivals: Rivals, *, is_array: bool) -> Spot:
         number = self._track_of(level)
         kind = tuple if is_array else Object
-        among = tuple([x for x in each if isinstance(x, kind)] for each in rivals)
+        alike = tuple([x for x in each if isinstance(x, kind)] for each in rivals)
         used = Used() if is_array and self._tracks[number].element is not None else None
-        inner = Level(level, number, is_array=is_array, used=used, rivals=among)
-        return self._on(spot, inner, among)
+        inner = Level(level, number, is_array=is_array, used=used, rivals=alike)
+        return self._on(spot, inner, alike)
 
     def _track_of(self, level: Level | None) -> int:
         """Return the track of the value that begins."""
@@ -261,11 +277,89 @@ class Elements:
             ),
             None,
         )
-        if first is None:
+        if first is None or self._is_roomy(spot, spot.threads):
             return True
         return any(
             next(self._values(thread, spot, first), None) is not None for thread in spot.threads
         )
+
+    @staticmethod
+    def _is_roomy(spot: Spot, threads: Iterable[Thread]) -> bool:
+        """Tell whether the text at hand alone has more ends than there are rivals."""
+        if spot.kind is Kind.STRING:
+            return not spot.partial.pending and any(
+                isinstance(x.frame, Text) and is_endless(x.frame.regex) for x in threads
+            )
+        if spot.kind is not Kind.BARE or not 0 < spot.length < _SURE_DIGITS:
+            return False
+        text = spot.text().lower()
+        if "e" in text or not text.strip("-0."):
+            return False
+        count = sum(map(len, spot.rivals))
+        return any(isinstance(x.frame, Text) and room(x.frame.regex) > count for x in threads)
+
+    def follows_any_text(self, spot: Spot) -> bool:
+        """Tell whether the string at hand may go on as it likes."""
+        return spot.kind is Kind.STRING and any(
+            isinstance(x.frame, Text) and x.frame.regex == ANY for x in spot.threads or ()
+        )
+
+    def bytes_after(self, spot: Spot) -> Iterable[int]:
+        """List the bytes, but white space, that the readings have behind a place, among others."""
+        if spot.kind is Kind.BARE:
+            return _OF_NUMBERS + b",]}"
+        if spot.threads is None:
+            return _STRUCTURE + _OF_NUMBERS
+        found: set[int] = set()
+        for thread in spot.threads:
+            found.update(self._bytes_of(thread.frame))
+        return found
+
+    def _bytes_of(self, frame: Frame | None) -> Iterable[int]:
+        if isinstance(frame, Begin):
+            return self._bytes_of_value(frame.value)
+        if isinstance(frame, InObject):
+            if frame.phase is Phase.COLON and frame.pair is not None:
+                return self._bytes_of_value(frame.pair.value)
+            return _IN_OBJECT.get(frame.phase, b"")
+        if isinstance(frame, InArray):
+            values = (value for value, _ in frame.plan.steps(frame.at))
+            if frame.phase is Phase.MEMBER:
+                return b",]"
+            found = {byte for value in values for byte in self._bytes_of_value(value)}
+            return found if frame.phase is Phase.COMMA else found | {ord("]")}
+        return _STRUCTURE + _OF_NUMBERS
+
+    def _bytes_of_value(self, number: Formula) -> bytes:
+        value = self._shapes.definitions[number]
+        found = b'"' if value.strings is not None else b""
+        found += b"{" if value.objects else b""
+        found += b"[" if value.arrays else b""
+        return found + (b"" if self._shapes.bare[number] == NOTHING else _FIRST_OF_NUMBERS)
+
+    def digits_are_free(self, spot: Spot, byte: int, length: int) -> bool:
+        """Tell whether so many digits, a byte the first of them, leave room for other numbers."""
+        if spot.threads is None or spot.length + length >= _SURE_DIGITS or byte == ord("0"):
+            return False
+        if spot.kind is not None and not (
+            spot.kind is Kind.BARE and spot.text().strip("-0.") and "e" not in spot.text().lower()
+        ):
+            return False
+        after = [x for thread in spot.threads for x in self._steps.step(thread, byte)]
+        rivals = spot.rivals
+        if spot.kind is None and spot.level is not None:
+            rivals = spot.level.parts()
+
+        def is_free(count: int) -> bool:
+            return any(
+                isinstance(x.frame, Text) and stays_roomy(x.frame.regex, count, length - 1)
+                for x in after
+            )
+
+        if is_free(sum(map(len, rivals))):
+            return True
+        begun = spot.text() + chr(byte)
+        return is_free(sum(len(among(begun, each)) for each in rivals))
 
     def _values(self, thread: Thread, spot: Spot, until: Level) -> Iterator[Json | Many]:
         """List what an element of an array can become, without the elements that are there."""
@@ -323,7 +417,6 @@ class Elements:
         self, values: Iterable[Json | Many], frame: Frame, level: Level
     ) -> Iterator[Json | Many]:
         """List what an object or an array can become with each of some values in it."""
-        rests: Iterable[object]
         for value in values:
             if isinstance(frame, InArray):
                 taken = () if level.used is None else level.used

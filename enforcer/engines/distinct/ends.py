@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import InObject, Phase, rest_of
 from enforcer.budget.objects import Pair
 from enforcer.engines.distinct.values import Object, bare
 from enforcer.regex import NOTHING
+from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.derivative import is_empty, successors
 from enforcer.schema.finishing.distinct import is_endless, is_remembered
 
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.values import Json, Number, Word
     from enforcer.partial import Partial
     from enforcer.regex import Regex
-    from enforcer.regex.charset import CharSet
     from enforcer.schema.nodes import Formula
 
-_FEW = 24  # numbers that are remembered of one beginning
+_NONZERO = CharSet.span("19")
+_NINES = "9" * 60
+_FEW = 8  # values behind a zero that are remembered
 
 
 class Many:
@@ -97,22 +100,23 @@ def strings(regex: Regex, start: str, partial: Partial) -> Iterator[str | Many]:
 
 def numbers(regex: Regex, start: str) -> Iterator[Number | Word]:
     """List the numbers and words that begin with a text, the shortest first."""
-    few, whole = _numbers(regex, start)
-    yield from few
-    if not whole:
-        known = frozenset(few)
-        yield from (each for each in _all_numbers(regex, start) if each not in known)
+    known: tuple[Number | Word, ...] = ()
+    if start and not start.strip("-0."):
+        known, whole = _zeros(regex, start)
+        yield from known
+        if whole:
+            return
+    yield from (each for each in _all_numbers(regex, start) if each not in known)
 
 
-@lru_cache(maxsize=2_048)
-def _numbers(regex: Regex, start: str) -> tuple[tuple[Number | Word, ...], bool]:
-    """List the first few of them, and tell whether these are all."""
-    found = []
-    for each in _all_numbers(regex, start):
-        if len(found) == _FEW:
-            return tuple(found), False
-        found.append(each)
-    return tuple(found), True
+@lru_cache(maxsize=256)
+def _zeros(regex: Regex, start: str) -> tuple[tuple[Number | Word, ...], bool]:
+    """List the first few that begin with a zero, and tell whether these are all.
+
+    Of an integer there are hundreds of spellings, all of which are zero.
+    """
+    found = tuple(islice(_all_numbers(regex, start), _FEW))
+    return found, len(found) < _FEW
 
 
 def _all_numbers(regex: Regex, start: str) -> Iterator[Number | Word]:
@@ -127,9 +131,52 @@ def _all_numbers(regex: Regex, start: str) -> Iterator[Number | Word]:
         level = [
             (after, text + char)
             for state, text in level
-            for members, after in _moves(state)
-            for char in members
+            for char, after in _digits_that_count(_following(state), text)
         ]
+
+
+def _digits_that_count(
+    moves: Iterator[tuple[str, Regex]], text: str
+) -> Iterator[tuple[str, Regex]]:
+    """Leave but one digit where all of them are read as the same double."""
+    if "." not in text or "e" in text.lower() or float(text + "0") != float(text + _NINES):
+        yield from moves
+        return
+    one = False
+    for char, after in moves:
+        if not char.isdigit() or not one:
+            yield char, after
+        one = one or char.isdigit()
+
+
+@lru_cache(maxsize=4_096)
+def room(regex: Regex, digits: int = 4) -> int:
+    """Count the numbers that some more digits make of one that has been begun, none of them equal.
+
+    Args:
+        regex: what may follow; the text so far is no zero and has no exponent.
+        digits: how many are tried.
+
+    """
+    count = 0
+    for members, after in _moves(regex):
+        each = members & ASCII_DIGIT
+        if each:
+            count += after.nullable * len(each & _NONZERO)
+            count += len(each) * room(after, digits - 1) if digits > 1 else 0
+    return count
+
+
+@lru_cache(maxsize=4_096)
+def stays_roomy(regex: Regex, count: int, digits: int) -> bool:
+    """Tell whether there is room for more than some numbers after any more digits."""
+    if room(regex) <= count:
+        return False
+    return not digits or all(
+        stays_roomy(after, count, digits - 1)
+        for members, after in _moves(regex)
+        if members & ASCII_DIGIT
+    )
 
 
 class Ends:

@@ -1,9 +1,9 @@
 """Places in a text with unique arrays, whatever their elements are.
 
-A place knows its *rivals*: for each unique array around it, what the elements that are there already
-have where the text stands now, of those elements that the one that is being written may still turn
-out to repeat. Mostly there are none, and nothing has to be asked. There may be too many among them,
-never too few.
+A place knows its *rivals*: for each unique array around it, what the elements that are there
+already have where the text stands now, of those elements that the one that is being written may
+still turn out to repeat. Mostly there are none, and nothing has to be asked. There may be too many
+among them, never too few.
 
 Owns: the objects and arrays around a place, what has been read of them, and their rivals. All are
 immutable. Must not know: shapes, ids.

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS = frozenset({"null", "true", "false"})
 _LONGEST = 4_000  # digits that Python reads as a number
 _SURE = 15  # digits of a decimal that no double of another one shares
-_AHEAD = 64
+_DIGITS = 17  # that tell all doubles apart
+_SLACK = 100
 _LEAST = 1e-290  # above which doubles keep their digits
 
 
@@ -77,32 +79,46 @@ def bare(text: str) -> Number | Word | None:
     return Number(float(text))
 
 
-def may_become(text: str, value: Json) -> bool:
-    """Tell whether a number or a word that has been begun may be a value when it is complete.
+def among(text: str, values: Iterable[Json]) -> list[Json]:
+    """Leave those values that a number or a word may be when it is complete, having begun so.
 
-    True as well where that is hard to say: it only saves asking what else may come of it.
+    Others as well where that is hard to say: it only saves asking what else may come of it.
     """
-    if isinstance(value, Word):
-        return value.text.startswith(text)
-    if not isinstance(value, Number) or text[:1] in "tfn" or isinstance(value.value, str):
-        return isinstance(value, Number) and text[:1] not in "tfn"
-    number = value.value
-    if text.startswith("-") and number > 0:
-        return False
-    if not text.startswith("-") and number < 0:
-        return False
+    if text[:1] in "tfn":
+        return [x for x in values if isinstance(x, Word) and x.text.startswith(text)]
     digits = text.lstrip("-").lower().partition("e")[0].replace(".", "").lstrip("0")[:_SURE]
-    known = _digits(number)
-    if not digits or len(known) > _SURE:
-        return True
-    if abs(number) < _LEAST:
-        return number != 0 or text.lstrip("-").startswith("0")  # which a double may round away
-    # A decimal just below is read as the same double: 0.2999… as 0.3.
-    below = str(int(known) - 1).zfill(len(known)).lstrip("0")
-    return (known + "0" * _AHEAD).startswith(digits) or (below + "9" * _AHEAD).startswith(digits)
+    if not digits:
+        return [x for x in values if isinstance(x, Number)]
+    if not digits.isdigit():
+        return []  # no number begins so
+    # As the first digits of a number, which may also be the double next to it: 0.2999… is 0.3.
+    unit = 10 ** (_DIGITS - len(digits))
+    low, high = int(digits) * unit - _SLACK, (int(digits) + 1) * unit + _SLACK
+    negative = text.startswith("-")
+    small = "." in text or "e" in text.lower()  # so that a double may be rounded away
+    found: list[Json] = []
+    for each in values:
+        if isinstance(each, Number):
+            sign, first = _first_digits(each)
+            if first is None:
+                if sign or small:
+                    found.append(each)
+            elif sign == negative and (low <= first <= high or low <= 10 * first <= high):
+                found.append(each)
+    return found
 
 
-def _digits(number: float) -> str:
-    """Give the significant digits, without zeros around them."""
-    text = str(abs(number)) if isinstance(number, int) else repr(abs(number))
-    return text.partition("e")[0].replace(".", "").strip("0")
+@lru_cache(maxsize=65_536)
+def _first_digits(number: Number) -> tuple[bool, int | None]:
+    """Give whether a number is below zero, and its first digits; None where there are none.
+
+    With None the first tells whether it may be anything.
+    """
+    value = number.value
+    if isinstance(value, str) or (value and abs(value) < _LEAST):
+        return True, None
+    if not value:
+        return False, None
+    text = str(abs(value)) if isinstance(value, int) else repr(abs(value))
+    digits = text.partition("e")[0].replace(".", "").lstrip("0")
+    return value < 0, int(digits[:_DIGITS].ljust(_DIGITS, "0"))
