@@ -9,7 +9,12 @@ from enforcer.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchem
 from enforcer.schema import OnUnsupported, Root, compile_schema
 
 RELAX = OnUnsupported.RELAX
-NUMBERS = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}
+NUMBERS = {
+    "type": "array",
+    "items": {"type": "number"},
+    "uniqueItems": True,
+    "contains": {"const": 1},
+}
 
 
 def test_every_offender_is_listed_in_document_order():

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
@@ -50,12 +49,10 @@ class Branches:
         ordered = sorted(pairs)
         self.keys = [key for key, _ in ordered]
         self.ids = [token_id for _, token_id in ordered]
-
-    @cached_property
-    def _firsts(self) -> list[tuple[int, int]]:
-        """The ranges of those that begin with each byte."""
-        ends = [bisect_left(self.keys, bytes([byte])) for byte in range(256)] + [len(self.keys)]
-        return list(pairwise(ends))
+        starts = [bisect_left(self.keys, bytes([byte])) for byte in range(256)]
+        self._firsts = list(pairwise([*starts, len(self.keys)]))
+        # Of those that are not all digits, how many stand before each.
+        self._others = [0, *accumulate(not key.isdigit() for key in self.keys)]
 
     def below(self, low: int, high: int, start: bytes, byte: int) -> tuple[int, int]:
         """Give the range of those that go on with a byte, of a range that begins alike."""
@@ -66,63 +63,42 @@ class Branches:
             return first, high
         return first, bisect_left(self.keys, start + bytes([byte + 1]), first, high)
 
-    @cached_property
-    def _others(self) -> list[int]:
-        """Count those that are not all digits, before each."""
-        return [0, *accumulate(not key.isdigit() for key in self.keys)]
-
     def are_digits(self, low: int, high: int) -> bool:
         """Tell whether all of a range are digits and nothing else."""
         return self._others[low] == self._others[high]
 
 
 class Doubts:
-    """A vocabulary, sorted by what its ids do to elements; one is enough for all texts."""
+    """A vocabulary, sorted by what its ids do to elements; one is enough for all texts.
+
+    Attributes:
+        all: all ids of text.
+        quoted: those with a quote.
+        behind_blanks: those that begin with white space, by what follows it.
+        longest_digits: digits of the longest id that is nothing else.
+        twice: mask row of those that may open an array, write an element and go on to another.
+        next_elements: what ids have behind a comma, where it may be an element, and which have it.
+
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._keys, self._ids = vocabulary.sorted_text
-
-    @cached_property
-    def all(self) -> Branches:
-        """All ids of text."""
-        return Branches(zip(self._keys, self._ids, strict=True))
-
-    @cached_property
-    def quoted(self) -> Branches:
-        """The ids with a quote."""
-        pairs = zip(self._keys, self._ids, strict=True)
-        return Branches((key, i) for key, i in pairs if b'"' in key)
-
-    @cached_property
-    def behind_blanks(self) -> Branches:
-        """The ids that begin with white space, by what follows it."""
-        pairs = zip(self._keys, self._ids, strict=True)
-        return Branches((key.lstrip(_BLANKS), i) for key, i in pairs if key[:1] in _BLANKS_EACH)
-
-    @cached_property
-    def longest_digits(self) -> int:
-        """Digits of the longest id that is nothing else."""
-        return max((len(key) for key in self._keys if key.isdigit()), default=0)
-
-    @cached_property
-    def twice(self) -> Row:
-        """The ids that may open an array, write an element and go on to another."""
-        pairs = zip(self._keys, self._ids, strict=True)
-        return self._vocabulary.row([i for key, i in pairs if _TWO.search(key)])
-
-    @cached_property
-    def next_elements(self) -> dict[bytes, list[int]]:
-        """What ids have behind a comma, where it may be an element, and which ids have it."""
-        found: dict[bytes, list[int]] = {}
-        for key, token_id in zip(self._keys, self._ids, strict=True):
-            if b"," not in key:
-                continue
+        keys, ids = vocabulary.sorted_text
+        pairs = list(zip(keys, ids, strict=True))
+        self.all = Branches(pairs)
+        self.quoted = Branches((key, i) for key, i in pairs if b'"' in key)
+        self.behind_blanks = Branches(
+            (key.lstrip(_BLANKS), i) for key, i in pairs if key[:1] in _BLANKS_EACH
+        )
+        self.longest_digits = max((len(key) for key in keys if key.isdigit()), default=0)
+        commas = [(key, i) for key, i in pairs if b"," in key]
+        self.twice = vocabulary.row([i for key, i in commas if _TWO.search(key)])
+        self.next_elements: dict[bytes, list[int]] = {}
+        for key, token_id in commas:
             for comma in _COMMA.finditer(key):
                 match = _NEXT.match(key, comma.start())
                 if match:
-                    found.setdefault(match[1], []).append(token_id)
-        return found
+                    self.next_elements.setdefault(match[1], []).append(token_id)
 
     def row(self, ids: Iterable[int]) -> Row:
         """Give a mask row with these ids."""

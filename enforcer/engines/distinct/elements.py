@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from enforcer.schema.nodes import Formula
 
 START = Spot(None)
+_TRACKED = 48  # names of one object, at least, that no engine lets come again
 _SURE_DIGITS = 11  # behind which `room` counts doubles that differ
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _STRUCTURE = b'{}[],:"'
@@ -123,6 +124,8 @@ class Elements:
                 after.threads = tuple(
                     dict.fromkeys(x for t in after.threads for x in self._steps.step(t, byte))
                 )
+                if byte == _QUOTE and spot.kind is Kind.NAME and after.level is not None:
+                    after.level.may_recur = any(map(_may_recur, after.threads))
         elif after.contested and after.kind is None and byte == ord(","):
             self._begin(after)
         return after
@@ -267,7 +270,7 @@ class Elements:
     def lives(self, spot: Spot) -> bool:
         """Tell whether what is being written can become something that is not there already."""
         if spot.threads is None or spot.level is None:
-            return True  # there is room for another property
+            return True
         arrays = _arrays(spot.level)
         first = next(
             (
@@ -403,8 +406,8 @@ class Elements:
             yield from self._valued(frame, frame.pair.name, level)
         elif isinstance(frame, InObject):
             members = level.members()
-            for rest in self._ends.properties(frame, more=frame.phase is Phase.COMMA):
-                yield rest if isinstance(rest, Many) else Object({**members, **rest})
+            for others in self._ends.properties(frame, more=frame.phase is Phase.COMMA):
+                yield others if isinstance(others, Many) else Object({**members, **others})
 
     def _valued(self, frame: InObject, name: str, level: Level) -> Iterator[Json | Many]:
         """List what an object can become behind the name of a property."""
@@ -429,11 +432,19 @@ class Elements:
                     yield (*before, value, *rest)
             elif isinstance(frame, InObject):
                 members = level.members()
-                for more in self._ends.properties(frame):
-                    if isinstance(value, Many) or isinstance(more, Many):
+                for others in self._ends.properties(frame):
+                    if isinstance(value, Many) or isinstance(others, Many):
                         yield MANY
                         return
-                    yield Object({**members, str(level.name): value, **more})
+                    yield Object({**members, str(level.name): value, **others})
+
+
+def _may_recur(thread: Thread) -> bool:
+    """Tell whether an engine may let the name come again that has just been written."""
+    frame = thread.frame
+    if not isinstance(frame, InObject) or frame.pair is None:
+        return True
+    return frame.pair.index is None or len(frame.plan.names) > _TRACKED
 
 
 def _but(values: Iterable[Json | Many], used: Used) -> Iterator[Json | Many]:

@@ -198,8 +198,8 @@ class Ends:
         for array in shapes.arrays[number]:
             yield from self.elements(array, array.start, frozenset())
         for plan in shapes.objects[number]:
-            for rest in self.properties(InObject(plan)):
-                yield rest if isinstance(rest, Many) else Object(rest)
+            for others in self.properties(InObject(plan)):
+                yield others if isinstance(others, Many) else Object(others)
 
     def elements(
         self, plan: Arrays, at: Place, taken: Container[Json], *, more: bool = False
@@ -308,13 +308,13 @@ class Ends:
             if rest_of(frame.partial, name[len(frame.text) :]) is not None:
                 yield name, replace(before, phase=Phase.NAMED, pair=Pair(index, *plan.names[index]))
         for rest, (_, value) in zip(frame.rests, plan.classes, strict=True):
-            for name in strings(rest, frame.text, frame.partial) if rest != NOTHING else ():
-                if isinstance(name, Many):
+            for other in strings(rest, frame.text, frame.partial) if rest != NOTHING else ():
+                if isinstance(other, Many):
                     yield MANY
                     return
-                if name not in plan.declared:
-                    pair = Pair(None, name, value)
-                    yield name, replace(before, phase=Phase.NAMED, pair=pair)
+                if other not in plan.declared:
+                    pair = Pair(None, other, value)
+                    yield other, replace(before, phase=Phase.NAMED, pair=pair)
 
 
 def _has(frame: InObject, name: str) -> bool:

@@ -20,8 +20,11 @@ from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.engines.distinct.tokens import Tokens, clear
 from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
 from enforcer.layouts import Kind
+from enforcer.schema.finishing.distinct import is_remembered
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     import numpy.typing as npt
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.nodes import ArrayShape
     from enforcer.vocabulary import Vocabulary
 
 _MARK = "\0distinct "
@@ -99,24 +103,30 @@ class DistinctEngine:
     @staticmethod
     def _ways(grammar: ArgumentGrammar, layout: BoundLayout | None) -> list[Any]:
         ways = tracks.written(grammar)
-        if not ways or layout is None or layout.layout.kind is Kind.JSON:
+        if not ways:
+            return ways
+        if layout is None or layout.layout.kind is Kind.JSON:
+            few = tracks.too_few(grammar)
+            if few:
+                reason = "fewer values than `minItems` asks for are described; allow fewer elements"
+                raise _unsupported(few, reason)
             return ways
         # They lead through JSON, from its first bracket on.
-        paths = {
-            f"{array.path}.uniqueItems": None
-            for value in grammar.definitions.values()
-            for array in value.arrays
-            if array.unique and not array.choices
-        }
+        values = grammar.definitions.values()
         reason = (
             "elements can only be kept distinct in formats whose arguments are JSON; leave it "
             "out, or list the elements that there may be in an `enum`"
         )
-        raise UnsupportedSchema(tuple(Problem(path, "uniqueItems", reason) for path in paths))
+        raise _unsupported([x for v in values for x in v.arrays if is_remembered(x)], reason)
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""
         return self.engine.compile_text(wanted)
+
+
+def _unsupported(arrays: Iterable[ArrayShape], reason: str) -> UnsupportedSchema:
+    paths = dict.fromkeys(f"{array.path}.uniqueItems" for array in arrays)
+    return UnsupportedSchema(tuple(Problem(path, "uniqueItems", reason) for path in paths))
 
 
 class _Grammar:
@@ -166,8 +176,11 @@ class _Matcher:
     def accept(self, token_id: int) -> bool:
         if not 0 <= token_id < self._vocabulary.size:
             return False
+        if not self._inner.accept(token_id):
+            return False
         place = self._after(token_id)
-        if place is None or not self._inner.accept(token_id):
+        if place is None:
+            self._inner.rollback(1)
             return False
         self._ids.append(token_id)
         self._places.append(place)

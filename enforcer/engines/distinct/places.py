@@ -19,13 +19,13 @@ from enforcer.partial import Partial
 from enforcer.schema.finishing.distinct import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from enforcer.budget.frames import Thread
     from enforcer.engines.distinct.used import Used
     from enforcer.engines.distinct.values import Json
 
-    Rivals = tuple[list[Json], ...]  # for each unique array around, the outermost first
+    Rivals = tuple[Sequence[Json], ...]  # for each unique array around, the outermost first
     Items = tuple["Items", str | int, Json] | None  # the last one first
     Chunks = tuple["Chunks", str] | None
 
@@ -51,19 +51,18 @@ class Level:
         used: its elements, if they have to differ.
         element: whether it is part of an element, or one, so that its value is wanted.
         rivals: what it may turn out to be, by the arrays around it.
-        opened: the same when it was opened.
         items: its properties or elements so far, where its value is wanted.
-        names: the names of its properties, where there have been rivals.
         index: the number of its elements.
         name: the name of the property whose value is to come.
+        may_recur: whether that name may come again, so that another value would count.
         child: the track of that value.
         depth: the number of levels around it.
 
     """
 
     __slots__ = (
-        *("child", "depth", "element", "index", "is_array", "items", "name", "names", "opened"),
-        *("outer", "rivals", "track", "used"),
+        *("child", "depth", "element", "index", "is_array", "items", "may_recur", "name", "outer"),
+        *("rivals", "track", "used"),
     )
 
     def __init__(
@@ -80,11 +79,11 @@ class Level:
         self.is_array = is_array
         self.used = used
         self.element = outer is not None and outer.keeps
-        self.rivals = self.opened = rivals
+        self.rivals = rivals
         self.items: Items = None
-        self.names: frozenset[str] = frozenset()
         self.index = 0
         self.name: str | None = None
+        self.may_recur = True
         self.child = NOWHERE
         self.depth: int = 0 if outer is None else outer.depth + 1
 
@@ -102,7 +101,7 @@ class Level:
     def named(self, name: str, child: int) -> Level:
         """Stand behind the name of a property."""
         after = self._again()
-        after.name, after.child = name, child
+        after.name, after.child, after.may_recur = name, child, True
         return after
 
     def after(self, value: Json) -> Level:
@@ -115,17 +114,12 @@ class Level:
         if not self.element:
             return after
         after.items = (self.items, key, value)
-        if not any(self.opened):
-            return after
-        if isinstance(key, str):
-            if key in self.names:  # the last one counts
-                members = _members(after.items)
-                after.rivals = tuple([x for x in r if _has(x, members)] for r in self.opened)
-                return after
-            after.names = self.names | {key}
-        after.rivals = tuple(
-            [x for x in each if _part(x, key) == value] if each else each for each in self.rivals
-        )
+        if any(self.rivals):
+            recurs = isinstance(key, str) and self.may_recur
+            after.rivals = tuple(
+                [x for x in each if (y := _part(x, key)) == value or (recurs and y is not None)]
+                for each in self.rivals
+            )
         return after
 
     def after_comma(self) -> Level:
@@ -171,12 +165,6 @@ def _part(value: Json, key: str | int) -> Json | None:
     if isinstance(value, tuple) and isinstance(key, int) and key < len(value):
         return value[key]
     return None
-
-
-def _has(value: Json, members: dict[str, Json]) -> bool:
-    return isinstance(value, Object) and all(
-        value.members.get(name) == each for name, each in members.items()
-    )
 
 
 class Spot:

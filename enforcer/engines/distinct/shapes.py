@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.budget.arrays import Arrays
 from enforcer.budget.objects import Objects
@@ -26,11 +26,12 @@ from enforcer.schema.nodes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from enforcer.budget.objects import Pair
     from enforcer.regex import Regex
 
+_T = TypeVar("_T")
 _MANY_NUMBERS = 10**7  # more than the elements of any text
 _FAR = 10**15
 _LEAST_WIDTH = Fraction(1, 10**6)
@@ -50,9 +51,13 @@ class ElementShapes:
 
     def __init__(self, definitions: Mapping[Formula, Value]) -> None:
         self._definitions = definitions
-        self.bare = _Lazy(definitions, _bare)
-        self.objects = _Lazy(definitions, lambda v: tuple(Objects(self, x) for x in v.objects))
-        self.arrays = _Lazy(definitions, lambda v: tuple(Arrays(self, x) for x in v.arrays))
+        self.bare: Mapping[Formula, Regex] = _Lazy(definitions, _bare)
+        self.objects: Mapping[Formula, tuple[Objects, ...]] = _Lazy(
+            definitions, lambda value: tuple(Objects(self, x) for x in value.objects)
+        )
+        self.arrays: Mapping[Formula, tuple[Arrays, ...]] = _Lazy(
+            definitions, lambda value: tuple(Arrays(self, x) for x in value.arrays)
+        )
 
     @property
     def definitions(self) -> Mapping[Formula, Value]:
@@ -130,15 +135,15 @@ def _elements(array: ArrayShape) -> tuple[Formula, ...]:
     return every if array.maximum is None else every[: array.maximum]
 
 
-class _Lazy(dict[Formula, Any]):
+class _Lazy(dict[Formula, _T]):
     """What is made of each value when it is first asked for."""
 
-    def __init__(self, definitions: Mapping[Formula, Value], make: Any) -> None:
+    def __init__(self, definitions: Mapping[Formula, Value], make: Callable[[Value], _T]) -> None:
         super().__init__()
         self._from = definitions
         self._make = make
 
-    def __missing__(self, number: Formula) -> Any:
+    def __missing__(self, number: Formula) -> _T:
         found = self[number] = self._make(self._from[number])
         return found
 
@@ -160,7 +165,7 @@ def _is_vast(numbers: NumberSet) -> bool:
         return low is None or high is None or (high - low) / multiple > _MANY_NUMBERS
     if low is None or high is None:
         return True
-    return high - low > _LEAST_WIDTH * max(1, abs(low), abs(high))
+    return high - low > _LEAST_WIDTH * max(Fraction(1), abs(low), abs(high))
 
 
 # As JSON, for another process.

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct import shapes
-from enforcer.schema.finishing.distinct import Track, is_text, reached, tracks
+from enforcer.engines.distinct.ends import Ends, Many
+from enforcer.schema.finishing.distinct import Track, is_remembered, is_text, reached, tracks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from enforcer.engines.distinct.values import Json
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.nodes import ArrayShape, Formula, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,23 @@ def written(grammar: ArgumentGrammar) -> list[Any]:
         for track in found
     ]
     return [listed, shapes.written(grammar.definitions, every)]
+
+
+def too_few(grammar: ArgumentGrammar) -> list[ArrayShape]:
+    """List unique arrays that need more elements than there are values."""
+    kept = [x for value in grammar.definitions.values() for x in value.arrays if is_remembered(x)]
+    ends = Ends(shapes.ElementShapes(grammar.definitions))
+    found = []
+    for array in kept:
+        if array.minimum > 1 and not is_text(grammar.definitions[array.rest]):
+            members: set[Json | Many] = set()
+            for member in ends.members(array.rest):
+                members.add(member)
+                if isinstance(member, Many) or len(members) >= array.minimum:
+                    break
+            else:
+                found.append(array)
+    return found
 
 
 def read(found: list[Any]) -> Ways:

@@ -89,7 +89,7 @@ def among(text: str, values: Iterable[Json]) -> list[Json]:
     digits = text.lstrip("-").lower().partition("e")[0].replace(".", "").lstrip("0")[:_SURE]
     if not digits:
         return [x for x in values if isinstance(x, Number)]
-    if not digits.isdigit():
+    if not (digits.isascii() and digits.isdigit()):
         return []  # no number begins so
     # As the first digits of a number, which may also be the double next to it: 0.2999… is 0.3.
     unit = 10 ** (_DIGITS - len(digits))

@@ -50,6 +50,10 @@ _NAMED = (
     "how many undeclared names the elements may have cannot be told; declare the names, or give "
     "the pattern no greatest length"
 )
+_LIMITED = (
+    "elements with undeclared names and `maxProperties` cannot be kept unique; declare the names, "
+    "or drop one of the two"
+)
 _ENTANGLED = (
     "which of these strings are left when some are used cannot be followed; write a simpler "
     "pattern for the elements, or drop `uniqueItems`"
@@ -134,8 +138,11 @@ def _obstacle(value: Value) -> str | None:
     for shape in value.objects:
         if shape.witnesses or shape.marks:
             return _WITNESSED
-        if not all(child == NEVER or is_endless(names) for names, child in shape.classes):
+        usable = [names for names, child in shape.classes if child != NEVER]
+        if not all(map(is_endless, usable)):
             return _NAMED
+        if usable and shape.maximum is not None:
+            return _LIMITED  # a name that is repeated counts twice, and its last value alone
     return None
 
 

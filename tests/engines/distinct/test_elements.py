@@ -15,6 +15,7 @@ from schema_judge import V, accepts, compiled, is_valid, walk
 from vocabularies import bits
 
 from enforcer.engines.distinct.tracks import Ways
+from enforcer.errors import UnsupportedSchema
 
 
 def distinct(items, **more):
@@ -317,7 +318,27 @@ def test_large_elements_are_known_again(elements):
     assert all(map(matcher.accept, b'"new"]'))
 
 
+def test_more_elements_than_there_are_values_are_refused():
+    assert compiled(distinct(FEW["closed"], minItems=9))
+    with pytest.raises(UnsupportedSchema, match="fewer values than") as caught:
+        compiled(distinct(FEW["closed"], minItems=10))
+    assert caught.value.path == "$.uniqueItems"
+
+
 def test_an_exponent_beyond_all_doubles_is_not_worked_out():
     grammar = compiled(distinct({}))
     assert not accepts(grammar, "[1e999999999, 1e999999999]")
     assert not accepts(grammar, "[1e999999999]")  # as without `uniqueItems`
+
+
+@pytest.mark.parametrize("items", [{}, {"type": "object", "properties": {"k": AB}}])
+def test_of_a_name_that_is_repeated_the_last_value_counts(items):
+    grammar, row = compiled(distinct(items)), np.zeros(V.words, np.int32)
+    for again, legal in (("2", False), ("1", True), ("3", True)):
+        matcher = grammar.matcher()
+        assert all(map(matcher.accept, f'[{{"x":2}},{{"x":1,"x":{again}'.encode()))
+        matcher.fill(row)
+        assert (ord("}") in bits(row)) == legal
+        assert matcher.accept(ord("}")) == legal
+        if not legal:
+            assert all(map(matcher.accept, b',"y":[{}]}]'))
