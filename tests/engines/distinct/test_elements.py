@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import tracemalloc
 from functools import cache
 from random import Random
 
@@ -316,6 +317,20 @@ def test_large_elements_are_known_again(elements):
             assert not matcher.accept(ord(","))
         matcher.rollback(taken)
     assert all(map(matcher.accept, b'"new"]'))
+
+
+def test_what_a_text_holds_grows_with_its_length_and_not_with_the_square_of_it():
+    grammar, held = compiled(distinct({})), []
+    for count in (200, 800):
+        text = "[" + ",".join(f'{{"id":{i}}}' for i in range(count))
+        tracemalloc.start()
+        try:
+            matcher = grammar.matcher()
+            assert all(map(matcher.accept, text.encode()))
+            held.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+    assert held[1] < 6 * held[0]
 
 
 def test_more_elements_than_there_are_values_are_refused():
