@@ -139,7 +139,7 @@ class DoubtsOf:
         for at, end, branches, after in self._walk(spot):
             for i in range(at, end):
                 token_id = branches.ids[i]
-                if is_member(row, token_id) and (after is None or not elements.lives(after)):
+                if is_member(row, token_id) and (after is None or not elements.living.lives(after)):
                     yield token_id
 
     def _row(self, element: Formula) -> Row:
@@ -157,7 +157,7 @@ class DoubtsOf:
     def _walk(self, spot: Spot) -> Iterator[tuple[int, int, Branches, Spot | None]]:
         """Follow the branches with rivals; give ranges of ids, and where these lead."""
         elements, every = self._elements, self._doubts.all
-        if elements.follows_any_text(spot):
+        if elements.living.follows_any_text(spot):
             every = self._doubts.quoted  # nothing within the string can be a dead end
         stack = [(every, 0, len(every.keys), b"", spot)]
         if spot.kind in (None, Kind.BARE):
@@ -180,7 +180,7 @@ class DoubtsOf:
                     continue
                 if byte in _DIGITS and branches.are_digits(first, last):
                     length = self._doubts.longest_digits
-                    if elements.digits_are_free(here, byte, length):
+                    if elements.living.digits_are_free(here, byte, length):
                         continue
                 after = elements.step(here, byte)
                 if after is None:
@@ -191,7 +191,7 @@ class DoubtsOf:
     def _bytes(self, start: bytes, spot: Spot) -> Iterable[int]:
         """List the bytes behind which there may still be rivals."""
         if spot.kind in (None, Kind.BARE):
-            return (*self._elements.bytes_after(spot), *(_BLANKS if start else b""))
+            return (*self._elements.living.bytes_after(spot), *(_BLANKS if start else b""))
         at = spot.length
         following = {x[at : at + 1] for each in spot.rivals for x in each if isinstance(x, str)}
         if spot.partial.pending:
