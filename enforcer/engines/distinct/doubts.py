@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from enforcer.engines.distinct.elements import is_one_gap
 from enforcer.engines.distinct.places import Kind
-from enforcer.engines.distinct.tokens import is_member, members
+from enforcer.engines.distinct.tokens import clear, is_member, members
 from enforcer.partial import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines.distinct.elements import Elements
@@ -34,8 +36,9 @@ if TYPE_CHECKING:
 
 _BLANKS = b" \t\r\n"
 _BLANKS_EACH = (b" ", b"\t", b"\r", b"\n")
-_DIGITS = b"123456789"
-_QUOTE, _BACKSLASH = 0x22, 0x5C
+_DIGITS = b"0123456789"
+_QUOTE, _BACKSLASH, _LAST_BYTE = 0x22, 0x5C, 0xFF
+_KEPT = 2  # bytes of beginnings behind which it is kept what follows
 # What follows a comma, as far as it may be an element.
 _NEXT = re.compile(rb',[ \t\r\n]*((?:["{\[\-0-9tfn].*)?)$', re.DOTALL)
 _COMMA = re.compile(rb",")
@@ -48,20 +51,27 @@ class Branches:
     def __init__(self, pairs: Iterable[tuple[bytes, int]]) -> None:
         ordered = sorted(pairs)
         self.keys = [key for key, _ in ordered]
-        self.ids = [token_id for _, token_id in ordered]
-        starts = [bisect_left(self.keys, bytes([byte])) for byte in range(256)]
-        self._firsts = list(pairwise([*starts, len(self.keys)]))
+        self.ids = np.array([token_id for _, token_id in ordered], np.int64)
+        self._below: dict[tuple[int, int, int], dict[int, tuple[int, int]]] = {}
         # Of those that are not all digits, how many stand before each.
         self._others = [0, *accumulate(not key.isdigit() for key in self.keys)]
 
-    def below(self, low: int, high: int, start: bytes, byte: int) -> tuple[int, int]:
-        """Give the range of those that go on with a byte, of a range that begins alike."""
-        if not start:
-            return self._firsts[byte]
-        first = bisect_left(self.keys, start + bytes([byte]), low, high)
-        if byte == 0xFF:  # noqa: PLR2004
-            return first, high
-        return first, bisect_left(self.keys, start + bytes([byte + 1]), first, high)
+    def below(self, low: int, high: int, length: int) -> dict[int, tuple[int, int]]:
+        """Give the ranges of those that go on with each byte, of one that so many bytes begin."""
+        key = low, high, length
+        found = self._below.get(key)
+        if found is not None:
+            return found
+        found, at = {}, low
+        while at < high:
+            start, byte = self.keys[at][:length], self.keys[at][length]
+            beyond = start + bytes([byte + 1]) if byte < _LAST_BYTE else start + bytes([byte] * 256)
+            end = bisect_left(self.keys, beyond, at, high)
+            found[byte] = at, end
+            at = end
+        if length <= _KEPT:
+            self._below[key] = found
+        return found
 
     def are_digits(self, low: int, high: int) -> bool:
         """Tell whether all of a range are digits and nothing else."""
@@ -75,6 +85,7 @@ class Doubts:
         all: all ids of text.
         quoted: those with a quote.
         behind_blanks: those that begin with white space, by what follows it.
+        blanks: these by that white space.
         longest_digits: digits of the longest id that is nothing else.
         twice: mask row of those that may open an array, write an element and go on to another.
         next_elements: what ids have behind a comma, where it may be an element, and which have it.
@@ -90,6 +101,12 @@ class Doubts:
         self.behind_blanks = Branches(
             (key.lstrip(_BLANKS), i) for key, i in pairs if key[:1] in _BLANKS_EACH
         )
+        runs: dict[str, list[int]] = {}
+        for key, token_id in pairs:
+            if key[:1] in _BLANKS_EACH:
+                blanks = key[: len(key) - len(key.lstrip(_BLANKS))].decode()
+                runs.setdefault(blanks, []).append(token_id)
+        self.blanks = {blanks: np.array(ids, np.int64) for blanks, ids in runs.items()}
         self.longest_digits = max((len(key) for key in keys if key.isdigit()), default=0)
         commas = [(key, i) for key, i in pairs if b"," in key]
         self.twice = vocabulary.row([i for key, i in commas if _TWO.search(key)])
@@ -100,8 +117,14 @@ class Doubts:
                 if match:
                     self.next_elements.setdefault(match[1], []).append(token_id)
 
-    def row(self, ids: Iterable[int]) -> Row:
-        """Give a mask row with these ids."""
+    def risky(self, elements: Elements, element: Formula) -> Row:
+        """Give the ids that may end an element behind a comma, as a mask row."""
+        ids = {
+            token_id
+            for text, each in self.next_elements.items()
+            if elements.may_end(element, text)
+            for token_id in each
+        }
         return self._vocabulary.row(list(ids))
 
     def token(self, token_id: int) -> bytes:
@@ -110,81 +133,76 @@ class Doubts:
 
 
 class DoubtsOf:
-    """The doubts of one grammar.
+    """The doubts of one text.
 
     Args:
         doubts: of the vocabulary.
-        elements: follows the texts of the grammar.
+        elements: follows the text.
+        risky: for each kind of element, the ids that may end it behind a comma.
 
     """
 
-    def __init__(self, doubts: Doubts, elements: Elements) -> None:
+    def __init__(self, doubts: Doubts, elements: Elements, risky: Mapping[Formula, Row]) -> None:
         self._doubts = doubts
         self._elements = elements
-        self._rows: dict[Formula, Row] = {}
+        self._risky = risky
 
-    def illegal(self, spot: Spot, row: Row) -> Iterator[int]:
-        """List the ids of a mask row that are illegal, among others that are not in it."""
+    def forbid(self, spot: Spot, row: Row) -> None:
+        """Leave out of a mask row the ids that are illegal."""
+        elements = self._elements
         risky = row & self._doubts.twice
         for level in _around(spot.level):
-            element = self._elements.element_of(level)
+            element = elements.element_of(level)
             if element is not None:
-                risky |= row & self._row(element)
-        for token_id in members(risky):
-            if self._elements.read(spot, self._doubts.token(token_id)) is None:
-                yield token_id
+                risky |= row & self._risky[element]
+        read = ((i, elements.read(spot, self._doubts.token(i))) for i in members(risky))
+        clear(row, [token_id for token_id, after in read if after is None])
         if not spot.contested:
             return
-        elements = self._elements
-        for at, end, branches, after in self._walk(spot):
-            for i in range(at, end):
-                token_id = branches.ids[i]
-                if is_member(row, token_id) and (after is None or not elements.living.lives(after)):
-                    yield token_id
+        dead = list(self._dead(spot, row))
+        if dead:
+            clear(row, np.concatenate(dead))
 
-    def _row(self, element: Formula) -> Row:
-        found = self._rows.get(element)
-        if found is None:
-            ids = {
-                token_id
-                for text, each in self._doubts.next_elements.items()
-                if self._elements.may_end(element, text)
-                for token_id in each
-            }
-            found = self._rows[element] = self._doubts.row(ids)
-        return found
-
-    def _walk(self, spot: Spot) -> Iterator[tuple[int, int, Branches, Spot | None]]:
-        """Follow the branches with rivals; give ranges of ids, and where these lead."""
+    def _dead(self, spot: Spot, row: Row) -> Iterator[npt.NDArray[np.int64]]:
+        """Follow the branches with rivals; give the ids, in ranges, that lead to none but these."""
         elements, every = self._elements, self._doubts.all
-        if elements.living.follows_any_text(spot):
+        living = elements.living
+        if living.follows_any_text(spot):
             every = self._doubts.quoted  # nothing within the string can be a dead end
+        if elements.is_open(spot) and elements.must_go_on(spot):
+            gap = spot.text()
+            runs = self._doubts.blanks.items()
+            yield from (ids for blanks, ids in runs if not is_one_gap(gap + blanks))
         stack = [(every, 0, len(every.keys), b"", spot)]
         if spot.kind in (None, Kind.BARE):
             blank = self._doubts.behind_blanks
-            after = elements.step(spot, _BLANKS[0])
+            after = spot if spot.kind is None else elements.step(spot, _BLANKS[0])
             if after is None:
-                yield 0, len(blank.keys), blank, None
-            else:
+                yield blank.ids
+            elif after.threads != () and after.contested:
                 stack.append((blank, 0, len(blank.keys), b"", after))
         while stack:
             branches, low, high, start, here = stack.pop()
             whole = low
             while whole < high and len(branches.keys[whole]) == len(start):
                 whole += 1
-            if whole > low and here is not spot and here.contested:
-                yield low, whole, branches, here
-            for byte in self._bytes(start, here):
-                first, last = branches.below(whole, high, start, byte)
-                if first == last:
+            ends = branches.ids[low:whole].tolist() if here is not spot else ()
+            if any(is_member(row, token_id) for token_id in ends) and not living.lives(here):
+                yield branches.ids[low:high]
+                continue
+            fixed = living.is_fixed(here) and living.lives(here)
+            following = branches.below(whole, high, len(start)) if whole < high else {}
+            for byte in self._bytes(start, here) if following else ():
+                if byte not in following:
                     continue
+                first, last = following[byte]
                 if byte in _DIGITS and branches.are_digits(first, last):
-                    length = self._doubts.longest_digits
-                    if elements.living.digits_are_free(here, byte, length):
+                    length = self._doubts.longest_digits - len(start)
+                    if fixed or living.digits_are_free(here, byte, length):
                         continue
                 after = elements.step(here, byte)
                 if after is None:
-                    yield first, last, branches, None
+                    yield branches.ids[first:last]
                 elif after.threads != () and after.contested:
                     stack.append((branches, first, last, start + bytes([byte]), after))
 

@@ -9,22 +9,25 @@ engine takes. Must not know: engines, ids.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from enforcer.budget.frames import Begin, InObject, Thread
+from enforcer.budget.frames import Begin, InArray, InObject, Phase, Text, Thread
 from enforcer.budget.steps import Steps
-from enforcer.engines.distinct.ends import (
-    Many,
-)
+from enforcer.engines.distinct.ends import EXPONENT, Many, ahead
+from enforcer.engines.distinct.fuel import STEP
 from enforcer.engines.distinct.living import Living
+from enforcer.engines.distinct.numbers import Numbers
 from enforcer.engines.distinct.places import FRESH, Kind, Level, Spot, going_on, strings_among
 from enforcer.engines.distinct.used import Used
-from enforcer.engines.distinct.values import Object, among, bare
+from enforcer.engines.distinct.values import Object, bare
 from enforcer.schema.finishing.distinct import NOWHERE
+from enforcer.spelling import INDENTATION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from enforcer.engines.distinct.fuel import Fuel
     from enforcer.engines.distinct.places import Rivals
     from enforcer.engines.distinct.shapes import ElementShapes
     from enforcer.engines.distinct.values import Json
@@ -33,19 +36,22 @@ if TYPE_CHECKING:
 
 START = Spot(None)
 _TRACKED = 48  # names of one object, at least, that no engine lets come again
+_SCANNED = 10  # rivals that are looked at for a unit of fuel
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _BLANK = frozenset(b" \t\r\n")
+_ONE_GAP = re.compile(rf" |\r|\r?\n[ \t]{{0,{INDENTATION}}}")
 _ENDS = frozenset(b" \t\r\n,]}")  # of a number or a word
 
 
 class Elements:
-    """Follows texts of one grammar."""
+    """Follows texts of one grammar; `fuel` is burned where an element may be repeated."""
 
-    def __init__(self, tracks: Sequence[Track], shapes: ElementShapes) -> None:
+    def __init__(self, tracks: Sequence[Track], shapes: ElementShapes, fuel: Fuel) -> None:
         self._tracks = tracks
         self._names = [dict(track.names) for track in tracks]
         self._steps = Steps(shapes)
-        self.living = Living(shapes, self._steps)
+        self._fuel = fuel
+        self.living = Living(shapes, self._steps, fuel)
 
     def read(self, spot: Spot, data: bytes) -> Spot | None:
         """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
@@ -101,8 +107,14 @@ class Elements:
     def step(self, spot: Spot, byte: int) -> Spot | None:
         """Go on with one byte; None if an element is repeated."""
         after = self._text(spot, byte)
+        if after is spot and byte in _BLANK and self.is_open(spot):
+            if self.must_go_on(spot) and not is_one_gap(spot.text() + chr(byte)):
+                return None
+            return spot.add(chr(byte), FRESH, spot.rivals)
         if after is None or after is spot:
             return after
+        if after.threads is not None or after.contested:
+            self._fuel.burn(STEP)
         if after.threads is not None:
             if not self._has_rivals(after):
                 after.threads = None
@@ -112,9 +124,49 @@ class Elements:
                 )
                 if byte == _QUOTE and spot.kind is Kind.NAME and after.level is not None:
                     after.level.may_recur = any(map(_may_recur, after.threads))
+                if after.kind is Kind.BARE and after.threads and after.contested:
+                    self._narrow(after, after.threads)
         elif after.contested and after.kind is None and byte == ord(","):
             self._begin(after)
         return after
+
+    @staticmethod
+    def is_open(spot: Spot) -> bool:
+        """Tell whether a place is behind the bracket of what may be there already."""
+        return (
+            spot.kind is None
+            and spot.contested
+            and any(
+                isinstance(x.frame, InArray | InObject) and x.frame.phase is Phase.OPENED
+                for x in spot.threads or ()
+            )
+        )
+
+    def must_go_on(self, spot: Spot) -> bool:
+        """Tell whether what has just been opened is not new if nothing is in it.
+
+        Behind a second gap an engine lets nothing but its end follow.
+        """
+        if spot.level is None:
+            return False
+        closed = self.step(spot, ord("]" if spot.level.is_array else "}"))
+        return closed is None or (closed.contested and not self.living.lives(closed))
+
+    def _scan(self, rivals: Rivals) -> None:
+        """Burn what it costs to look at all of them."""
+        self._fuel.burn(sum(map(len, rivals)) // _SCANNED)
+
+    @staticmethod
+    def _narrow(spot: Spot, threads: Iterable[Thread]) -> None:
+        """Leave those numbers that are not another power of ten, where no exponent may follow."""
+        text = spot.text()
+        if "." not in text or "e" in text.lower():
+            return
+        frames = (thread.frame for thread in threads)
+        if not any(isinstance(x, Text) and ahead(x.regex) & EXPONENT for x in frames):
+            spot.rivals = tuple(
+                x.becoming(text) if isinstance(x, Numbers) else x for x in spot.rivals
+            )
 
     @staticmethod
     def _has_rivals(spot: Spot) -> bool:
@@ -148,9 +200,7 @@ class Elements:
                 return done if done is None or byte in _BLANK else self._between(done, byte)
             char = chr(byte)
             text = spot.text() + char
-            rivals = spot.rivals
-            if spot.contested:
-                rivals = tuple(among(text, each) if each else each for each in rivals)
+            rivals = tuple(x.among(text) if isinstance(x, Numbers) else x for x in spot.rivals)
             return spot.add(char, FRESH, rivals)
         if kind is not None:
             return self._character(spot, kind, byte)
@@ -164,6 +214,7 @@ class Elements:
             if level is None:
                 return spot
             outer = self._on(spot, level.outer, ())
+            self._fuel.burn(level.index // _SCANNED)
             return self._complete(outer, level.outer, level.value() if level.element else "")
         if byte == ord(","):
             return None if level is None else self._after_comma(spot, level)
@@ -171,6 +222,7 @@ class Elements:
         if byte == _QUOTE and is_name and level is not None:
             if not level.element and level.track == NOWHERE:
                 return Spot(level, (), Kind.OTHER)
+            self._scan(level.rivals)
             names = tuple(
                 list(dict.fromkeys(n for x in each if isinstance(x, Object) for n in x.members))
                 if each
@@ -182,13 +234,14 @@ class Elements:
         rivals = () if level is None or not keeps else level.parts()
         if byte == _QUOTE:
             if keeps:
+                self._scan(rivals)
                 return self._on(spot, level, strings_among(rivals), Kind.STRING)
             return Spot(level, (), Kind.OTHER)
         if byte in b"{[":
             return self._opened(spot, level, rivals, is_array=byte == ord("["))
-        if not keeps:
+        if level is None or not keeps:
             return spot
-        left = tuple(among(chr(byte), each) if each else each for each in rivals)
+        left = tuple(each.among(chr(byte)) for each in level.numbers())
         return self._on(spot, level, (), Kind.BARE).add(chr(byte), FRESH, left)
 
     @staticmethod
@@ -205,6 +258,7 @@ class Elements:
     def _opened(self, spot: Spot, level: Level | None, rivals: Rivals, *, is_array: bool) -> Spot:
         number = self._track_of(level)
         kind = tuple if is_array else Object
+        self._scan(rivals)
         alike = tuple([x for x in each if isinstance(x, kind)] for each in rivals)
         used = Used() if is_array and self._tracks[number].element is not None else None
         inner = Level(level, number, is_array=is_array, used=used, rivals=alike)
@@ -225,6 +279,7 @@ class Elements:
             return self._on(spot, level, ())
         if level.used is not None and value in level.used:
             return None
+        self._scan(level.rivals)
         after = level.after(value)
         done = self._on(spot, after, after.rivals)
         if level.depth == spot.base:
@@ -248,8 +303,14 @@ class Elements:
         partial, char = found
         if char is None:
             return spot.add("", partial, spot.rivals)
+        self._scan(spot.rivals)
         rivals = going_on(spot.rivals, spot.length, char) if spot.contested else spot.rivals
         return spot.add(char, partial, rivals)
+
+
+def is_one_gap(blanks: str) -> bool:
+    """Tell whether white space is what stands between two tokens, or begins so."""
+    return not blanks or _ONE_GAP.fullmatch(blanks) is not None
 
 
 def _may_recur(thread: Thread) -> bool:

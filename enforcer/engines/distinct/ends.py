@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import InObject, Phase, rest_of
 from enforcer.budget.objects import Pair
+from enforcer.engines.distinct.fuel import STEP, endless
 from enforcer.engines.distinct.values import Object, bare
 from enforcer.regex import NOTHING
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
-from enforcer.regex.derivative import is_empty, successors
+from enforcer.regex.derivative import derivative, is_empty, successors
 from enforcer.schema.finishing.distinct import is_endless, is_remembered
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from enforcer.budget.arrays import Arrays, Place
     from enforcer.budget.frames import InName
+    from enforcer.engines.distinct.fuel import Fuel
     from enforcer.engines.distinct.shapes import ElementShapes
     from enforcer.engines.distinct.values import Json, Number, Word
     from enforcer.partial import Partial
@@ -37,7 +39,16 @@ if TYPE_CHECKING:
 
 _NONZERO = CharSet.span("19")
 _NINES = "9" * 60
-_FEW = 8  # values behind a zero that are remembered
+_FEW = 64  # numbers of a language that are remembered
+_SEEDS = (3, 5, 7, 11, 13, 17)
+_SAMPLED = 12  # characters that are added to a number
+ZERO, NONZERO, POINT, EXPONENT = 1, 2, 4, 8
+_FLAGS = (
+    (ZERO, CharSet.span("00")),
+    (NONZERO, _NONZERO),
+    (POINT, CharSet.span("..")),
+    (EXPONENT, CharSet.span("EE", "ee")),
+)
 
 
 class Many:
@@ -57,7 +68,7 @@ def _moves(regex: Regex) -> tuple[tuple[CharSet, Regex], ...]:
     return tuple((x, after) for x, after in found if not after.boolean or not is_empty(after))
 
 
-def texts(regex: Regex) -> Iterator[str]:
+def texts(regex: Regex, fuel: Fuel) -> Iterator[str]:
     """List the members of a language that has an end, going into depth."""
     if regex.nullable:
         yield ""
@@ -70,6 +81,7 @@ def texts(regex: Regex) -> Iterator[str]:
             if text:
                 text.pop()
             continue
+        fuel.burn(1)
         char, after = move
         text.append(char)
         if after.nullable:
@@ -81,13 +93,13 @@ def _following(regex: Regex) -> Iterator[tuple[str, Regex]]:
     return ((char, after) for members, after in _moves(regex) for char in members)
 
 
-def strings(regex: Regex, start: str, partial: Partial) -> Iterator[str | Many]:
+def strings(regex: Regex, start: str, partial: Partial, fuel: Fuel) -> Iterator[str | Many]:
     """List the strings that begin with some characters and a part of another one."""
     if not partial.pending:
         if is_endless(regex):
             yield MANY
         else:
-            yield from (start + text for text in texts(regex))
+            yield from (start + text for text in texts(regex, fuel))
         return
     for members, after in _moves(regex):
         common = members & partial.characters
@@ -95,44 +107,90 @@ def strings(regex: Regex, start: str, partial: Partial) -> Iterator[str | Many]:
             yield MANY
             return
         for char in common:
-            yield from (start + char + text for text in texts(after))
+            yield from (start + char + text for text in texts(after, fuel))
 
 
-def numbers(regex: Regex, start: str) -> Iterator[Number | Word]:
-    """List the numbers and words that begin with a text, the shortest first."""
-    known: tuple[Number | Word, ...] = ()
-    if start and not start.strip("-0."):
-        known, whole = _zeros(regex, start)
-        yield from known
-        if whole:
-            return
-    yield from (each for each in _all_numbers(regex, start) if each not in known)
+def numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
+    """List the numbers and words that begin with a text."""
+    if regex.boolean and is_empty(regex):
+        return
+    if value := only(regex, start):
+        yield value
+        return
+    known = _samples(regex, start)
+    fuel.burn(STEP)
+    yield from known
+    few, whole = first_few(regex, start)
+    fuel.burn(len(few))
+    yield from (each for each in few if each not in known)
+    if whole:
+        return
+    known = (*known, *few)
+    yield from (each for each in _all_numbers(regex, start, fuel) if each not in known)
 
 
-@lru_cache(maxsize=256)
-def _zeros(regex: Regex, start: str) -> tuple[tuple[Number | Word, ...], bool]:
-    """List the first few that begin with a zero, and tell whether these are all.
+def only(regex: Regex, start: str) -> Number | Word | None:
+    """Give the number that a text is whatever follows it, if there is but one."""
+    still = ahead(regex)
+    if still & EXPONENT or "e" in start.lower():
+        return None
+    if "." in start:
+        same = not still & NONZERO or float(start) == float(start + _NINES)
+    else:
+        same = not still & NONZERO and not any(
+            members & ASCII_DIGIT for members, _ in _moves(regex)
+        )
+    return bare(start + "0" if start[-1:] == "." else start) if same else None
 
-    Of an integer there are hundreds of spellings, all of which are zero.
+
+@lru_cache(maxsize=4_096)
+def _samples(regex: Regex, start: str) -> tuple[Number | Word, ...]:
+    """List a few numbers far from each other: mostly one of them is not there yet."""
+    found: dict[Number | Word, None] = {}
+    for seed in _SEEDS:
+        state, text, last = regex, start, ""
+        for step in range(_SAMPLED):
+            moves = _moves(state)
+            if not moves:
+                break
+            members, state = moves[(seed + step * step) % len(moves)]
+            text += tuple(members)[(seed * (step + 1)) % len(members)]
+            last = text if state.nullable else last
+        value = bare(last)
+        if value is not None:
+            found[value] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=4_096)
+def first_few(regex: Regex, start: str = "") -> tuple[tuple[Number | Word, ...], bool]:
+    """List the first few that begin with a text, and tell whether these are all.
+
+    Of an integer there are hundreds of spellings, all of which are one number.
     """
-    found = tuple(islice(_all_numbers(regex, start), _FEW))
+    found = tuple(islice(_all_numbers(regex, start, endless()), _FEW))
     return found, len(found) < _FEW
 
 
-def _all_numbers(regex: Regex, start: str) -> Iterator[Number | Word]:
+def _all_numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
+    """List all, the shortest first."""
     seen: set[Number | Word] = set()
     level = [(regex, start)]
     while level:
+        following: list[tuple[Regex, str]] = []
         for state, text in level:
-            value = bare(text) if state.nullable else None
+            fuel.burn(3)
+            value = only(state, text)
+            if value is None:
+                following.extend(
+                    (after, text + char)
+                    for char, after in _digits_that_count(_following(state), text)
+                )
+                value = bare(text) if state.nullable else None
             if value is not None and value not in seen:
                 seen.add(value)
                 yield value
-        level = [
-            (after, text + char)
-            for state, text in level
-            for char, after in _digits_that_count(_following(state), text)
-        ]
+        level = following
 
 
 def _digits_that_count(
@@ -149,31 +207,68 @@ def _digits_that_count(
         one = one or char.isdigit()
 
 
-@lru_cache(maxsize=4_096)
-def room(regex: Regex, digits: int = 4) -> int:
-    """Count the numbers that some more digits make of one that has been begun, none of them equal.
+@lru_cache(maxsize=16_384)
+def ahead(regex: Regex) -> int:
+    """Tell what characters there may still be in a number: `ZERO` and others, or none of them."""
+    found = 0
+    if regex.longest is None:
+        return ZERO | NONZERO | POINT | EXPONENT
+    for members, after in _moves(regex):
+        for flag, these in _FLAGS:
+            found |= flag if members & these else 0
+        found |= ahead(after)
+    return found
+
+
+def is_roomy(regex: Regex, count: int, *, sure: bool) -> bool:
+    """Tell whether there is plainly room for more than some numbers behind a text.
 
     Args:
         regex: what may follow; the text so far is no zero and has no exponent.
-        digits: how many are tried.
+        count: that of the numbers.
+        sure: whether it is short enough for doubles to differ if their digits do.
 
     """
+    return (sure and _room(regex) > count) or _powers(derivative(regex, "e")) > count
+
+
+@lru_cache(maxsize=4_096)
+def _room(regex: Regex, digits: int = 4) -> int:
+    """Count the numbers that some more digits make, none of them equal."""
     count = 0
     for members, after in _moves(regex):
         each = members & ASCII_DIGIT
         if each:
             count += after.nullable * len(each & _NONZERO)
-            count += len(each) * room(after, digits - 1) if digits > 1 else 0
+            count += len(each) * _room(after, digits - 1) if digits > 1 else 0
     return count
 
 
+@lru_cache(maxsize=1_024)
+def _powers(exponent: Regex) -> int:
+    """Count the exponents of one or two digits."""
+    if exponent == NOTHING:
+        return 0
+    found = 0
+    for first in "123456789":
+        after = derivative(exponent, first)
+        found += after.nullable + sum(derivative(after, each).nullable for each in "0123456789")
+    return found
+
+
 @lru_cache(maxsize=4_096)
-def stays_roomy(regex: Regex, count: int, digits: int) -> bool:
+def firsts(regex: Regex) -> bytes:
+    """List the characters that may come next in a number or a word."""
+    return bytes(ord(char) for members, _ in _moves(regex) for char in members)
+
+
+@lru_cache(maxsize=16_384)
+def stays_roomy(regex: Regex, count: int, digits: int, *, sure: bool) -> bool:
     """Tell whether there is room for more than some numbers after any more digits."""
-    if room(regex) <= count:
+    if not is_roomy(regex, count, sure=sure):
         return False
     return not digits or all(
-        stays_roomy(after, count, digits - 1)
+        stays_roomy(after, count, digits - 1, sure=sure)
         for members, after in _moves(regex)
         if members & ASCII_DIGIT
     )
@@ -182,19 +277,21 @@ def stays_roomy(regex: Regex, count: int, digits: int) -> bool:
 class Ends:
     """Lists members and ends along the shapes of elements."""
 
-    def __init__(self, shapes: ElementShapes) -> None:
+    def __init__(self, shapes: ElementShapes, fuel: Fuel) -> None:
         self._shapes = shapes
+        self._fuel = fuel
 
     def members(self, number: Formula) -> Iterator[Json | Many]:
         """List the members of a value."""
         shapes = self._shapes
+        self._fuel.burn(1)
         if number not in shapes.finite:
             yield MANY
             return
-        yield from numbers(shapes.bare[number], "")
+        yield from numbers(shapes.bare[number], "", self._fuel)
         value = shapes.definitions[number]
         if value.strings is not None:
-            yield from texts(value.strings)
+            yield from texts(value.strings, self._fuel)
         for array in shapes.arrays[number]:
             yield from self.elements(array, array.start, frozenset())
         for plan in shapes.objects[number]:
@@ -213,6 +310,7 @@ class Ends:
             more: whether another element has to follow.
 
         """
+        self._fuel.burn(1)
         if self._goes_on(plan, at):
             yield MANY
             return
@@ -278,6 +376,7 @@ class Ends:
         chosen: dict[str, Json],
         wanted: tuple[frozenset[str], list[frozenset[str]], int, int | None],
     ) -> Iterator[dict[str, Json]]:
+        self._fuel.burn(1)
         must, clauses, least, room = wanted
         possible = {*chosen, *(name for name, _ in usable[at:])}
         most = len(possible) if room is None else room
@@ -308,7 +407,9 @@ class Ends:
             if rest_of(frame.partial, name[len(frame.text) :]) is not None:
                 yield name, replace(before, phase=Phase.NAMED, pair=Pair(index, *plan.names[index]))
         for rest, (_, value) in zip(frame.rests, plan.classes, strict=True):
-            for other in strings(rest, frame.text, frame.partial) if rest != NOTHING else ():
+            if rest == NOTHING:
+                continue
+            for other in strings(rest, frame.text, frame.partial, self._fuel):
                 if isinstance(other, Many):
                     yield MANY
                     return

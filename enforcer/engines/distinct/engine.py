@@ -13,23 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct import tracks
 from enforcer.engines.distinct.doubts import Doubts
-from enforcer.engines.distinct.elements import Elements
 from enforcer.engines.distinct.following import Follower
-from enforcer.engines.distinct.keepers import ElementKeeper, Keeper, StringKeeper
-from enforcer.engines.distinct.shapes import ElementShapes
-from enforcer.engines.distinct.tokens import Tokens, clear
+from enforcer.engines.distinct.keepers import StringKeeper, element_keepers
+from enforcer.engines.distinct.tokens import Tokens
 from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
 from enforcer.layouts import Kind
 from enforcer.schema.finishing.distinct import is_remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
     from enforcer.engines.capacity import Capacity
+    from enforcer.engines.distinct.keepers import Keeper
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
@@ -85,14 +84,14 @@ class DistinctEngine:
         found = tracks.read(ways)
         inner = self.engine.read(text, quick=quick)
         languages = found.languages
-        keeper: Keeper
+        keepers: Callable[[], Keeper]
         if languages is not None:
             keeper = StringKeeper(Follower(found.tracks, languages), self._tokens)
+            keepers = lambda: keeper  # noqa: E731 - what it looks at hardly grows with a text
         else:
-            elements = Elements(found.tracks, ElementShapes(found.definitions))
-            keeper = ElementKeeper(elements, self._doubts)
+            keepers = element_keepers(found, self._doubts)
         size = len(found.tracks) + len(found.definitions)
-        return _Grammar(inner, keeper, self._vocabulary, size)
+        return _Grammar(inner, keepers, self._vocabulary, size)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -133,10 +132,14 @@ class _Grammar:
     """A compiled grammar with arrays of distinct elements."""
 
     def __init__(
-        self, inner: CompiledGrammar, keeper: Keeper, vocabulary: Vocabulary, size: int
+        self,
+        inner: CompiledGrammar,
+        keepers: Callable[[], Keeper],
+        vocabulary: Vocabulary,
+        size: int,
     ) -> None:
         self._inner = inner
-        self._keeper = keeper
+        self._keepers = keepers
         self._vocabulary = vocabulary
         self._size = size
 
@@ -152,7 +155,7 @@ class _Grammar:
         self._inner.renew()
 
     def matcher(self) -> ArgumentMatcher:
-        return _Matcher(self._inner.matcher(), self._keeper, self._vocabulary)
+        return _Matcher(self._inner.matcher(), self._keepers(), self._vocabulary)
 
 
 class _Matcher:
@@ -168,7 +171,7 @@ class _Matcher:
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         self._inner.fill(row)
-        clear(row, list(self._keeper.illegal(self._places[-1], row)))
+        self._keeper.forbid(self._places[-1], row)
 
     def _after(self, token_id: int) -> Any:
         return self._keeper.read(self._places[-1], self._vocabulary.token_bytes(token_id))
@@ -178,7 +181,11 @@ class _Matcher:
             return False
         if not self._inner.accept(token_id):
             return False
-        place = self._after(token_id)
+        try:
+            place = self._after(token_id)
+        except EngineFailure:
+            self._inner.rollback(1)
+            raise
         if place is None:
             self._inner.rollback(1)
             return False

@@ -14,14 +14,18 @@ from enforcer.engines.distinct.ends import (
     Ends,
     Many,
     With,
+    firsts,
+    is_roomy,
     numbers,
-    room,
+    only,
     stays_roomy,
     strings,
 )
+from enforcer.engines.distinct.numbers import Numbers
 from enforcer.engines.distinct.places import Kind, Level, Spot
-from enforcer.engines.distinct.values import Object, among
+from enforcer.engines.distinct.values import Object
 from enforcer.regex import ANY, NOTHING
+from enforcer.regex.derivative import derivative
 from enforcer.schema.finishing.distinct import NOWHERE, is_endless
 
 if TYPE_CHECKING:
@@ -29,14 +33,15 @@ if TYPE_CHECKING:
 
     from enforcer.budget.frames import Frame
     from enforcer.budget.steps import Steps
+    from enforcer.engines.distinct.fuel import Fuel
     from enforcer.engines.distinct.shapes import ElementShapes
     from enforcer.engines.distinct.used import Used
     from enforcer.engines.distinct.values import Json
+    from enforcer.regex import Regex
     from enforcer.schema.nodes import Formula
 
 _SURE_DIGITS = 11  # behind which `room` counts doubles that differ
 _STRUCTURE = b'{}[],:"'
-_FIRST_OF_NUMBERS = b"-0123456789fnt"
 _OF_NUMBERS = b"+-.0123456789Eaeflnrstu"
 _IN_OBJECT = {Phase.OPENED: b'"}', Phase.NAMED: b":", Phase.MEMBER: b",}", Phase.COMMA: b'"'}
 
@@ -47,13 +52,15 @@ class Living:
     Args:
         shapes: of the elements.
         steps: takes their readings further.
+        fuel: what may be looked at.
 
     """
 
-    def __init__(self, shapes: ElementShapes, steps: Steps) -> None:
+    def __init__(self, shapes: ElementShapes, steps: Steps, fuel: Fuel) -> None:
+        self._fuel = fuel
         self._shapes = shapes
         self._steps = steps
-        self._ends = Ends(shapes)
+        self._ends = Ends(shapes, fuel)
 
     def lives(self, spot: Spot) -> bool:
         """Tell whether what is being written can become something that is not there already."""
@@ -81,13 +88,12 @@ class Living:
             return not spot.partial.pending and any(
                 isinstance(x.frame, Text) and is_endless(x.frame.regex) for x in threads
             )
-        if spot.kind is not Kind.BARE or not 0 < spot.length < _SURE_DIGITS:
+        if spot.kind is not Kind.BARE or not _has_digits(spot.text()):
             return False
-        text = spot.text().lower()
-        if "e" in text or not text.strip("-0."):
-            return False
-        count = sum(map(len, spot.rivals))
-        return any(isinstance(x.frame, Text) and room(x.frame.regex) > count for x in threads)
+        count, sure = sum(map(len, spot.rivals)), spot.length < _SURE_DIGITS
+        return any(
+            isinstance(x.frame, Text) and is_roomy(x.frame.regex, count, sure=sure) for x in threads
+        )
 
     def follows_any_text(self, spot: Spot) -> bool:
         """Tell whether the string at hand may go on as it likes."""
@@ -97,10 +103,12 @@ class Living:
 
     def bytes_after(self, spot: Spot) -> Iterable[int]:
         """List the bytes, but white space, that the readings have behind a place, among others."""
-        if spot.kind is Kind.BARE:
-            return _OF_NUMBERS + b",]}"
         if spot.threads is None:
             return _STRUCTURE + _OF_NUMBERS
+        if spot.kind is Kind.BARE:
+            frames = (thread.frame for thread in spot.threads)
+            moves = (firsts(frame.regex) for frame in frames if isinstance(frame, Text))
+            return {*b",]}", *(byte for each in moves for byte in each)}
         found: set[int] = set()
         for thread in spot.threads:
             found.update(self._bytes_of(thread.frame))
@@ -126,31 +134,49 @@ class Living:
         found = b'"' if value.strings is not None else b""
         found += b"{" if value.objects else b""
         found += b"[" if value.arrays else b""
-        return found + (b"" if self._shapes.bare[number] == NOTHING else _FIRST_OF_NUMBERS)
+        return found + firsts(self._shapes.bare[number])
+
+    @staticmethod
+    def is_fixed(spot: Spot) -> bool:
+        """Tell whether a number is the same whatever digits follow it."""
+        if spot.kind is not Kind.BARE or spot.threads is None:
+            return False
+        text = spot.text()
+        frames = (thread.frame for thread in spot.threads)
+        return all(isinstance(x, Text) and only(x.regex, text) is not None for x in frames)
 
     def digits_are_free(self, spot: Spot, byte: int, length: int) -> bool:
         """Tell whether so many digits, a byte the first of them, leave room for other numbers."""
-        if spot.threads is None or spot.length + length >= _SURE_DIGITS or byte == ord("0"):
+        begun = (spot.text() if spot.kind is Kind.BARE else "") + chr(byte)
+        if spot.threads is None or spot.level is None or not _has_digits(begun):
             return False
-        if spot.kind is not None and not (
-            spot.kind is Kind.BARE and spot.text().strip("-0.") and "e" not in spot.text().lower()
-        ):
+        if spot.kind is not None and spot.kind is not Kind.BARE:
             return False
-        after = [x for thread in spot.threads for x in self._steps.step(thread, byte)]
-        rivals = spot.rivals
-        if spot.kind is None and spot.level is not None:
-            rivals = spot.level.parts()
+        rivals = spot.level.numbers() if spot.kind is None else spot.rivals
+        numbers = [x for x in rivals if isinstance(x, Numbers)]
+        if "." in begun:
+            numbers = [x.among(begun) for x in numbers]
+        return any(
+            isinstance(x.frame, Text) and self._are_free(x.frame.regex, begun, length - 1, numbers)
+            for thread in spot.threads
+            for x in self._steps.step(thread, byte)
+        )
 
-        def is_free(count: int) -> bool:
-            return any(
-                isinstance(x.frame, Text) and stays_roomy(x.frame.regex, count, length - 1)
-                for x in after
-            )
-
-        if is_free(sum(map(len, rivals))):
+    def _are_free(self, regex: Regex, text: str, more: int, rivals: list[Numbers]) -> bool:
+        """Tell whether some more digits plainly leave room for other numbers than the rivals."""
+        self._fuel.burn(5)
+        sure = len(text) + more < _SURE_DIGITS
+        count = sum(map(len, rivals) if "." in text else (x.count(text) for x in rivals))
+        if stays_roomy(regex, count, more, sure=sure):
             return True
-        begun = spot.text() + chr(byte)
-        return is_free(sum(len(among(begun, each)) for each in rivals))
+        if not more or "." in text or not is_roomy(regex, count, sure=sure):
+            return False
+        after = ((each, derivative(regex, each)) for each in "0123456789")
+        return all(
+            self._are_free(rest, text + each, more - 1, rivals)
+            for each, rest in after
+            if rest != NOTHING
+        )
 
     def values(self, thread: Thread, spot: Spot, until: Level) -> Iterator[Json | Many]:
         """List what an element of an array can become, without the elements that are there."""
@@ -158,9 +184,9 @@ class Living:
         values: Iterable[Json | Many] = ()
         if isinstance(frame, Text):
             if spot.kind is Kind.BARE:
-                values = numbers(frame.regex, spot.text())
+                values = numbers(frame.regex, spot.text(), self._fuel)
             else:
-                values = strings(frame.regex, spot.text(), frame.partial)
+                values = strings(frame.regex, spot.text(), frame.partial, self._fuel)
         elif isinstance(frame, Begin):
             values = self._ends.members(frame.value)
         elif frame is not None and level is not None:
@@ -169,12 +195,18 @@ class Living:
         while level is not None:
             used = level.used
             if used is not None:
-                values = _but(values, used)
+                values = self._but(values, used)
             if level.depth == until.depth or outer is None or outer.frame is None:
                 break
             values = self._around(values, outer.frame, level)
             level, outer = level.outer, outer.outer
         yield from values
+
+    def _but(self, values: Iterable[Json | Many], used: Used) -> Iterator[Json | Many]:
+        for value in values:
+            self._fuel.burn(1)
+            if isinstance(value, Many) or value not in used:
+                yield value
 
     def _container(self, frame: Frame, level: Level) -> Iterator[Json | Many]:
         """List what an object or an array can become, between its members or in a name."""
@@ -227,8 +259,9 @@ class Living:
                     yield Object({**members, str(level.name): value, **others})
 
 
-def _but(values: Iterable[Json | Many], used: Used) -> Iterator[Json | Many]:
-    return (value for value in values if isinstance(value, Many) or value not in used)
+def _has_digits(text: str) -> bool:
+    """Tell whether a number that has been begun is no zero, and has no exponent."""
+    return bool(text.strip("-0.")) and "e" not in text.lower()
 
 
 def _indexed(level: Level) -> Iterator[tuple[int, Json]]:

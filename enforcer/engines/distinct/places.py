@@ -6,7 +6,7 @@ still turn out to repeat. Mostly there are none, and nothing has to be asked. Th
 among them, never too few.
 
 Owns: the objects and arrays around a place, what has been read of them, and their rivals. All are
-immutable. Must not know: shapes, ids.
+immutable, but for what is worked out when it is asked for. Must not know: shapes, ids.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from enforcer.engines.distinct.numbers import Numbers
 from enforcer.engines.distinct.values import Object
 from enforcer.partial import Partial
 from enforcer.schema.finishing.distinct import NOWHERE
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.used import Used
     from enforcer.engines.distinct.values import Json
 
-    Rivals = tuple[Sequence[Json], ...]  # for each unique array around, the outermost first
+    # For each unique array around, the outermost first.
+    Rivals = tuple[Sequence[Json] | Numbers | Used, ...]
     Items = tuple["Items", str | int, Json] | None  # the last one first
     Chunks = tuple["Chunks", str] | None
 
@@ -62,7 +64,7 @@ class Level:
 
     __slots__ = (
         *("child", "depth", "element", "index", "is_array", "items", "may_recur", "name", "outer"),
-        *("rivals", "track", "used"),
+        *("_numbers", "_parts", "rivals", "track", "used"),
     )
 
     def __init__(
@@ -86,6 +88,8 @@ class Level:
         self.may_recur = True
         self.child = NOWHERE
         self.depth: int = 0 if outer is None else outer.depth + 1
+        self._parts: Rivals | None = None
+        self._numbers: tuple[Numbers, ...] | None = None
 
     @property
     def keeps(self) -> bool:
@@ -96,6 +100,7 @@ class Level:
         after = Level.__new__(Level)
         for slot in self.__slots__:
             setattr(after, slot, getattr(self, slot))
+        after._parts = after._numbers = None  # noqa: SLF001
         return after
 
     def named(self, name: str, child: int) -> Level:
@@ -137,12 +142,21 @@ class Level:
 
     def parts(self) -> Rivals:
         """Give the rivals of what comes next in it: an element, or the value of a property."""
-        key: str | int = self.index if self.name is None else self.name
-        found = tuple(
-            [part for x in each if (part := _part(x, key)) is not None] if each else each
-            for each in self.rivals
-        )
-        return found if self.used is None else (*found, list(self.used))
+        if self._parts is None:
+            key: str | int = self.index if self.name is None else self.name
+            found = tuple(
+                [part for x in each if (part := _part(x, key)) is not None] if each else each
+                for each in self.rivals
+            )
+            self._parts = found if self.used is None else (*found, self.used)
+        return self._parts
+
+    def numbers(self) -> tuple[Numbers, ...]:
+        """Give those of them that are written without quotes."""
+        if self._numbers is None:
+            known = self.parts() if self.used is None else self.parts()[:-1]
+            self._numbers = tuple(map(Numbers.of, known))
+        return self._numbers if self.used is None else (*self._numbers, self.used.numbers())
 
     def members(self) -> dict[str, Json]:
         """Give the properties so far."""
@@ -174,7 +188,7 @@ class Spot:
         level: the innermost object or array around it.
         kind: the text that it is in; None where it is in none.
         rivals: what that text, or else what comes next, may turn out to be.
-        chunks: what has been written of the text, in pieces.
+        chunks: what has been written of the text, in pieces; behind a bracket, white space.
         length: characters of that.
         partial: the character of it that has been begun.
         escaped: whether a backslash stands before it, in a text that is not wanted.

@@ -187,11 +187,11 @@ def members(row: Row) -> set[int]:
     return set((words[at] * 32 + bit).tolist())
 
 
-def clear(row: Row, ids: Iterable[int]) -> None:
+def clear(row: Row, ids: npt.ArrayLike) -> None:
     """Leave ids out of a mask row."""
-    words = row.view(np.uint32)
-    for token_id in ids:
-        words[token_id // 32] &= np.uint32(~(1 << (token_id % 32)) & 0xFFFFFFFF)
+    found = np.asarray(ids, np.uint32)
+    if found.size:
+        np.bitwise_and.at(row.view(np.uint32), found >> 5, ~(np.uint32(1) << (found & 31)))
 
 
 def is_member(row: Row, token_id: int) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct import shapes
 from enforcer.engines.distinct.ends import Ends, Many
+from enforcer.engines.distinct.fuel import endless
 from enforcer.schema.finishing.distinct import Track, is_remembered, is_text, reached, tracks
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def written(grammar: ArgumentGrammar) -> list[Any]:
 def too_few(grammar: ArgumentGrammar) -> list[ArrayShape]:
     """List unique arrays that need more elements than there are values."""
     kept = [x for value in grammar.definitions.values() for x in value.arrays if is_remembered(x)]
-    ends = Ends(shapes.ElementShapes(grammar.definitions))
+    ends = Ends(shapes.ElementShapes(grammar.definitions), endless())
     found = []
     for array in kept:
         if array.minimum > 1 and not is_text(grammar.definitions[array.rest]):

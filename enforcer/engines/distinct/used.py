@@ -10,6 +10,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from enforcer.engines.distinct.numbers import Numbers
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,17 +21,30 @@ if TYPE_CHECKING:
 class _Elements:
     """The elements of one array, of one text that goes on and back: there is one tip at a time."""
 
-    __slots__ = ("at", "order")
+    __slots__ = ("at", "numbers", "order", "recent", "sorted")
 
     def __init__(self) -> None:
         self.order: list[Json] = []
         self.at: dict[Json, int] = {}
+        self.numbers = Numbers()
+        self.sorted = 0  # how many of the first elements these are of
+        self.recent: tuple[Used, Numbers] | None = None
+
+    def first_numbers(self, count: int) -> Numbers:
+        """Give the numbers among the first elements."""
+        for value in self.order[count : self.sorted]:  # the text has gone back
+            self.numbers = self.numbers.minus(value)
+        for value in self.order[self.sorted : count]:
+            self.numbers = self.numbers.plus(value)
+        self.sorted = count
+        return self.numbers
 
     def put(self, value: Json, at: int) -> None:
         """Have an element at a place, and none behind it that stood there before."""
         if len(self.order) > at:
             if self.order[at] == value:
                 return
+            self.first_numbers(min(at, self.sorted))
             for gone in self.order[at:]:
                 del self.at[gone]
             del self.order[at:]
@@ -61,6 +76,16 @@ class Used:
         if value in self._last:
             return True
         return self._elements.at.get(value, self._count) < self._count  # type: ignore[call-overload,no-any-return]
+
+    def numbers(self) -> Numbers:
+        """Give those that are written without quotes."""
+        recent = self._elements.recent
+        if recent is None or recent[0] is not self:
+            found = self._elements.first_numbers(self._count)
+            for last in self._last:
+                found = found.plus(last)
+            self._elements.recent = recent = self, found
+        return recent[1]
 
     def with_element(self, value: Json) -> Used:
         """Return the elements with one more."""
