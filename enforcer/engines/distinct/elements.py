@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import Begin, InArray, InObject, Phase, Text, Thread
 from enforcer.budget.steps import Steps
-from enforcer.engines.distinct.ends import EXPONENT, Many, ahead
+from enforcer.engines.distinct.digits import Numbers
+from enforcer.engines.distinct.ends import Many
 from enforcer.engines.distinct.fuel import STEP
 from enforcer.engines.distinct.living import Living
-from enforcer.engines.distinct.numbers import Numbers
+from enforcer.engines.distinct.numbers import EXPONENT, ahead
 from enforcer.engines.distinct.places import FRESH, Kind, Level, Spot, going_on, strings_among
 from enforcer.engines.distinct.used import Used
 from enforcer.engines.distinct.values import Object, bare

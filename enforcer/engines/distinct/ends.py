@@ -12,17 +12,13 @@ numbers. Must not know: ids, what is taken already.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import InObject, Phase, rest_of
 from enforcer.budget.objects import Pair
-from enforcer.engines.distinct.fuel import STEP, endless
-from enforcer.engines.distinct.values import Object, bare
+from enforcer.engines.distinct.numbers import following, moves, numbers
+from enforcer.engines.distinct.values import Object
 from enforcer.regex import NOTHING
-from enforcer.regex.charset import ASCII_DIGIT, CharSet
-from enforcer.regex.derivative import derivative, is_empty, successors
 from enforcer.schema.finishing.distinct import is_endless, is_remembered
 
 if TYPE_CHECKING:
@@ -32,23 +28,10 @@ if TYPE_CHECKING:
     from enforcer.budget.frames import InName
     from enforcer.engines.distinct.fuel import Fuel
     from enforcer.engines.distinct.shapes import ElementShapes
-    from enforcer.engines.distinct.values import Json, Number, Word
+    from enforcer.engines.distinct.values import Json
     from enforcer.partial import Partial
     from enforcer.regex import Regex
     from enforcer.schema.nodes import Formula
-
-_NONZERO = CharSet.span("19")
-_NINES = "9" * 60
-_FEW = 64  # numbers of a language that are remembered
-_SEEDS = (3, 5, 7, 11, 13, 17)
-_SAMPLED = 12  # characters that are added to a number
-ZERO, NONZERO, POINT, EXPONENT = 1, 2, 4, 8
-_FLAGS = (
-    (ZERO, CharSet.span("00")),
-    (NONZERO, _NONZERO),
-    (POINT, CharSet.span("..")),
-    (EXPONENT, CharSet.span("EE", "ee")),
-)
 
 
 class Many:
@@ -61,18 +44,11 @@ class Many:
 MANY = Many()
 
 
-@lru_cache(maxsize=4_096)
-def _moves(regex: Regex) -> tuple[tuple[CharSet, Regex], ...]:
-    """List the classes of next characters, those that lead nowhere left out."""
-    found = successors(regex)
-    return tuple((x, after) for x, after in found if not after.boolean or not is_empty(after))
-
-
 def texts(regex: Regex, fuel: Fuel) -> Iterator[str]:
     """List the members of a language that has an end, going into depth."""
     if regex.nullable:
         yield ""
-    stack = [_following(regex)]
+    stack = [following(regex)]
     text: list[str] = []
     while stack:
         move = next(stack[-1], None)
@@ -86,11 +62,7 @@ def texts(regex: Regex, fuel: Fuel) -> Iterator[str]:
         text.append(char)
         if after.nullable:
             yield "".join(text)
-        stack.append(_following(after))
-
-
-def _following(regex: Regex) -> Iterator[tuple[str, Regex]]:
-    return ((char, after) for members, after in _moves(regex) for char in members)
+        stack.append(following(after))
 
 
 def strings(regex: Regex, start: str, partial: Partial, fuel: Fuel) -> Iterator[str | Many]:
@@ -101,177 +73,13 @@ def strings(regex: Regex, start: str, partial: Partial, fuel: Fuel) -> Iterator[
         else:
             yield from (start + text for text in texts(regex, fuel))
         return
-    for members, after in _moves(regex):
+    for members, after in moves(regex):
         common = members & partial.characters
         if common and is_endless(after):
             yield MANY
             return
         for char in common:
             yield from (start + char + text for text in texts(after, fuel))
-
-
-def numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
-    """List the numbers and words that begin with a text."""
-    if regex.boolean and is_empty(regex):
-        return
-    if value := only(regex, start):
-        yield value
-        return
-    known = _samples(regex, start)
-    fuel.burn(STEP)
-    yield from known
-    few, whole = first_few(regex, start)
-    fuel.burn(len(few))
-    yield from (each for each in few if each not in known)
-    if whole:
-        return
-    known = (*known, *few)
-    yield from (each for each in _all_numbers(regex, start, fuel) if each not in known)
-
-
-def only(regex: Regex, start: str) -> Number | Word | None:
-    """Give the number that a text is whatever follows it, if there is but one."""
-    still = ahead(regex)
-    if still & EXPONENT or "e" in start.lower():
-        return None
-    if "." in start:
-        same = not still & NONZERO or float(start) == float(start + _NINES)
-    else:
-        same = not still & NONZERO and not any(
-            members & ASCII_DIGIT for members, _ in _moves(regex)
-        )
-    return bare(start + "0" if start[-1:] == "." else start) if same else None
-
-
-@lru_cache(maxsize=4_096)
-def _samples(regex: Regex, start: str) -> tuple[Number | Word, ...]:
-    """List a few numbers far from each other: mostly one of them is not there yet."""
-    found: dict[Number | Word, None] = {}
-    for seed in _SEEDS:
-        state, text, last = regex, start, ""
-        for step in range(_SAMPLED):
-            moves = _moves(state)
-            if not moves:
-                break
-            members, state = moves[(seed + step * step) % len(moves)]
-            text += tuple(members)[(seed * (step + 1)) % len(members)]
-            last = text if state.nullable else last
-        value = bare(last)
-        if value is not None:
-            found[value] = None
-    return tuple(found)
-
-
-@lru_cache(maxsize=4_096)
-def first_few(regex: Regex, start: str = "") -> tuple[tuple[Number | Word, ...], bool]:
-    """List the first few that begin with a text, and tell whether these are all.
-
-    Of an integer there are hundreds of spellings, all of which are one number.
-    """
-    found = tuple(islice(_all_numbers(regex, start, endless()), _FEW))
-    return found, len(found) < _FEW
-
-
-def _all_numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
-    """List all, the shortest first."""
-    seen: set[Number | Word] = set()
-    level = [(regex, start)]
-    while level:
-        following: list[tuple[Regex, str]] = []
-        for state, text in level:
-            fuel.burn(3)
-            value = only(state, text)
-            if value is None:
-                following.extend(
-                    (after, text + char)
-                    for char, after in _digits_that_count(_following(state), text)
-                )
-                value = bare(text) if state.nullable else None
-            if value is not None and value not in seen:
-                seen.add(value)
-                yield value
-        level = following
-
-
-def _digits_that_count(
-    moves: Iterator[tuple[str, Regex]], text: str
-) -> Iterator[tuple[str, Regex]]:
-    """Leave but one digit where all of them are read as the same double."""
-    if "." not in text or "e" in text.lower() or float(text + "0") != float(text + _NINES):
-        yield from moves
-        return
-    one = False
-    for char, after in moves:
-        if not char.isdigit() or not one:
-            yield char, after
-        one = one or char.isdigit()
-
-
-@lru_cache(maxsize=16_384)
-def ahead(regex: Regex) -> int:
-    """Tell what characters there may still be in a number: `ZERO` and others, or none of them."""
-    found = 0
-    if regex.longest is None:
-        return ZERO | NONZERO | POINT | EXPONENT
-    for members, after in _moves(regex):
-        for flag, these in _FLAGS:
-            found |= flag if members & these else 0
-        found |= ahead(after)
-    return found
-
-
-def is_roomy(regex: Regex, count: int, *, sure: bool) -> bool:
-    """Tell whether there is plainly room for more than some numbers behind a text.
-
-    Args:
-        regex: what may follow; the text so far is no zero and has no exponent.
-        count: that of the numbers.
-        sure: whether it is short enough for doubles to differ if their digits do.
-
-    """
-    return (sure and _room(regex) > count) or _powers(derivative(regex, "e")) > count
-
-
-@lru_cache(maxsize=4_096)
-def _room(regex: Regex, digits: int = 4) -> int:
-    """Count the numbers that some more digits make, none of them equal."""
-    count = 0
-    for members, after in _moves(regex):
-        each = members & ASCII_DIGIT
-        if each:
-            count += after.nullable * len(each & _NONZERO)
-            count += len(each) * _room(after, digits - 1) if digits > 1 else 0
-    return count
-
-
-@lru_cache(maxsize=1_024)
-def _powers(exponent: Regex) -> int:
-    """Count the exponents of one or two digits."""
-    if exponent == NOTHING:
-        return 0
-    found = 0
-    for first in "123456789":
-        after = derivative(exponent, first)
-        found += after.nullable + sum(derivative(after, each).nullable for each in "0123456789")
-    return found
-
-
-@lru_cache(maxsize=4_096)
-def firsts(regex: Regex) -> bytes:
-    """List the characters that may come next in a number or a word."""
-    return bytes(ord(char) for members, _ in _moves(regex) for char in members)
-
-
-@lru_cache(maxsize=16_384)
-def stays_roomy(regex: Regex, count: int, digits: int, *, sure: bool) -> bool:
-    """Tell whether there is room for more than some numbers after any more digits."""
-    if not is_roomy(regex, count, sure=sure):
-        return False
-    return not digits or all(
-        stays_roomy(after, count, digits - 1, sure=sure)
-        for members, after in _moves(regex)
-        if members & ASCII_DIGIT
-    )
 
 
 class Ends:

@@ -11,21 +11,21 @@ from __future__ import annotations
 from enforcer.errors import EngineFailure
 
 STEP = 10  # what one byte more of a text costs, where it may become what is there already
-_FULL = 6_000  # some 5 ms of a core of 2020
+_FULL = 6_000  # some 6 ms
 
 
 class Fuel:
     """What is left to one text; a unit is about as much as a value that is compared.
 
     Args:
-        full: what each mask and each id begin with.
+        full: what each mask and each id begin with, if not the usual.
 
     """
 
     __slots__ = ("_full", "_left")
 
-    def __init__(self, full: int = _FULL) -> None:
-        self._full = self._left = full
+    def __init__(self, full: int | None = None) -> None:
+        self._full = self._left = _FULL if full is None else full
 
     def fill(self) -> None:
         """Begin a mask or an id."""

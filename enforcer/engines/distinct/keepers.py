@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from enforcer.engines.distinct.doubts import DoubtsOf
 from enforcer.engines.distinct.elements import START as SPOT
 from enforcer.engines.distinct.elements import Elements
-from enforcer.engines.distinct.ends import ahead, first_few
 from enforcer.engines.distinct.following import START
 from enforcer.engines.distinct.fuel import Fuel, endless
+from enforcer.engines.distinct.numbers import ahead, first_few
 from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.engines.distinct.tokens import clear, is_member
 

@@ -9,19 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, Thread, with_pair
-from enforcer.engines.distinct.ends import (
-    MANY,
-    Ends,
-    Many,
-    With,
-    firsts,
-    is_roomy,
-    numbers,
-    only,
-    stays_roomy,
-    strings,
-)
-from enforcer.engines.distinct.numbers import Numbers
+from enforcer.engines.distinct.digits import Numbers
+from enforcer.engines.distinct.ends import MANY, Ends, Many, With, strings
+from enforcer.engines.distinct.numbers import firsts, is_roomy, numbers, only, stays_roomy
 from enforcer.engines.distinct.places import Kind, Level, Spot
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import ANY, NOTHING

@@ -1,208 +1,213 @@
-"""Which of some numbers a text that has been begun may still be, found by their first digits.
+"""What numbers and words a text that has been begun may still become, as far as anyone asks.
 
-Owns: numbers and words in that order. There may be too many among those that are left, never too
-few. Must not know: texts around them, shapes.
+There are many spellings, and nearly always some number that is not there yet is easy to name. So
+answers are tried in the order of their cost: room along digits and exponents, counted once for a
+language; a few numbers far from each other; and the list of all.
+
+Owns: listing the members of a language of numbers, counting them from below, and what characters
+are ahead. Must not know: values around a number, what is taken already.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from enforcer.engines.distinct.values import Number, Word
+from enforcer.engines.distinct.fuel import STEP, endless
+from enforcer.engines.distinct.values import bare
+from enforcer.regex import NOTHING
+from enforcer.regex.charset import ASCII_DIGIT, CharSet
+from enforcer.regex.derivative import derivative, is_empty, successors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from enforcer.engines.distinct.values import Json
+    from enforcer.engines.distinct.fuel import Fuel
+    from enforcer.engines.distinct.values import Number, Word
+    from enforcer.regex import Regex
 
-    Sorted = tuple[list[int], list[Number]]  # first digits, and whose they are
-
-_SURE = 15  # digits of a decimal that no double of another one shares
-_DIGITS = 17  # that tell all doubles apart
-_SMALLEST = 10 ** (_DIGITS - 1)
-_SLACK = 100
-_LEAST = 1e-290  # above which doubles keep their digits
+_NONZERO = CharSet.span("19")
 _NINES = "9" * 60
+_FEW = 64  # numbers of a language that are remembered
+_SEEDS = (3, 5, 7, 11, 13, 17)
+_SAMPLED = 12  # characters that are added to a number
+ZERO, NONZERO, POINT, EXPONENT = 1, 2, 4, 8
+_FLAGS = (
+    (ZERO, CharSet.span("00")),
+    (NONZERO, _NONZERO),
+    (POINT, CharSet.span("..")),
+    (EXPONENT, CharSet.span("EE", "ee")),
+)
 
 
-class Numbers:
-    """Numbers and words; the length is how many.
+@lru_cache(maxsize=4_096)
+def moves(regex: Regex) -> tuple[tuple[CharSet, Regex], ...]:
+    """List the classes of next characters, those that lead nowhere left out."""
+    found = successors(regex)
+    return tuple((x, after) for x, after in found if not after.boolean or not is_empty(after))
+
+
+def following(regex: Regex) -> Iterator[tuple[str, Regex]]:
+    """List the next characters, each with what may follow it."""
+    return ((char, after) for members, after in moves(regex) for char in members)
+
+
+def numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
+    """List the numbers and words that begin with a text."""
+    if regex == NOTHING or (regex.boolean and is_empty(regex)):
+        return
+    if value := only(regex, start):
+        yield value
+        return
+    known = _samples(regex, start)
+    fuel.burn(STEP)
+    yield from known
+    few, whole = first_few(regex, start)
+    fuel.burn(len(few))
+    yield from (each for each in few if each not in known)
+    if whole:
+        return
+    known = (*known, *few)
+    yield from (each for each in _all_numbers(regex, start, fuel) if each not in known)
+
+
+def only(regex: Regex, start: str) -> Number | Word | None:
+    """Give the number that a text is whatever follows it, if there is but one."""
+    still = ahead(regex)
+    if still & EXPONENT or "e" in start.lower():
+        return None
+    if "." in start:
+        same = not still & NONZERO or float(start) == float(start + _NINES)
+    else:
+        same = not still & NONZERO and not any(members & ASCII_DIGIT for members, _ in moves(regex))
+    return bare(start + "0" if start[-1:] == "." else start) if same else None
+
+
+@lru_cache(maxsize=4_096)
+def _samples(regex: Regex, start: str) -> tuple[Number | Word, ...]:
+    """List a few numbers far from each other: mostly one of them is not there yet."""
+    found: dict[Number | Word, None] = {}
+    for seed in _SEEDS:
+        state, text, last = regex, start, ""
+        for step in range(_SAMPLED):
+            ways = moves(state)
+            if not ways:
+                break
+            members, state = ways[(seed + step * step) % len(ways)]
+            text += tuple(members)[(seed * (step + 1)) % len(members)]
+            last = text if state.nullable else last
+        value = bare(last)
+        if value is not None:
+            found[value] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=4_096)
+def first_few(regex: Regex, start: str = "") -> tuple[tuple[Number | Word, ...], bool]:
+    """List the first few that begin with a text, and tell whether these are all.
+
+    Of an integer there are hundreds of spellings, all of which are one number.
+    """
+    found = tuple(islice(_all_numbers(regex, start, endless()), _FEW))
+    return found, len(found) < _FEW
+
+
+def _all_numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
+    """List all, the shortest first."""
+    seen: set[Number | Word] = set()
+    level = [(regex, start)]
+    while level:
+        ahead_of: list[tuple[Regex, str]] = []
+        for state, text in level:
+            fuel.burn(3)
+            value = only(state, text)
+            if value is None:
+                ahead_of.extend(
+                    (after, text + char)
+                    for char, after in _digits_that_count(following(state), text)
+                )
+                value = bare(text) if state.nullable else None
+            if value is not None and value not in seen:
+                seen.add(value)
+                yield value
+        level = ahead_of
+
+
+def _digits_that_count(ways: Iterator[tuple[str, Regex]], text: str) -> Iterator[tuple[str, Regex]]:
+    """Leave but one digit where all of them are read as the same double."""
+    if "." not in text or "e" in text.lower() or float(text + "0") != float(text + _NINES):
+        yield from ways
+        return
+    one = False
+    for char, after in ways:
+        if not char.isdigit() or not one:
+            yield char, after
+        one = one or char.isdigit()
+
+
+@lru_cache(maxsize=16_384)
+def ahead(regex: Regex) -> int:
+    """Tell what characters there may still be in a number: `ZERO` and others, or none of them."""
+    found = 0
+    if regex.longest is None:
+        return ZERO | NONZERO | POINT | EXPONENT
+    for members, after in moves(regex):
+        for flag, these in _FLAGS:
+            found |= flag if members & these else 0
+        found |= ahead(after)
+    return found
+
+
+def is_roomy(regex: Regex, count: int, *, sure: bool) -> bool:
+    """Tell whether there is plainly room for more than some numbers behind a text.
 
     Args:
-        above: those above zero, by their first digits.
-        below: those below zero.
-        zeros: those without digits.
-        others: numbers whose digits say nothing, for doubles lose them.
-        words: `null`, `true` and `false`.
+        regex: what may follow; the text so far is no zero and has no exponent.
+        count: that of the numbers.
+        sure: whether it is short enough for doubles to differ if their digits do.
 
     """
-
-    __slots__ = ("_above", "_below", "_length", "_others", "_words", "_zeros")
-
-    def __init__(
-        self,
-        above: Sorted = ([], []),
-        below: Sorted = ([], []),
-        zeros: list[Number] | None = None,
-        others: list[Number] | None = None,
-        words: list[Word] | None = None,
-    ) -> None:
-        self._above, self._below = above, below
-        self._zeros, self._others, self._words = zeros or [], others or [], words or []
-        numbers = len(above[0]) + len(below[0]) + len(self._zeros) + len(self._others)
-        self._length = numbers + len(self._words)
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[Json]:
-        for part in (self._above[1], self._below[1], self._zeros, self._others, self._words):
-            yield from part
-
-    @classmethod
-    def of(cls, values: Iterable[Json]) -> Numbers:
-        """Sort the numbers and words of some values."""
-        above: list[tuple[int, Number]] = []
-        below: list[tuple[int, Number]] = []
-        zeros: list[Number] = []
-        others: list[Number] = []
-        words: list[Word] = []
-        for each in values:
-            if isinstance(each, Number):
-                negative, first = each.first or _first_digits(each)
-                if first is not None:
-                    (below if negative else above).append((first, each))
-                else:
-                    (others if negative else zeros).append(each)
-            elif isinstance(each, Word):
-                words.append(each)
-        return cls(_sorted(above), _sorted(below), zeros, others, words)
-
-    def among(self, text: str) -> Numbers:
-        """Leave those that a number or a word may be when it is complete, having begun so."""
-        if text[:1] in "tfn":
-            return Numbers(words=[x for x in self._words if x.text.startswith(text)])
-        digits = text.lstrip("-").lower().partition("e")[0].replace(".", "").lstrip("0")[:_SURE]
-        if not digits:
-            return Numbers(self._above, self._below, self._zeros, self._others)
-        if not (digits.isascii() and digits.isdigit()):
-            return Numbers()  # no number begins so
-        low, high = _between(digits)
-        small = "." in text or "e" in text.lower()  # so that a double may be rounded away
-        zeros = self._zeros if small else []
-        if text.startswith("-"):
-            return Numbers(below=_within(self._below, low, high), zeros=zeros, others=self._others)
-        return Numbers(_within(self._above, low, high), zeros=zeros, others=self._others)
-
-    def count(self, text: str) -> int:
-        """Tell how many of them a number may be that begins so, a few more at most.
-
-        Args:
-            text: digits, with a sign or without, not all of them zero.
-
-        """
-        negative = text.startswith("-")
-        keys, _ = self._below if negative else self._above
-        low, high = _between(text.lstrip("-").lstrip("0")[:_SURE])
-        found = bisect_right(keys, high) - bisect_left(keys, low) + len(self._others)
-        return found if high // 10 < _SMALLEST else found + bisect_right(keys, high // 10)
-
-    def plus(self, value: Json) -> Numbers:
-        """Have one more among them."""
-        if isinstance(value, Word):
-            words = [*self._words, value]
-            return Numbers(self._above, self._below, self._zeros, self._others, words)
-        if not isinstance(value, Number):
-            return self
-        negative, first = value.first or _first_digits(value)
-        above, below, zeros, others = self._above, self._below, self._zeros, self._others
-        if first is None:
-            zeros, others = (zeros, [*others, value]) if negative else ([*zeros, value], others)
-        elif negative:
-            below = _inserted(below, first, value)
-        else:
-            above = _inserted(above, first, value)
-        return Numbers(above, below, zeros, others, self._words)
-
-    def minus(self, value: Json) -> Numbers:
-        """Have one of them no more."""
-        first = value.first[1] if isinstance(value, Number) and value.first else None
-        if first is None:
-            return Numbers.of(each for each in self if each != value)
-        above, below = _removed(self._above, first, value), _removed(self._below, first, value)
-        return Numbers(above, below, self._zeros, self._others, self._words)
-
-    def becoming(self, text: str) -> Numbers:
-        """Leave those that digits alone make of a text with a point; no exponent follows."""
-        # What is read as a double grows with what is written.
-        ends = sorted((float(text), float(text + _NINES)))
-        found = [
-            each
-            for each in self
-            if isinstance(each, Number)
-            and (isinstance(each.value, str) or ends[0] <= each.value <= ends[1])
-        ]
-        return Numbers.of(found)
+    return (sure and _room(regex) > count) or _powers(derivative(regex, "e")) > count
 
 
-def _sorted(pairs: list[tuple[int, Number]]) -> Sorted:
-    pairs.sort(key=_first_of)
-    return [first for first, _ in pairs], [number for _, number in pairs]
+@lru_cache(maxsize=4_096)
+def _room(regex: Regex, digits: int = 4) -> int:
+    """Count the numbers that some more digits make, none of them equal."""
+    count = 0
+    for members, after in moves(regex):
+        each = members & ASCII_DIGIT
+        if each:
+            count += after.nullable * len(each & _NONZERO)
+            count += len(each) * _room(after, digits - 1) if digits > 1 else 0
+    return count
 
 
-def _first_of(pair: tuple[int, Number]) -> int:
-    return pair[0]
+@lru_cache(maxsize=1_024)
+def _powers(exponent: Regex) -> int:
+    """Count the exponents of one or two digits."""
+    if exponent == NOTHING:
+        return 0
+    found = 0
+    for first in "123456789":
+        after = derivative(exponent, first)
+        found += after.nullable + sum(derivative(after, each).nullable for each in "0123456789")
+    return found
 
 
-def _inserted(numbers: Sorted, first: int, value: Number) -> Sorted:
-    keys, values = numbers[0].copy(), numbers[1].copy()
-    at = bisect_right(keys, first)
-    keys.insert(at, first)
-    values.insert(at, value)
-    return keys, values
+@lru_cache(maxsize=4_096)
+def firsts(regex: Regex) -> bytes:
+    """List the characters that may come next in a number or a word."""
+    return bytes(ord(char) for members, _ in moves(regex) for char in members)
 
 
-def _removed(numbers: Sorted, first: int, value: Json) -> Sorted:
-    for at in range(bisect_left(numbers[0], first), bisect_right(numbers[0], first)):
-        if numbers[1][at] == value:
-            keys, values = numbers[0].copy(), numbers[1].copy()
-            del keys[at], values[at]
-            return keys, values
-    return numbers
-
-
-def _between(digits: str) -> tuple[int, int]:
-    """Bound the first digits of the numbers that begin so.
-
-    They may also be the double next to it: 0.2999… is 0.3.
-    """
-    unit = 10 ** (_DIGITS - len(digits))
-    return int(digits) * unit - _SLACK, (int(digits) + 1) * unit + _SLACK
-
-
-def _within(numbers: Sorted, low: int, high: int) -> Sorted:
-    """Leave those whose first digits are between two, or would be with a zero behind them."""
-    keys, values = numbers
-    first, last = bisect_left(keys, low), bisect_right(keys, high)
-    if high // 10 < _SMALLEST:
-        return keys[first:last], values[first:last]
-    end = bisect_right(keys, high // 10)  # from the first on: 999… may be 1000…
-    return keys[:end] + keys[first:last], values[:end] + values[first:last]
-
-
-def _first_digits(number: Number) -> tuple[bool, int | None]:
-    """Give whether a number is below zero, and its first digits; None where there are none.
-
-    With None the first tells whether it may be anything.
-    """
-    value = number.value
-    if isinstance(value, str) or (value and abs(value) < _LEAST):
-        number.first = True, None
-    elif not value:
-        number.first = False, None
-    else:
-        text = str(abs(value)) if isinstance(value, int) else repr(abs(value))
-        digits = text.partition("e")[0].replace(".", "").lstrip("0")
-        number.first = value < 0, int(digits[:_DIGITS].ljust(_DIGITS, "0"))
-    return number.first
+@lru_cache(maxsize=16_384)
+def stays_roomy(regex: Regex, count: int, digits: int, *, sure: bool) -> bool:
+    """Tell whether there is room for more than some numbers after any more digits."""
+    if not is_roomy(regex, count, sure=sure):
+        return False
+    return not digits or all(
+        stays_roomy(after, count, digits - 1, sure=sure)
+        for members, after in moves(regex)
+        if members & ASCII_DIGIT
+    )

@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from enforcer.engines.distinct.numbers import Numbers
+from enforcer.engines.distinct.digits import Numbers
 from enforcer.engines.distinct.values import Object
 from enforcer.partial import Partial
 from enforcer.schema.finishing.distinct import NOWHERE

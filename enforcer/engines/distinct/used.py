@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from enforcer.engines.distinct.numbers import Numbers
+from enforcer.engines.distinct.digits import Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -333,6 +333,19 @@ def test_what_a_text_holds_grows_with_its_length_and_not_with_the_square_of_it()
     assert held[1] < 6 * held[0]
 
 
+@pytest.mark.parametrize("gap", ["  ", " \n", "\n\n", "\n" + " " * 65, "\r\n \n"])
+@pytest.mark.parametrize(("opened", "closed"), ["[]", "{}"])
+def test_behind_two_gaps_only_the_end_follows(opened, closed, gap):
+    grammar, row = compiled(distinct({})), np.zeros(V.words, np.int32)
+    assert accepts(grammar, f"[{opened}{gap}{closed}]")
+    for before, legal in ((f"[{opened}{closed},{opened}", False), (f"[1,{opened}", True)):
+        matcher = grammar.matcher()
+        assert all(map(matcher.accept, (before + gap[:-1]).encode()))
+        matcher.fill(row)
+        assert (ord(gap[-1]) in bits(row)) == legal
+        assert matcher.accept(ord(gap[-1])) == legal
+
+
 def test_more_elements_than_there_are_values_are_refused():
     assert compiled(distinct(FEW["closed"], minItems=9))
     with pytest.raises(UnsupportedSchema, match="fewer values than") as caught:
