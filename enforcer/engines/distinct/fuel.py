@@ -31,6 +31,11 @@ class Fuel:
         """Begin a mask or an id."""
         self._left = self._full
 
+    @property
+    def burned(self) -> int:
+        """What has been used since."""
+        return self._full - self._left
+
     def burn(self, count: int) -> None:
         """Use some of it.
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _NONZERO = CharSet.span("19")
 _NINES = "9" * 60
 _FEW = 64  # numbers of a language that are remembered
+_KEPT = 16  # times that what has been listed is asked for again, or so
 _SEEDS = (3, 5, 7, 11, 13, 17)
 _SAMPLED = 12  # characters that are added to a number
 ZERO, NONZERO, POINT, EXPONENT = 1, 2, 4, 8
@@ -63,8 +64,8 @@ def numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
     known = _samples(regex, start)
     fuel.burn(STEP)
     yield from known
-    few, whole = first_few(regex, start)
-    fuel.burn(len(few))
+    few, whole, cost = first_few(regex, start)
+    fuel.burn(cost // _KEPT)
     yield from (each for each in few if each not in known)
     if whole:
         return
@@ -104,34 +105,59 @@ def _samples(regex: Regex, start: str) -> tuple[Number | Word, ...]:
 
 
 @lru_cache(maxsize=4_096)
-def first_few(regex: Regex, start: str = "") -> tuple[tuple[Number | Word, ...], bool]:
-    """List the first few that begin with a text, and tell whether these are all.
+def first_few(regex: Regex, start: str = "") -> tuple[tuple[Number | Word, ...], bool, int]:
+    """List the first few that begin with a text; tell whether these are all, and what it cost.
 
     Of an integer there are hundreds of spellings, all of which are one number.
     """
-    found = tuple(islice(_all_numbers(regex, start, endless()), _FEW))
-    return found, len(found) < _FEW
+    fuel = endless()
+    found = tuple(islice(_all_numbers(regex, start, fuel), _FEW))
+    return found, len(found) < _FEW, fuel.burned
 
 
 def _all_numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
     """List all, the shortest first."""
     seen: set[Number | Word] = set()
+    known: set[tuple[Regex, str, str]] = set()
     level = [(regex, start)]
     while level:
         ahead_of: list[tuple[Regex, str]] = []
         for state, text in level:
             fuel.burn(3)
+            mantissa, _, exponent = text.lower().partition("e")
+            if (
+                "e" in text.lower()
+            ):  # however many zeros stand before and in it, what follows is the same
+                whole, _, places = mantissa.partition(".")
+                key = state, f"{whole}.{places.rstrip('0')}", exponent.lstrip("+").lstrip("0")
+                if key in known:
+                    continue
+                known.add(key)
             value = only(state, text)
             if value is None:
+                neutral = "." in mantissa and text[-1].isdigit() and _adds_nothing(state)
                 ahead_of.extend(
                     (after, text + char)
                     for char, after in _digits_that_count(following(state), text)
+                    if not (neutral and char == "0" and "e" not in text.lower())
                 )
                 value = bare(text) if state.nullable else None
             if value is not None and value not in seen:
                 seen.add(value)
                 yield value
         level = ahead_of
+
+
+@lru_cache(maxsize=4_096)
+def _adds_nothing(regex: Regex) -> bool:
+    """Tell whether one more zero behind a point and a digit leads to no other number."""
+    after = derivative(regex, "0")
+    return after == NOTHING or (
+        after.nullable <= regex.nullable
+        and not any(members & _NONZERO for members, _ in moves(after))
+        and all(derivative(after, e) in (NOTHING, derivative(regex, e)) for e in "eE")
+        and _adds_nothing(after)
+    )
 
 
 def _digits_that_count(ways: Iterator[tuple[str, Regex]], text: str) -> Iterator[tuple[str, Regex]]:
