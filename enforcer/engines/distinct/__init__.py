@@ -8,8 +8,9 @@ Where all elements are strings, `memory` holds those of one array and knows what
 written, `following` reads a text along the tracks, and `tokens` finds the ids that would repeat
 one.
 
-Elements of any kind are `values`, `used` holds those of one array, and `shapes` is what they may
-be. `elements` reads a text, from one of its `places` to the next; `living` knows by its `ends`
-whether an element can still become another one, and `doubts` finds the ids after which it could
-not.
+Elements of any kind are `values`, `used` holds those of one array, its numbers by their first
+`digits`, and `shapes` is what they may be. `elements` reads a text, from one of its `places` to the
+next; `living` knows by its `ends`, and by what `numbers` there are, whether an element can still
+become another one, and `doubts` finds the ids after which it could not. All burn `fuel`, so that
+no text keeps others waiting.
 """
