@@ -14,8 +14,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from enforcer.engines.distinct.fuel import STEP, endless
+from enforcer.engines.distinct.fuel import STEP, Fuel
 from enforcer.engines.distinct.values import bare
+from enforcer.errors import EngineFailure
 from enforcer.regex import NOTHING
 from enforcer.regex.charset import ASCII_DIGIT, CharSet
 from enforcer.regex.derivative import derivative, is_empty, successors
@@ -23,7 +24,6 @@ from enforcer.regex.derivative import derivative, is_empty, successors
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from enforcer.engines.distinct.fuel import Fuel
     from enforcer.engines.distinct.values import Number, Word
     from enforcer.regex import Regex
 
@@ -31,8 +31,9 @@ _NONZERO = CharSet.span("19")
 _NINES = "9" * 60
 _FEW = 64  # numbers of a language that are remembered
 _KEPT = 16  # times that what has been listed is asked for again, or so
-_SEEDS = (3, 5, 7, 11, 13, 17)
-_SAMPLED = 12  # characters that are added to a number
+_LISTED = 20_000  # of fuel, before it is given up to list few numbers
+_SEEDS = (3, 1, 7, 2, 13, 4, 17, 9)  # by turns to a far end, and to a near one behind so many
+_SAMPLED = 24  # characters that are added to a number
 ZERO, NONZERO, POINT, EXPONENT = 1, 2, 4, 8
 _FLAGS = (
     (ZERO, CharSet.span("00")),
@@ -89,15 +90,21 @@ def only(regex: Regex, start: str) -> Number | Word | None:
 def _samples(regex: Regex, start: str) -> tuple[Number | Word, ...]:
     """List a few numbers far from each other: mostly one of them is not there yet."""
     found: dict[Number | Word, None] = {}
-    for seed in _SEEDS:
+    for turn, seed in enumerate(_SEEDS):
         state, text, last = regex, start, ""
-        for step in range(_SAMPLED):
+        near = bool(turn % 2)
+        for step in range(_SAMPLED if near else _SAMPLED // 2):
             ways = moves(state)
             if not ways:
                 break
-            members, state = ways[(seed + step * step) % len(ways)]
+            if not near or step < seed:
+                members, state = ways[(seed + step * step) % len(ways)]
+            else:  # to an end, the shortest way
+                members, state = min(ways, key=lambda way: way[1].shortest)
             text += tuple(members)[(seed * (step + 1)) % len(members)]
             last = text if state.nullable else last
+            if near and last and step >= seed:
+                break
         value = bare(last)
         if value is not None:
             found[value] = None
@@ -110,9 +117,13 @@ def first_few(regex: Regex, start: str = "") -> tuple[tuple[Number | Word, ...],
 
     Of an integer there are hundreds of spellings, all of which are one number.
     """
-    fuel = endless()
-    found = tuple(islice(_all_numbers(regex, start, fuel), _FEW))
-    return found, len(found) < _FEW, fuel.burned
+    fuel = Fuel(_LISTED)
+    found: list[Number | Word] = []
+    try:
+        found.extend(islice(_all_numbers(regex, start, fuel), _FEW))
+    except EngineFailure:  # more spellings than can be listed: those that are listed are true
+        return tuple(found), False, _LISTED
+    return tuple(found), len(found) < _FEW, fuel.burned
 
 
 def _all_numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:

@@ -40,6 +40,7 @@ HONEST = {
         {"type": "number", "minimum": 0, "maximum": 1},
         [i / 7e5 for i in range(500)],
     ),
+    "narrow": ({"type": "number", "minimum": 0.5, "maximum": 1}, [0.8, 0.7, 0.5, 0.96, 0.6, 1]),
     "common digits": ({"type": "number"}, [0.142857 + i * 1e-12 for i in range(500)]),
     "anything": ({}, list(range(1_000))),
     "objects": (POINT, [{"id": i, "name": f"n{i}"} for i in range(1_000)]),
