@@ -21,27 +21,23 @@ from enforcer.budget.frames import (
     Phase,
     Text,
     Thread,
-    done,
     ends,
     fresh_ends,
     hits_of,
     name_of,
-    properties,
     rest_of,
     with_pair,
 )
-from enforcer.budget.least import furthest, least, widest
+from enforcer.budget.least import least
 from enforcer.budget.objects import Pair
-from enforcer.partial import Partial
+from enforcer.budget.steps import STRING
 from enforcer.regex import ANY, NOTHING
-from enforcer.regex.derivative import derivative
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from enforcer.budget.shortest import Shortest
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula
 
 _BLANK = frozenset(b" \t\r\n")
 _RETURN, _QUOTE = 0x0D, 0x22
@@ -91,11 +87,11 @@ class Reading:
         if data.isalpha() and data.isascii() and self._is_free():
             return self
         threads: dict[Thread, None] = dict.fromkeys(self._threads)
-        last = self._return
+        last, steps = self._return, self._shortest.steps
         for byte in data:
             following: dict[Thread, None] = {}
             for thread in threads:
-                for after in self._step(thread, byte):
+                for after in steps.step(thread, byte):
                     following[after] = None
             last = byte == _RETURN and not any(
                 isinstance(thread.frame, Text) for thread in following
@@ -108,7 +104,7 @@ class Reading:
         if len(self._threads) != 1:
             return False
         frame = self._threads[0].frame
-        return isinstance(frame, Text) and frame.partial == _STRING and _is_any(frame.regex)
+        return isinstance(frame, Text) and frame.partial == STRING and _is_any(frame.regex)
 
     @property
     def growth(self) -> int:
@@ -242,111 +238,8 @@ class Reading:
         piece = rest + b":"
         return self._shortest.pieces.count(piece) + self._behind(named), piece
 
-    # One byte more.
-
-    def _step(self, thread: Thread, byte: int) -> Iterable[Thread]:
-        frame = thread.frame
-        if isinstance(frame, Text):
-            return self._text(thread, frame, byte)
-        if isinstance(frame, InName):
-            return self._name(thread, frame, byte)
-        if byte in _BLANK:
-            return (thread,) if frame is not None else ()
-        if isinstance(frame, Begin):
-            return self._begin(thread, frame.value, byte)
-        if isinstance(frame, InObject):
-            return self._object(thread, frame, byte)
-        if isinstance(frame, InArray):
-            return self._array(thread, frame, byte)
-        return ()
-
-    def _begin(self, thread: Thread, number: Formula, byte: int) -> Iterator[Thread]:
-        plan = self._shortest
-        value = plan.grammar.definitions[number]
-        if byte == _QUOTE:
-            if value.strings is not None:
-                far = widest(value.strings) * furthest(value.strings)
-                yield thread.within(Text(value.strings, _STRING, far))
-        elif byte == ord("{"):
-            for shape in plan.objects[number]:
-                yield thread.within(InObject(shape))
-        elif byte == ord("["):
-            for array in plan.arrays[number]:
-                yield thread.within(InArray(array, array.start))
-        else:
-            after = derivative(plan.bare[number], chr(byte))
-            if after != NOTHING:
-                yield thread.within(Text(after, _BARE, furthest(plan.bare[number])))
-
-    def _text(self, thread: Thread, frame: Text, byte: int) -> Iterable[Thread]:
-        if not frame.partial.quoted:
-            after = derivative(frame.regex, chr(byte))
-            found = [thread.within(replace(frame, regex=after))] if after != NOTHING else []
-            if frame.regex.nullable and thread.outer is not None:
-                found.extend(self._step(thread.outer, byte))
-            return found
-        if byte == _QUOTE and not frame.partial.pending:
-            return (done(thread),) if frame.regex.nullable else ()
-        read = frame.partial.read(byte)
-        if read is None:
-            return ()
-        partial, char = read
-        regex = frame.regex if char is None else derivative(frame.regex, char)
-        if regex == NOTHING:
-            return ()
-        return (thread.within(Text(regex, partial, frame.furthest)),)
-
-    def _name(self, thread: Thread, frame: InName, byte: int) -> Iterable[Thread]:
-        if byte == _QUOTE and not frame.partial.pending:
-            return [thread.within(named) for named in properties(frame)]
-        read = frame.partial.read(byte)
-        if read is None:
-            return ()
-        partial, char = read
-        text, rests = frame.text, frame.rests
-        if char is not None:
-            text += char
-            rests = tuple(rest if rest is ANY else derivative(rest, char) for rest in rests)
-        found = InName(frame.before, text, partial, rests)
-        if any(rest != NOTHING for rest in rests) or frame.before.plan.begins(text):
-            return (thread.within(found),)
-        return ()
-
-    def _object(self, thread: Thread, frame: InObject, byte: int) -> Iterator[Thread]:
-        phase = frame.phase
-        if phase is Phase.NAMED:
-            if byte == ord(":"):
-                yield thread.within(replace(frame, phase=Phase.COLON))
-        elif phase is Phase.COLON:
-            if frame.pair is not None:
-                outer = thread.within(with_pair(frame))
-                yield from self._begin(Thread(None, outer), frame.pair.value, byte)
-        elif byte == _QUOTE and phase is not Phase.MEMBER:
-            rests = tuple(regex for regex, _ in frame.plan.classes)
-            yield thread.within(InName(frame, "", _STRING, rests))
-        elif byte == ord(",") and phase is Phase.MEMBER:
-            yield thread.within(replace(frame, phase=Phase.COMMA))
-        elif byte == ord("}") and phase is not Phase.COMMA:
-            missing = frame.plan.missing(frame.seen, frame.extras, frame.hits)
-            if missing == ():
-                yield done(thread)
-
-    def _array(self, thread: Thread, frame: InArray, byte: int) -> Iterator[Thread]:
-        if byte == ord("]"):
-            if frame.phase is not Phase.COMMA and frame.plan.rest(frame.at, comma=False) == 1:
-                yield done(thread)
-        elif frame.phase is Phase.MEMBER:
-            if byte == ord(","):
-                yield thread.within(replace(frame, phase=Phase.COMMA))
-        else:
-            for value, after in frame.plan.steps(frame.at):
-                outer = thread.within(InArray(frame.plan, after, Phase.MEMBER))
-                yield from self._begin(Thread(None, outer), value, byte)
-
 
 _ANOTHER_NAME = 4  # ids that end a name, of which no other may be declared
-_STRING = Partial(quoted=True)
-_BARE = Partial(quoted=False)
 
 
 def _is_any(regex: Regex) -> bool:

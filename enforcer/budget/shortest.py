@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from enforcer.budget.arrays import Arrays
 from enforcer.budget.least import furthest, least, widest
 from enforcer.budget.objects import Objects, Pair
+from enforcer.budget.steps import Steps
 from enforcer.errors import EnforcerError
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
@@ -23,7 +24,7 @@ from enforcer.schema.finishing.distinct import is_remembered
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from enforcer.budget.pieces import Pieces
     from enforcer.regex import Regex
@@ -65,14 +66,14 @@ class Shortest:
         self.pieces = pieces
         self.final = False
         self._costs: dict[Formula, float] = dict.fromkeys(grammar.definitions, inf)
-        self.bare: dict[Formula, Regex] = {
+        self.bare: Mapping[Formula, Regex] = {
             number: _bare(value) for number, value in grammar.definitions.items()
         }
-        self.objects = {
+        self.objects: Mapping[Formula, tuple[Objects, ...]] = {
             number: tuple(Objects(self, shape) for shape in value.objects)
             for number, value in grammar.definitions.items()
         }
-        self.arrays = {
+        self.arrays: Mapping[Formula, tuple[Arrays, ...]] = {
             number: tuple(Arrays(self, shape) for shape in value.arrays)
             for number, value in grammar.definitions.items()
         }
@@ -86,9 +87,19 @@ class Shortest:
                     self._costs[number] = cost
                     changed = True
         self.final = True
+        self.steps = Steps(self)
         if self.cost(grammar.root) == inf:
             raise NoShortestEnd("no shortest instance of the schema could be found")
         _ = self.growth  # found out now, so that what cannot be told is refused at once
+
+    @property
+    def definitions(self) -> Mapping[Formula, Value]:
+        """What each number stands for."""
+        return self.grammar.definitions
+
+    def reach(self, regex: Regex, *, quoted: bool = True) -> int:
+        """Bound the bytes that the end of a string or a bare text takes."""
+        return (widest(regex) if quoted else 1) * furthest(regex)
 
     def lives(self, value: Formula) -> bool:
         """Tell whether anything fits a value."""

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 EXACT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-UNIQUE = {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}}
+UNIQUE = {
+    "type": "object",
+    "properties": {"tags": {"type": "array", "uniqueItems": True, "contains": {"const": 1}}},
+}
 IMPOSSIBLE = {"type": "object", "properties": {"a": False}, "required": ["a"]}
 
 

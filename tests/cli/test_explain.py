@@ -207,7 +207,7 @@ def test_documents_are_what_is_legal(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_the_servers_settings_are_taken(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What a server relaxes or closes is explained as it is there."""
-    odd = {"type": "array", "uniqueItems": True, "items": {"type": "number"}}
+    odd = {"type": "array", "uniqueItems": True, "contains": {"const": 1}}
     parameters = {"type": "object", "properties": {"n": odd}}
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
     (tmp_path / "odd.json").write_text(json.dumps([tool]))

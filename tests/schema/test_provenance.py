@@ -9,7 +9,12 @@ import pytest
 from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema, trace_schema
 
-UNIQUE = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
+UNIQUE = {
+    "type": "array",
+    "items": {"type": "integer"},
+    "uniqueItems": True,
+    "contains": {"const": 1},
+}
 BRANCHES = {
     "oneOf": [
         {"properties": {"kind": {"const": "x"}, "v": {"enum": [1, 2]}}, "required": ["kind"]},

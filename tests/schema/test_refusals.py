@@ -11,7 +11,12 @@ from enforcer.schema import OnUnsupported, Root, compile_schema
 from tests.schema_judge import accepts, compiled
 
 RELAX = OnUnsupported.RELAX
-NUMBERS = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}
+NUMBERS = {
+    "type": "array",
+    "items": {"type": "number"},
+    "uniqueItems": True,
+    "contains": {"const": 1},
+}
 
 
 def test_every_offender_is_listed_in_document_order() -> None:

@@ -12,21 +12,27 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct import tracks
-from enforcer.engines.distinct.following import START, Follower
-from enforcer.engines.distinct.tokens import Tokens, clear
+from enforcer.engines.distinct.doubts import Doubts
+from enforcer.engines.distinct.following import Follower
+from enforcer.engines.distinct.keepers import StringKeeper, element_keepers
+from enforcer.engines.distinct.tokens import Tokens
 from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
 from enforcer.layouts import Kind
+from enforcer.schema.finishing.distinct import is_remembered
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
     from enforcer.engines.capacity import Capacity
-    from enforcer.engines.distinct.following import Place
+    from enforcer.engines.distinct.keepers import Keeper
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.nodes import ArrayShape
     from enforcer.vocabulary import Vocabulary
 
 _MARK = "\0distinct "
@@ -55,6 +61,10 @@ class DistinctEngine:
     def _tokens(self) -> Tokens:
         return Tokens(self._vocabulary)
 
+    @cached_property
+    def _doubts(self) -> Doubts:
+        return Doubts(self._vocabulary)
+
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise what `write` or `read` would."""
         self._ways(grammar, layout)
@@ -73,7 +83,15 @@ class DistinctEngine:
         text, ways = json.loads(written.removeprefix(_MARK))
         found = tracks.read(ways)
         inner = self.engine.read(text, quick=quick)
-        return _Grammar(inner, Follower(found), self._tokens, self._vocabulary, len(found))
+        languages = found.languages
+        keepers: Callable[[], Keeper]
+        if languages is not None:
+            keeper = StringKeeper(Follower(found.tracks, languages), self._tokens)
+            keepers = lambda: keeper  # noqa: E731 - what it looks at hardly grows with a text
+        else:
+            keepers = element_keepers(found, self._doubts)
+        size = len(found.tracks) + len(found.definitions)
+        return _Grammar(inner, keepers, self._vocabulary, size)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -84,24 +102,30 @@ class DistinctEngine:
     @staticmethod
     def _ways(grammar: ArgumentGrammar, layout: BoundLayout | None) -> list[Any]:
         ways = tracks.written(grammar)
-        if not ways or layout is None or layout.layout.kind is Kind.JSON:
+        if not ways:
+            return ways
+        if layout is None or layout.layout.kind is Kind.JSON:
+            few = tracks.too_few(grammar)
+            if few:
+                reason = "fewer values than `minItems` asks for are described; allow fewer elements"
+                raise _unsupported(few, reason)
             return ways
         # They lead through JSON, from its first bracket on.
-        paths = {
-            f"{array.path}.uniqueItems": None
-            for value in grammar.definitions.values()
-            for array in value.arrays
-            if array.unique and not array.choices
-        }
+        values = grammar.definitions.values()
         reason = (
             "elements can only be kept distinct in formats whose arguments are JSON; leave it "
             "out, or list the elements that there may be in an `enum`"
         )
-        raise UnsupportedSchema(tuple(Problem(path, "uniqueItems", reason) for path in paths))
+        raise _unsupported([x for v in values for x in v.arrays if is_remembered(x)], reason)
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""
         return self.engine.compile_text(wanted)
+
+
+def _unsupported(arrays: Iterable[ArrayShape], reason: str) -> UnsupportedSchema:
+    paths = dict.fromkeys(f"{array.path}.uniqueItems" for array in arrays)
+    return UnsupportedSchema(tuple(Problem(path, "uniqueItems", reason) for path in paths))
 
 
 class _Grammar:
@@ -110,14 +134,12 @@ class _Grammar:
     def __init__(
         self,
         inner: CompiledGrammar,
-        follower: Follower,
-        tokens: Tokens,
+        keepers: Callable[[], Keeper],
         vocabulary: Vocabulary,
         size: int,
     ) -> None:
         self._inner = inner
-        self._follower = follower
-        self._tokens = tokens
+        self._keepers = keepers
         self._vocabulary = vocabulary
         self._size = size
 
@@ -133,43 +155,39 @@ class _Grammar:
         self._inner.renew()
 
     def matcher(self) -> ArgumentMatcher:
-        return _Matcher(self._inner.matcher(), self._follower, self._tokens, self._vocabulary)
+        return _Matcher(self._inner.matcher(), self._keepers(), self._vocabulary)
 
 
 class _Matcher:
     """One text: what the engine allows, less what repeats an element."""
 
-    def __init__(
-        self,
-        inner: ArgumentMatcher,
-        follower: Follower,
-        tokens: Tokens,
-        vocabulary: Vocabulary,
-    ) -> None:
+    def __init__(self, inner: ArgumentMatcher, keeper: Keeper, vocabulary: Vocabulary) -> None:
         self._inner = inner
-        self._follower = follower
-        self._tokens = tokens
+        self._keeper = keeper
         self._vocabulary = vocabulary
         self._ids = array("I")
-        self._places = [START]  # after the last ids; those before are read again if need be
+        # After the last ids; those before are read again if need be.
+        self._places: list[Any] = [keeper.start]
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         self._inner.fill(row)
-        place = self._places[-1]
-        clear(
-            row,
-            self._tokens.doubtful(place, row),
-            lambda token_id: self._after(token_id) is not None,
-        )
+        self._keeper.forbid(self._places[-1], row)
 
-    def _after(self, token_id: int) -> Place | None:
-        return self._follower.read(self._places[-1], self._vocabulary.token_bytes(token_id))
+    def _after(self, token_id: int) -> Any:
+        return self._keeper.read(self._places[-1], self._vocabulary.token_bytes(token_id))
 
     def accept(self, token_id: int) -> bool:
         if not 0 <= token_id < self._vocabulary.size:
             return False
-        place = self._after(token_id)
-        if place is None or not self._inner.accept(token_id):
+        if not self._inner.accept(token_id):
+            return False
+        try:
+            place = self._after(token_id)
+        except EngineFailure:
+            self._inner.rollback(1)
+            raise
+        if place is None:
+            self._inner.rollback(1)
             return False
         self._ids.append(token_id)
         self._places.append(place)
@@ -183,7 +201,7 @@ class _Matcher:
         del self._places[max(len(self._places) - count, 0) :]
         if self._places:
             return
-        self._places = [START]
+        self._places = [self._keeper.start]
         for token_id in self._ids:
             place = self._after(token_id)
             if place is None:

@@ -1,4 +1,4 @@
-"""Following a text along tracks, and what its unique arrays hold.
+"""Following a text along tracks, and what its unique arrays of strings hold.
 
 Owns: where in a JSON text, byte by byte, a place is: the objects and arrays around it, the name or
 the element that is being written. The text is one that an engine takes; only what would repeat an
@@ -17,9 +17,11 @@ from enforcer.partial import Partial
 from enforcer.schema.finishing.distinct import NOWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from enforcer.regex import Regex
     from enforcer.schema.finishing.distinct import Track
+    from enforcer.schema.nodes import Formula
 
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _STRUCTURE = frozenset(b'{}[],:"')
@@ -119,8 +121,9 @@ START = Place(None)
 class Follower:
     """Follows texts of one grammar."""
 
-    def __init__(self, tracks: Sequence[Track]) -> None:
+    def __init__(self, tracks: Sequence[Track], languages: Mapping[Formula, Regex]) -> None:
         self._tracks = tracks
+        self._languages = languages
         self._names = [dict(track.names) for track in tracks]
 
     def read(self, place: Place, data: bytes) -> Place | None:
@@ -170,8 +173,8 @@ class Follower:
 
     def _opened(self, level: Level | None, *, is_array: bool) -> Level:
         number = self._track_of(level)
-        language = self._tracks[number].distinct if is_array else None
-        memory = None if language is None else Memory(language)
+        element = self._tracks[number].element if is_array else None
+        memory = None if element is None else Memory(self._languages[element])
         return Level(level, number, is_array=is_array, memory=memory)
 
     def _track_of(self, level: Level | None) -> int:

@@ -19,7 +19,7 @@ from enforcer.engines.distinct.following import Kind
 from enforcer.partial import Partial, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -87,6 +87,7 @@ class Tokens:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self._keys, self._ids = vocabulary.sorted_text
         quoted: list[list[int]] = [[] for _ in range(_MOST + 1)]
         commas: list[int] = []
@@ -109,6 +110,10 @@ class Tokens:
         self._commas = vocabulary.row(commas)
         self._quoted = [vocabulary.row(ids) for ids in quoted]
 
+    def token(self, token_id: int) -> bytes:
+        """Give the bytes of an id."""
+        return self._vocabulary.token_bytes(token_id)
+
     def doubtful(self, place: Place, row: Row) -> set[int]:
         """List ids that may repeat an element, all legal ones that do among them.
 
@@ -119,23 +124,23 @@ class Tokens:
         """
         memory = place.memory
         if memory is None:
-            return _members(row & self._quoted[4])  # two elements of an array that it opens
+            return members(row & self._quoted[4])  # two elements of an array that it opens
         if place.kind is Kind.ELEMENT:
             # One that ends, one that is whole, and perhaps one that begins.
-            found = _members(row & self._quoted[2 if memory.spent else 3])
+            found = members(row & self._quoted[2 if memory.spent else 3])
             if memory.may_fill_up:
-                found |= _members(row & self._quoted[1] & self._commas)
+                found |= members(row & self._quoted[1] & self._commas)
             if place.text.length <= memory.longest:
                 for tail in _ahead(memory, place):
                     found.update(self._to_the_end(tail, place.partial))
                 for tail in _ahead(memory.spent, place):
                     found.update(self._into(tail, place.partial))
             return found
-        found = _members(row & self._quoted[3])
+        found = members(row & self._quoted[3])
         for text in memory:
             found.update(self._opening.closing(text))
         if memory.is_full:
-            return found | _members(row & self._commas)
+            return found | members(row & self._commas)
         for text in memory.spent:
             found.update(self._opening.beginning_with(text))
         return found
@@ -174,20 +179,24 @@ def _ahead(texts: Iterable[str], place: Place) -> Iterator[str]:
             yield text[len(start) :]
 
 
-def _members(row: Row) -> set[int]:
+def members(row: Row) -> set[int]:
+    """List the ids of a mask row."""
     words = np.flatnonzero(row)
     bits = np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
     at, bit = np.nonzero(bits)
     return set((words[at] * 32 + bit).tolist())
 
 
-def clear(row: Row, ids: Iterable[int], is_legal: Callable[[int], bool]) -> None:
-    """Leave those of the ids out of a mask row that are in it and not legal."""
-    words = row.view(np.uint32)
-    for token_id in ids:
-        bit = 1 << (token_id % 32)
-        if int(words[token_id // 32]) & bit and not is_legal(token_id):
-            words[token_id // 32] &= np.uint32(~bit & 0xFFFFFFFF)
+def clear(row: Row, ids: npt.ArrayLike) -> None:
+    """Leave ids out of a mask row."""
+    found = np.asarray(ids, np.uint32)
+    if found.size:
+        np.bitwise_and.at(row.view(np.uint32), found >> 5, ~(np.uint32(1) << (found & 31)))
+
+
+def is_member(row: Row, token_id: int) -> bool:
+    """Tell whether an id is in a mask row."""
+    return bool(int(row.view(np.uint32)[token_id // 32]) >> (token_id % 32) & 1)
 
 
 def _is_whole(key: bytes) -> bool:

@@ -1,43 +1,93 @@
 """The ways to arrays of distinct elements, as text that travels.
 
-Owns: writing the tracks of a finished grammar as JSON, and reading them. Must not know: how texts
-are followed, engines.
+Owns: writing the tracks of a finished grammar as JSON, with the languages of the elements, or with
+their shapes where they are not all strings, and reading them. Must not know: how texts are
+followed, engines.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from enforcer.regex import portable
-from enforcer.schema.finishing.distinct import Track, tracks
+from enforcer.engines.distinct import shapes
+from enforcer.engines.distinct.ends import Ends, Many
+from enforcer.engines.distinct.fuel import endless
+from enforcer.schema.finishing.distinct import Track, is_remembered, is_text, reached, tracks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from enforcer.engines.distinct.values import Json
+    from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.nodes import ArrayShape, Formula, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways to the arrays of a grammar, and what their elements are.
+
+    Attributes:
+        tracks: as `finishing.distinct.tracks` gives them.
+        definitions: what elements reach.
+
+    """
+
+    tracks: tuple[Track, ...]
+    definitions: Mapping[Formula, Value]
+
+    @property
+    def languages(self) -> dict[Formula, Regex] | None:
+        """The languages of the elements; None where not all of them are strings."""
+        elements = {track.element for track in self.tracks if track.element is not None}
+        if not all(is_text(self.definitions[element]) for element in elements):
+            return None
+        return {
+            element: strings
+            for element in elements
+            if (strings := self.definitions[element].strings) is not None
+        }
 
 
 def written(grammar: ArgumentGrammar) -> list[Any]:
-    """Give the tracks of a grammar as JSON's values; none if it needs none."""
-    return [
-        [
-            None if track.distinct is None else portable.to_json(track.distinct),
-            track.prefix,
-            track.rest,
-            dict(track.names),
-            track.others,
-        ]
-        for track in tracks(grammar.definitions, grammar.root)
+    """Give the ways of a grammar as JSON's values; none if it needs none."""
+    found = tracks(grammar.definitions, grammar.root)
+    elements = [track.element for track in found if track.element is not None]
+    if not elements:
+        return []
+    every = {each: None for x in elements for each in reached(grammar.definitions, x)}
+    listed = [
+        [track.element, track.prefix, track.rest, dict(track.names), track.others]
+        for track in found
     ]
+    return [listed, shapes.written(grammar.definitions, every)]
 
 
-def read(found: list[Any]) -> tuple[Track, ...]:
+def too_few(grammar: ArgumentGrammar) -> list[ArrayShape]:
+    """List unique arrays that need more elements than there are values."""
+    kept = [x for value in grammar.definitions.values() for x in value.arrays if is_remembered(x)]
+    ends = Ends(shapes.ElementShapes(grammar.definitions), endless())
+    found = []
+    for array in kept:
+        if array.minimum > 1 and not is_text(grammar.definitions[array.rest]):
+            members: set[Json | Many] = set()
+            for member in ends.members(array.rest):
+                members.add(member)
+                if isinstance(member, Many) or len(members) >= array.minimum:
+                    break
+            else:
+                found.append(array)
+    return found
+
+
+def read(found: list[Any]) -> Ways:
     """Read what `written` has given."""
-    return tuple(
-        Track(
-            None if distinct is None else portable.from_json(distinct),
-            tuple(prefix),
-            rest,
-            tuple(names.items()),
-            others,
-        )
-        for distinct, prefix, rest, names, others in found
+    listed, definitions = found
+    return Ways(
+        tuple(
+            Track(element, tuple(prefix), rest, tuple(names.items()), others)
+            for element, prefix, rest, names, others in listed
+        ),
+        shapes.read(definitions),
     )

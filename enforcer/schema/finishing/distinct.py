@@ -1,19 +1,23 @@
 """Arrays whose elements must differ and are more than bits can tell apart.
 
 Owns: which of them can be kept distinct by whoever follows a text with a memory, which is outside
-of any grammar: all strings, and at every place of a text it must be plain, from the names and the
-indices that lead there, whether the array is one of those. Such an array stays `unique` in a
-finished grammar, without choices. Must not know: keywords' syntax, engines, how texts are followed.
+of any grammar. At every place of a text it must be plain, from the names and the indices that lead
+there, whether the array is one of those and what its elements are; and what an element can still
+become must be countable, member by member. Such an array stays `unique` in a finished grammar,
+without choices. Must not know: keywords' syntax, engines, how texts are followed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from enforcer.regex.derivative import successors
+from enforcer.numbers.division import can_be_written
+from enforcer.regex.derivative import is_empty, successors
 from enforcer.regex.syntax import names_in
 from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.finishing.unfolding import children
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -24,10 +28,31 @@ if TYPE_CHECKING:
 
 _MOST_TRACKS = 5_000
 _MOST_STATES = 200  # of a language that only exploring tells what is left of
+_MOST_SHAPES = 24  # of one type, in one value
 _TWO = 2  # elements that can be equal
 _MIXED = (
     "whether the elements of this array have to be distinct depends on other parts of the text; "
     "say `uniqueItems` in all alternatives, or in none"
+)
+_MANIFOLD = (
+    "the elements have more alternatives than can be followed side by side; use fewer, or drop "
+    "`uniqueItems`"
+)
+_DIVIDED = (
+    "which of these numbers are left when some are used cannot be told; list them in an `enum`"
+)
+_COUNTED = "elements that hold arrays with `contains` cannot be kept unique; drop one of the two"
+_WITNESSED = (
+    "elements of which some undeclared property must have a certain value cannot be kept unique; "
+    "declare the property"
+)
+_NAMED = (
+    "how many undeclared names the elements may have cannot be told; declare the names, or give "
+    "the pattern no greatest length"
+)
+_LIMITED = (
+    "elements with undeclared names and `maxProperties` cannot be kept unique; declare the names, "
+    "or drop one of the two"
 )
 _ENTANGLED = (
     "which of these strings are left when some are used cannot be followed; write a simpler "
@@ -40,7 +65,7 @@ class Track:
     """What is known of a value by the way that leads to it.
 
     Attributes:
-        distinct: the language of the elements, if it is an array whose elements must differ.
+        element: the value of the elements, if it is an array whose elements must differ.
         prefix: tracks of the first elements of an array.
         rest: that of all further elements.
         names: tracks of properties by declared name.
@@ -48,7 +73,7 @@ class Track:
 
     """
 
-    distinct: Regex | None = None
+    element: Formula | None = None
     prefix: tuple[int, ...] = ()
     rest: int = 0
     names: tuple[tuple[str, int], ...] = ()
@@ -78,10 +103,65 @@ def is_remembered(shape: ArrayShape) -> bool:
     return shape.unique and not shape.choices
 
 
-def can_be_remembered(value: Value) -> bool:
-    """Tell whether elements of a value grammar can be kept distinct: a language of strings."""
+def is_text(value: Value) -> bool:
+    """Tell whether a value grammar is a language of strings and nothing else."""
     others = value.null or value.booleans or value.numbers or value.arrays or value.objects
     return value.strings is not None and not others
+
+
+def is_bounded(value: Value) -> bool:
+    """Tell whether it costs little to find out what is left of the strings of a value."""
+    return value.strings is None or _is_bounded(value.strings)
+
+
+def reached(definitions: Mapping[Formula, Value], formula: Formula) -> tuple[Formula, ...]:
+    """List all values that are part of one, itself first."""
+    found = {formula: None}
+    queue = [formula]
+    for each in queue:
+        fresh = [x for x in children(definitions[each]) if x in definitions and x not in found]
+        found.update(dict.fromkeys(fresh))
+        queue.extend(fresh)
+    return tuple(found)
+
+
+def _obstacle(value: Value) -> str | None:
+    """Say what makes it hard to tell how many values begin like a text."""
+    if not is_bounded(value):
+        return _ENTANGLED
+    if len(value.objects) > _MOST_SHAPES or len(value.arrays) > _MOST_SHAPES:
+        return _MANIFOLD
+    if not all(can_be_written(numbers) for numbers in value.numbers):
+        return _DIVIDED
+    if any(array.choices and not array.unique for array in value.arrays):
+        return _COUNTED
+    for shape in value.objects:
+        if shape.witnesses or shape.marks:
+            return _WITNESSED
+        usable = [names for names, child in shape.classes if child != NEVER]
+        if not all(map(is_endless, usable)):
+            return _NAMED
+        if usable and shape.maximum is not None:
+            return _LIMITED  # a name that is repeated counts twice, and its last value alone
+    return None
+
+
+@lru_cache(maxsize=1_024)
+def is_endless(language: Regex) -> bool:
+    """Tell whether a language has members without end; False as well where that is hard to say."""
+    if not language.boolean:
+        return language.longest is None
+    if not _is_bounded(language):
+        return False
+    ahead = {}
+    queue = [language]
+    for state in queue:
+        if state not in ahead:
+            ahead[state] = {after for _, after in successors(state) if not is_empty(after)}
+            queue.extend(ahead[state])
+    while ends := {state for state, after in ahead.items() if not after}:
+        ahead = {s: after - ends for s, after in ahead.items() if s not in ends}
+    return bool(ahead)  # what is left of them goes round
 
 
 def _is_bounded(strings: Regex) -> bool:
@@ -146,7 +226,7 @@ def _track(
         for shape in value.arrays
         if shape.maximum is None or shape.maximum >= _TWO
     ]
-    distinct = _distinct(arrays, definitions)
+    element = _element(arrays, definitions)
     length = max((len(x.choices) - 1 if x.choices else len(x.prefix) for x in arrays), default=0)
     every = [shape for value in values for shape in value.arrays]
     at = [of(f for shape in every for f in _elements(shape, i)) for i in range(length + 1)]
@@ -154,7 +234,7 @@ def _track(
     parts = {(name, whole): pieces for value in values for (name, whole), pieces in value.cells}
     names = {name for shape in objects for name, _ in shape.names}
     return Track(
-        distinct,
+        element,
         tuple(at[:-1]),
         at[-1],
         tuple(
@@ -169,17 +249,23 @@ def _track(
     )
 
 
-def _distinct(arrays: list[ArrayShape], definitions: Mapping[Formula, Value]) -> Regex | None:
+def _element(arrays: list[ArrayShape], definitions: Mapping[Formula, Value]) -> Formula | None:
     kept = [shape for shape in arrays if is_remembered(shape)]
     if not kept:
         return None
-    languages = {definitions[shape.rest].strings for shape in kept}
-    if len(kept) < len(arrays) or len(languages) > 1:
+    elements = {shape.rest for shape in kept}
+    if len(kept) < len(arrays) or len(elements) > 1:
         raise Mixed(kept)
-    language = languages.pop()
-    if language is None or not _is_bounded(language):
-        raise Mixed(kept, _ENTANGLED)
-    return language
+    element = elements.pop()
+    if is_text(definitions[element]):
+        if not is_bounded(definitions[element]):
+            raise Mixed(kept, _ENTANGLED)
+        return element
+    for each in reached(definitions, element):
+        reason = _obstacle(definitions[each])
+        if reason is not None:
+            raise Mixed(kept, reason)
+    return element
 
 
 def _elements(shape: ArrayShape, index: int) -> Iterable[Formula]:
@@ -197,7 +283,7 @@ def _properties(
 
 def _relevant(found: list[Track]) -> tuple[Track, ...]:
     """Leave out what leads to no such array."""
-    leading: set[int] = {i for i, track in enumerate(found) if track.distinct is not None}
+    leading: set[int] = {i for i, track in enumerate(found) if track.element is not None}
     grown = True
     while grown:
         more = {
@@ -215,7 +301,7 @@ def _relevant(found: list[Track]) -> tuple[Track, ...]:
 
     return tuple(
         Track(
-            track.distinct,
+            track.element,
             tuple(map(kept, track.prefix)),
             kept(track.rest),
             tuple((name, kept(number)) for name, number in track.names),

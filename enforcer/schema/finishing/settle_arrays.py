@@ -1,8 +1,8 @@
 """Constraints across the elements of one array, made countable or refused.
 
 Owns: turning `contains` and `uniqueItems` into choices that an engine can count with a few
-bits. Values from an endless domain cannot be remembered, so uniqueness among them is
-refused. Must not know: keywords' syntax, engines.
+bits; where they are more than bits can tell apart, they are left to `distinct`. Must not know:
+keywords' syntax, engines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
 from enforcer.schema.algebra.arrays import rest_of
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.finishing.distinct import can_be_remembered
+from enforcer.schema.finishing.distinct import is_text
 from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER, ArrayShape, ElementChoice, Value
 
@@ -117,9 +117,10 @@ class ArraySettler:
             self._refuse(
                 f"{array.path}.uniqueItems",
                 "uniqueItems",
-                f"only strings, or elements from one set of at most {_COUNT_BITS} values (an "
-                "`enum`, booleans, a short range of integers), can be kept unique; list the "
-                "values, or drop `uniqueItems`",
+                "only elements that are all described alike can be kept unique, without "
+                f"`contains`, unless they are from one set of at most {_COUNT_BITS} values (an "
+                "`enum`, booleans, a short range of integers); describe all by `items`, or drop "
+                "`uniqueItems`",
             )
             return replace(array, unique=False)
         choices = tuple(ElementChoice(member, distinct=i) for i, member in enumerate(members))
@@ -131,12 +132,13 @@ class ArraySettler:
     def _is_remembered(self, array: ArrayShape) -> bool:
         normal = self._algebra.normal
         same = all(normal(x) == normal(array.rest) for x in array.prefix)
-        return same and not array.contains and can_be_remembered(normal(array.rest))
+        return same and not array.contains
 
     def _remembered(self, array: ArrayShape) -> ArrayShape:
         """Leave the elements to whoever follows the text, if there are enough of them."""
-        strings = self._algebra.normal(array.rest).strings
+        value = self._algebra.normal(array.rest)
         few = array.minimum - 1
+        strings = value.strings if is_text(value) else None
         if few > 0 and strings is not None and self._algebra.members(strings, few) is not None:
             return replace(array, prefix=(), rest=NEVER, unique=False)
         return replace(array, prefix=())

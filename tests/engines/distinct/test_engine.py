@@ -211,18 +211,20 @@ def test_threads_that_share_a_grammar_each_follow_their_own_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "items",
+    ("more", "reason"),
     [
-        {},
-        {"type": "object"},
-        {"type": ["string", "null"]},
-        {"type": "integer"},
-        {"type": "array", "items": {"type": "string"}},
+        ({"contains": {"const": "x"}}, "described alike"),
+        ({"prefixItems": [{"type": "string"}, {"type": "number"}]}, "described alike"),
+        ({"items": {"contains": {"const": "x"}}}, "hold arrays with `contains`"),
+        (
+            {"items": {"patternProperties": {"^x{1,9}$": {}}, "additionalProperties": False}},
+            "names",
+        ),
     ],
 )
-def test_other_elements_are_refused_as_before(items: dict[str, Any]) -> None:
-    with pytest.raises(UnsupportedSchema, match="kept unique") as caught:
-        compiled(distinct(items))
+def test_elements_that_cannot_be_told_apart_by_a_count_are_refused(more: Any, reason: str) -> None:
+    with pytest.raises(UnsupportedSchema, match=reason) as caught:
+        compiled({"type": "array", "uniqueItems": True, **more})
     assert caught.value.path == "$.uniqueItems"
 
 

@@ -429,6 +429,9 @@ def test_a_schema_in_pieces_means_what_it_does_in_one(
     rest, provided = pieces(schema, dialect)
     # A boolean that is a document has an identifier, and so keywords.
     definitions = schema[dialect.definitions]
+    # The root would be read under two names, as itself and as what they refer to: the same values,
+    # otherwise numbered.
+    assume('"$ref": "#"' not in json.dumps(definitions))
     spelled: dict[Any, Any] = {True: {}, False: {"not": {}}}
     written = {
         name: spelled[each] if isinstance(each, bool) else each

@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.regex import parse
+from enforcer.regex import both, inverse, literal, parse
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing.distinct import (
     NOWHERE,
     Mixed,
     Track,
-    can_be_remembered,
     forgotten,
+    is_endless,
     is_remembered,
+    is_text,
+    reached,
     tracks,
 )
-from enforcer.schema.nodes import ArrayShape, Formula, Value
+from enforcer.schema.nodes import NEVER, ArrayShape, Formula, Value
 
 TAGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 
@@ -51,15 +53,15 @@ def test_the_way_to_an_array_is_followed_and_no_other(
     at = 1
     for step in ways:
         track = known[at]
-        assert track.distinct is None
+        assert track.element is None
         if isinstance(step, int):
             at = track.prefix[step] if step < len(track.prefix) else track.rest
         else:
             at = dict(track.names).get(step, track.others)
         assert at != NOWHERE
-    assert known[at].distinct is not None
+    assert known[at].element is not None
     assert known[NOWHERE] == Track()
-    assert sum(track.distinct is not None for track in known) == 1
+    assert sum(track.element is not None for track in known) == 1
 
 
 def test_a_way_that_leads_to_both_kinds_of_array_is_refused_at_its_place() -> None:
@@ -93,8 +95,8 @@ def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
         (Value(null=True), False),
     ],
 )
-def test_only_strings_can_be_remembered(value: Value, fits: bool) -> None:
-    assert can_be_remembered(value) == fits
+def test_strings_alone_are_a_text(value: Any, fits: bool) -> None:
+    assert is_text(value) == fits
 
 
 def test_two_languages_at_one_place_are_mixed() -> None:
@@ -109,3 +111,39 @@ def test_two_languages_at_one_place_are_mixed() -> None:
     with pytest.raises(Mixed) as caught:
         tracks(definitions, Formula(4))
     assert caught.value.shapes == tuple(shapes)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "endless"),
+    [("^a*$", True), ("^[ab]{0,9}$", False), ("^a|b.*$", True), ("^x$", False), ("^(ab)+$", True)],
+)
+def test_a_language_is_endless_if_some_text_in_it_can_go_round(pattern: str, endless: bool) -> None:
+    language = parse(pattern)
+    assert is_endless(language) == endless
+    without = both(language, inverse(literal("ab")))
+    assert is_endless(without) == endless
+    assert not is_endless(both(language, parse("^.{0,4}$")))
+
+
+def test_what_elements_reach_is_listed_once_also_where_it_goes_round() -> None:
+    node = {"properties": {"next": {"$ref": "#/$defs/node"}, "name": {"type": "string"}}}
+    schema = {"$defs": {"node": {"type": "object", **node, "additionalProperties": False}}}
+    grammar = compile_schema({**schema, "$ref": "#/$defs/node"})
+    assert reached(grammar.definitions, grammar.root)[0] == grammar.root
+    assert len(set(reached(grammar.definitions, grammar.root)) - {NEVER}) == 2
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"),
+    [
+        ({"contains": {"const": 1}}, "hold arrays with `contains`"),
+        ({"patternProperties": {"^x{1,9}$": {}}, "additionalProperties": False}, "names"),
+        ({"type": "object", "maxProperties": 2}, "`maxProperties`"),
+        ({"anyOf": [{"properties": {"k": {"const": i}, f"p{i}": {"type": "string"}},
+                     "required": ["k"], "type": "object"} for i in range(30)]}, "side by side"),
+    ],
+)  # fmt: skip
+def test_elements_whose_ends_cannot_be_listed_are_refused(items: Any, reason: str) -> None:
+    with pytest.raises(UnsupportedSchema, match=reason) as caught:
+        compile_schema({"type": "array", "items": items, "uniqueItems": True})
+    assert caught.value.path == "$.uniqueItems"

@@ -1,0 +1,57 @@
+"""How much may be looked at for one mask, or for one id.
+
+A host fills masks in one thread for all its texts. So a text that asks for too much ends, alone,
+as it does where an engine gives up (decision 0010). What is counted is the same on every machine.
+
+Owns: that count. Must not know: what is looked at.
+"""
+
+from __future__ import annotations
+
+from enforcer.errors import EngineFailure
+
+STEP = 10  # what one byte more of a text costs, where it may become what is there already
+_FULL = 6_000  # some 6 ms
+
+
+class Fuel:
+    """What is left to one text; a unit is about as much as a value that is compared.
+
+    Args:
+        full: what each mask and each id begin with, if not the usual.
+
+    """
+
+    __slots__ = ("_full", "_left")
+
+    def __init__(self, full: int | None = None) -> None:
+        self._full = self._left = _FULL if full is None else full
+
+    def fill(self) -> None:
+        """Begin a mask or an id."""
+        self._left = self._full
+
+    @property
+    def burned(self) -> int:
+        """What has been used since."""
+        return self._full - self._left
+
+    def burn(self, count: int) -> None:
+        """Use some of it.
+
+        Raises:
+            EngineFailure: there is not that much left.
+
+        """
+        self._left -= count
+        if self._left < 0:
+            raise EngineFailure(
+                "gave up to keep elements distinct: so much of this array is there that what it "
+                "may still become takes too long to tell; allow fewer elements (`maxItems`), or "
+                "drop `uniqueItems`"
+            )
+
+
+def endless() -> Fuel:
+    """Give what is enough for anything, for what is done before any text."""
+    return Fuel(1 << 62)

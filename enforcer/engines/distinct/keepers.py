@@ -1,0 +1,113 @@
+"""Two ways to keep elements distinct: where all of them are strings, and any others.
+
+Strings alone need no shapes, and what is left of a language is quickly said.
+
+Owns: what an engine's matcher asks of either. Must not know: engines, how texts are followed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from enforcer.engines.distinct.doubts import DoubtsOf
+from enforcer.engines.distinct.elements import START as SPOT
+from enforcer.engines.distinct.elements import Elements
+from enforcer.engines.distinct.following import START
+from enforcer.engines.distinct.fuel import Fuel, endless
+from enforcer.engines.distinct.numbers import ahead, first_few
+from enforcer.engines.distinct.shapes import ElementShapes
+from enforcer.engines.distinct.tokens import clear, is_member
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.engines.distinct.doubts import Doubts
+    from enforcer.engines.distinct.following import Follower, Place
+    from enforcer.engines.distinct.places import Spot
+    from enforcer.engines.distinct.tokens import Tokens
+    from enforcer.engines.distinct.tracks import Ways
+    from enforcer.schema.nodes import Formula
+
+    Row = npt.NDArray[np.int32]
+
+
+class Keeper(Protocol):
+    """Keeps the elements of a text distinct; its places are its own, and immutable.
+
+    Its methods raise `EngineFailure` where that takes too long to tell.
+    """
+
+    start: Any
+
+    def read(self, place: Any, data: bytes) -> Any:
+        """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
+        ...
+
+    def forbid(self, place: Any, row: Row) -> None:
+        """Leave out of a mask row the ids for which it is None."""
+        ...
+
+
+class StringKeeper:
+    """Keeps elements distinct that all are strings."""
+
+    def __init__(self, follower: Follower, tokens: Tokens) -> None:
+        self.start = START
+        self._follower = follower
+        self._tokens = tokens
+
+    def read(self, place: Place, data: bytes) -> Place | None:
+        """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
+        return self._follower.read(place, data)
+
+    def forbid(self, place: Place, row: Row) -> None:
+        """Leave out of a mask row the ids for which it is None."""
+        doubtful = (i for i in self._tokens.doubtful(place, row) if is_member(row, i))
+        read = ((i, self._follower.read(place, self._tokens.token(i))) for i in doubtful)
+        clear(row, [token_id for token_id, after in read if after is None])
+
+
+class ElementKeeper:
+    """Keeps elements of any kind distinct, in one text, with fuel of its own.
+
+    Args:
+        ways: to the arrays.
+        shapes: of their elements.
+        doubts: of the vocabulary.
+        risky: for each kind of element, the ids that may end it behind a comma.
+
+    """
+
+    def __init__(
+        self, ways: Ways, shapes: ElementShapes, doubts: Doubts, risky: Mapping[Formula, Row]
+    ) -> None:
+        self.start = SPOT
+        self._fuel = Fuel()
+        self._elements = Elements(ways.tracks, shapes, self._fuel)
+        self._doubts = DoubtsOf(doubts, self._elements, risky)
+
+    def read(self, place: Spot, data: bytes) -> Spot | None:
+        """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
+        self._fuel.fill()
+        return self._elements.read(place, data)
+
+    def forbid(self, place: Spot, row: Row) -> None:
+        """Leave out of a mask row the ids for which it is None."""
+        self._fuel.fill()
+        self._doubts.forbid(place, row)
+
+
+def element_keepers(ways: Ways, doubts: Doubts) -> Callable[[], ElementKeeper]:
+    """Prepare what the texts of a grammar share, and give what makes a keeper for each."""
+    shapes = ElementShapes(ways.definitions)
+    elements = Elements(ways.tracks, shapes, endless())
+    kinds = {track.element for track in ways.tracks if track.element is not None}
+    risky = {element: doubts.risky(elements, element) for element in kinds}
+    for number in ways.definitions:
+        ahead(shapes.bare[number])  # here and not in a mask
+        first_few(shapes.bare[number])
+    return partial(ElementKeeper, ways, shapes, doubts, risky)

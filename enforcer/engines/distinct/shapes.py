@@ -1,0 +1,277 @@
+"""The values that elements are made of, in a form that texts can be read along.
+
+Owns: the part of a finished grammar that elements need, how it travels as JSON, and which of its
+values are endless. Must not know: texts, ids, engines.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from enforcer.budget.arrays import Arrays
+from enforcer.budget.objects import Objects
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.sets import NumberSet
+from enforcer.regex import either, literal, portable
+from enforcer.schema.finishing.distinct import is_endless, is_remembered
+from enforcer.schema.nodes import (
+    NEVER,
+    ArrayShape,
+    ElementChoice,
+    Formula,
+    ObjectShape,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from enforcer.budget.objects import Pair
+    from enforcer.regex import Regex
+
+_T = TypeVar("_T")
+_MANY_NUMBERS = 10**7  # more than the elements of any text
+_FAR = 10**15
+_LEAST_WIDTH = Fraction(1, 10**6)
+
+
+class ElementShapes:
+    """Values by number, each with its shapes; see `enforcer.budget.steps.Shapes`.
+
+    Every value costs one: what the shapes are asked is only whether something is missing.
+
+    Args:
+        definitions: the values that elements reach, themselves included.
+
+    """
+
+    final = True
+
+    def __init__(self, definitions: Mapping[Formula, Value]) -> None:
+        self._definitions = definitions
+        self.bare: Mapping[Formula, Regex] = _Lazy(definitions, _bare)
+        self.objects: Mapping[Formula, tuple[Objects, ...]] = _Lazy(
+            definitions, lambda value: tuple(Objects(self, x) for x in value.objects)
+        )
+        self.arrays: Mapping[Formula, tuple[Arrays, ...]] = _Lazy(
+            definitions, lambda value: tuple(Arrays(self, x) for x in value.arrays)
+        )
+
+    @property
+    def definitions(self) -> Mapping[Formula, Value]:
+        """What each number stands for."""
+        return self._definitions
+
+    def reach(self, _: Regex, *, quoted: bool = True) -> int:  # noqa: ARG002
+        """Bound nothing: no end is asked for."""
+        return 0
+
+    def lives(self, value: Formula) -> bool:
+        """Tell whether anything fits a value."""
+        return value != NEVER and value in self._definitions
+
+    def cost(self, value: Formula) -> float:  # noqa: ARG002
+        """Count every value as one."""
+        return 1
+
+    def first(self, value: Formula) -> bytes:
+        """Give nothing: no end is asked for."""
+        raise NotImplementedError(value)
+
+    def pair(self, pair: Pair, *, comma: bool = False) -> float:  # noqa: ARG002
+        """Count every property as one."""
+        return 1
+
+    @cached_property
+    def finite(self) -> frozenset[Formula]:
+        """The values that can be listed; all others have more members than a text has elements.
+
+        The least set that holds each whose parts it holds: what leads back to itself is endless.
+        """
+        found: set[Formula] = set()
+        grown = True
+        while grown:
+            more = {
+                number
+                for number, value in self._definitions.items()
+                if number not in found and self._is_finite(value, found)
+            }
+            grown = bool(more)
+            found |= more
+        return frozenset(found)
+
+    def _is_finite(self, value: Value, found: set[Formula]) -> bool:
+        def known(children: Iterable[Formula]) -> bool:
+            return all(child in found or not self.lives(child) for child in children)
+
+        return (
+            not any(map(_is_vast, value.numbers))
+            and (value.strings is None or not is_endless(value.strings))
+            and all(
+                known(child for _, child in shape.names)
+                and not any(self.lives(child) for _, child in shape.classes)
+                for shape in value.objects
+            )
+            and all(
+                known(_elements(array))
+                and (
+                    array.maximum is not None
+                    or bool(array.choices)
+                    or is_remembered(array)
+                    or not self.lives(array.rest)
+                )
+                for array in value.arrays
+            )
+        )
+
+
+def _elements(array: ArrayShape) -> tuple[Formula, ...]:
+    """List the values of all elements that there may be."""
+    if array.choices:
+        return tuple(choice.value for slot in array.choices for choice in slot)
+    every = (*array.prefix, array.rest)
+    return every if array.maximum is None else every[: array.maximum]
+
+
+class _Lazy(dict[Formula, _T]):
+    """What is made of each value when it is first asked for."""
+
+    def __init__(self, definitions: Mapping[Formula, Value], make: Callable[[Value], _T]) -> None:
+        super().__init__()
+        self._from = definitions
+        self._make = make
+
+    def __missing__(self, number: Formula) -> _T:
+        found = self[number] = self._make(self._from[number])
+        return found
+
+
+def _bare(value: Value) -> Regex:
+    words = ["null"] if value.null else []
+    words.extend("true" if each else "false" for each in sorted(value.booleans))
+    return either(*map(literal, words), *map(number_texts, value.numbers))
+
+
+def _is_vast(numbers: NumberSet) -> bool:
+    """Tell whether a set has more members than a text has elements."""
+    low, high, multiple = numbers.low, numbers.high, numbers.multiple
+    if (low is not None and low > _FAR) or (high is not None and high < -_FAR):
+        return False  # where texts end
+    if multiple is not None:
+        if multiple > 1:
+            return (low is None or high is None) and multiple < _MANY_NUMBERS
+        return low is None or high is None or (high - low) / multiple > _MANY_NUMBERS
+    if low is None or high is None:
+        return True
+    return high - low > _LEAST_WIDTH * max(Fraction(1), abs(low), abs(high))
+
+
+# As JSON, for another process.
+
+
+def written(definitions: Mapping[Formula, Value], numbers: Iterable[Formula]) -> list[Any]:
+    """Write some values and what of them elements need."""
+    return [[number, _written(definitions[number])] for number in numbers]
+
+
+def read(found: list[Any]) -> dict[Formula, Value]:
+    """Read what `written` has given."""
+    return {Formula(number): _read(value) for number, value in found}
+
+
+def _written(value: Value) -> list[Any]:
+    return [
+        value.null,
+        sorted(value.booleans),
+        [
+            [
+                _text(x.low),
+                x.low_open,
+                _text(x.high),
+                x.high_open,
+                _text(x.multiple),
+                sorted(map(str, x.not_multiples)),
+                x.plain,
+            ]
+            for x in value.numbers
+        ],
+        None if value.strings is None else portable.to_json(value.strings),
+        [
+            [
+                x.prefix,
+                x.rest,
+                x.minimum,
+                x.maximum,
+                x.unique,
+                [[[choice.value, choice.distinct] for choice in slot] for slot in x.choices],
+            ]
+            for x in value.arrays
+        ],
+        [
+            [
+                x.names,
+                [[portable.to_json(names), child] for names, child in x.classes if child != NEVER],
+                sorted(x.required),
+                sorted(map(sorted, x.some)),
+                x.minimum,
+                x.maximum,
+            ]
+            for x in value.objects
+        ],
+    ]
+
+
+def _read(found: list[Any]) -> Value:
+    null, booleans, numbers, strings, arrays, objects = found
+    return Value(
+        null=null,
+        booleans=frozenset(booleans),
+        numbers=tuple(
+            NumberSet(
+                _fraction(low),
+                low_open,
+                _fraction(high),
+                high_open,
+                _fraction(multiple),
+                frozenset(map(Fraction, not_multiples)),
+                plain,
+            )
+            for low, low_open, high, high_open, multiple, not_multiples, plain in numbers
+        ),
+        strings=None if strings is None else portable.from_json(strings),
+        arrays=tuple(
+            ArrayShape(
+                prefix=tuple(prefix),
+                rest=rest,
+                minimum=minimum,
+                maximum=maximum,
+                unique=unique,
+                choices=tuple(
+                    tuple(ElementChoice(value, distinct=bit) for value, bit in slot)
+                    for slot in choices
+                ),
+            )
+            for prefix, rest, minimum, maximum, unique, choices in arrays
+        ),
+        objects=tuple(
+            ObjectShape(
+                names=tuple((name, child) for name, child in names),
+                classes=tuple((portable.from_json(regex), child) for regex, child in classes),
+                required=frozenset(required),
+                some=frozenset(map(frozenset, some)),
+                minimum=minimum,
+                maximum=maximum,
+            )
+            for names, classes, required, some, minimum, maximum in objects
+        ),
+    )
+
+
+def _text(number: Fraction | None) -> str | None:
+    return None if number is None else str(number)
+
+
+def _fraction(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)

@@ -1,0 +1,96 @@
+"""What one mask and one id may look at: honest arrays stay below, and another text ends alone."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from enforcer.engines.distinct import fuel
+from enforcer.engines.distinct.fuel import Fuel
+from enforcer.errors import EngineFailure
+from tests.schema_judge import V, compiled
+
+
+def distinct(items: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, "uniqueItems": True}
+
+
+def write(matcher: Any, ids: Any, row: Any) -> None:
+    for token_id in ids:
+        matcher.fill(row)
+        assert matcher.accept(token_id)
+
+
+PORT = {"type": "integer", "minimum": 0, "maximum": 65535}
+POINT = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+    "required": ["id"],
+}
+HONEST = {
+    "integers in order": ({"type": "integer"}, list(range(2_000))),
+    "any integers": ({"type": "integer"}, Random(1).sample(range(10**9), 2_000)),
+    "ports in order": (PORT, list(range(2_000))),
+    "any ports": (PORT, Random(1).sample(range(65_536), 2_000)),
+    "fractions": ({"type": "number"}, [i / 7 for i in range(1_000)]),
+    "small fractions": (
+        {"type": "number", "minimum": 0, "maximum": 1},
+        [i / 7e5 for i in range(500)],
+    ),
+    "narrow": ({"type": "number", "minimum": 0.5, "maximum": 1}, [0.8, 0.7, 0.5, 0.96, 0.6, 1]),
+    "common digits": ({"type": "number"}, [0.142857 + i * 1e-12 for i in range(500)]),
+    "anything": ({}, list(range(1_000))),
+    "objects": (POINT, [{"id": i, "name": f"n{i}"} for i in range(1_000)]),
+    "text or number": (
+        {"type": ["string", "integer"]},
+        [i if i % 2 else f"n{i}" for i in range(2_000)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_arrays_need_less_than_half_of_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    least = []
+    burn = Fuel.burn
+
+    def measured(self: Any, count: int) -> None:
+        burn(self, count)
+        least.append(self._left)
+
+    element, values = HONEST[name]
+    matcher, row = compiled(distinct(element)).matcher(), np.zeros(V.words, np.int32)
+    ids = V.encode(json.dumps(values))
+    assert all(map(matcher.accept, ids[:-60]))
+    monkeypatch.setattr(Fuel, "burn", measured)
+    write(matcher, ids[-60:], row)
+    assert min(least) > fuel._FULL // 2
+
+
+def test_a_text_that_needs_more_ends_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar, row = compiled(distinct(POINT)), np.zeros(V.words, np.int32)
+    monkeypatch.setattr(fuel, "_FULL", 40)
+    poor = grammar.matcher()
+    monkeypatch.undo()
+    text = V.encode('[{"id": 1}, {"id": ')
+    with pytest.raises(EngineFailure, match="keep elements distinct"):
+        write(poor, text, row)
+    other = grammar.matcher()
+    write(other, [*text, *V.encode("2}]")], row)
+    assert other.is_accepting()
+
+
+def test_an_id_that_is_too_much_leaves_the_text_where_it_was() -> None:
+    matcher: Any = compiled(distinct({})).matcher()
+    assert all(map(matcher.accept, b"[[1],"))
+    matcher._keeper._fuel._full = 0
+    with pytest.raises(EngineFailure):
+        matcher.accept(ord("["))
+    matcher._keeper._fuel._full = 1_000
+    assert all(map(matcher.accept, b"[2]]"))
+    assert matcher.is_accepting()

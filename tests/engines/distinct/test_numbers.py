@@ -1,0 +1,73 @@
+"""What a number that has been begun may become: cheap answers are those that listing all gives."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.engines.distinct.fuel import endless
+from enforcer.engines.distinct.numbers import is_roomy, numbers, only, stays_roomy
+from enforcer.numbers.languages import number_texts
+from enforcer.regex import NOTHING, either
+from enforcer.regex.derivative import derivative
+from enforcer.schema import compile_schema
+
+SCHEMAS = {
+    "integer": {"type": "integer"},
+    "port": {"type": "integer", "minimum": 0, "maximum": 65535},
+    "few": {"enum": [1, 1.5, 0, -20, 2**53 + 1]},
+    "number": {"type": "number"},
+    "fraction": {"type": "number", "minimum": 0, "maximum": 1},
+    "cents": {"type": "number", "multipleOf": 0.01, "minimum": 0},
+}
+TEXTS = st.from_regex(r"-?(0|[1-9][0-9]{0,16})(\.[0-9]{0,18})?([eE][0-9]{0,2})?", fullmatch=True)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@cache
+def language(name: str) -> Any:
+    grammar = compile_schema(SCHEMAS[name])
+    return either(*map(number_texts, grammar.definitions[grammar.root].numbers))
+
+
+def values(listed: Iterable[Any]) -> set[Any]:
+    return {each.value for each in listed}
+
+
+def behind(regex: Any, text: Any) -> Any:
+    for char in text:
+        regex = derivative(regex, char)
+    return regex
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@given(text=TEXTS)
+def test_what_is_said_of_a_beginning_is_true_of_the_list(name: str, text: Any) -> None:
+    regex = behind(language(name), text)
+    if regex == NOTHING:
+        return
+    listed = list(islice(numbers(regex, text, endless()), 60))
+    assert len(set(listed)) == len(listed)
+    value = only(regex, text)
+    if value is not None:
+        assert listed == [value]
+        for char in "0123456789.":
+            assert set(numbers(behind(regex, char), text + char, endless())) <= {value}
+    if text.strip("-0.") and "e" not in text.lower():
+        for sure in {False, len(text) < 11}:
+            assert not is_roomy(regex, 50, sure=sure) or len(listed) > 50
+            assert not stays_roomy(regex, 50, 2, sure=sure) or is_roomy(regex, 50, sure=sure)
+
+
+def test_few_numbers_are_listed_however_many_spellings_they_have() -> None:
+    found = values(numbers(language("few"), "", endless()))
+    assert found == {1, 1.5, 0, -20, 2**53 + 1}
+    one = behind(language("few"), "1")
+    assert values(numbers(one, "1", endless())) == {1, 1.5}
