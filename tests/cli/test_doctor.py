@@ -8,7 +8,6 @@ from fake_server import call, reply, serving
 from enforcer import cli
 from enforcer.diagnosis import Status, bad, note, ok
 from enforcer.doctor import installation
-from enforcer.doctor.server import impossible
 
 
 @pytest.fixture
@@ -52,8 +51,9 @@ def test_json(installed, capsys):
 
 
 def enforced(body):
-    if body["tools"] == impossible("toy")["tools"]:
-        return 400, {"error": {"message": "UnsatisfiableSchema: … (at `$.tools[0]…`)"}}
+    errors = {"twice": "InvalidTools", "unenforceable": "UnsupportedSchema"}
+    if error := errors.get(body["tools"][0]["function"]["name"]):
+        return 400, {"error": {"message": f"{error}: … (at `$.tools[0]…`)"}}
     return reply(body, "tool_calls", calls=[call("pick_colour", '{"colour":"violet","sure":true}')])
 
 
@@ -66,7 +66,7 @@ def test_a_server_is_checked(installed, capsys):
     with serving(answer) as server:
         status, out = doctor(capsys, "--url", server.url)
     assert status == 0
-    assert out.count("ok ") == 6
+    assert out.count("ok ") == 7
 
 
 def test_a_model_is_checked(installed, capsys, tmp_path):
