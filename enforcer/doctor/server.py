@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Check, Status, bad, note, ok
@@ -30,7 +31,7 @@ _START = (
     "start it with --enable-auto-tool-choice --tool-call-parser NAME_enforced, where NAME is "
     "vLLM's parser of the model's format"
 )
-TIMEOUT = 30.0
+SOON = 10.0  # seconds in which a server answers what takes no model
 _NOT_FOUND = 404
 _WANTED = "violet"
 _PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
@@ -43,7 +44,7 @@ def checks(
     key: str | None = None,
     model: str | None = None,
     expected: Expected | None = None,
-    timeout: float = TIMEOUT,
+    timeout: float = 60.0,
 ) -> Iterator[Check]:
     """Probe a server.
 
@@ -52,16 +53,17 @@ def checks(
         key: API key.
         model: name of the model; None for the first that is served.
         expected: what the replies of its format must look like; None for Kimi K2's.
-        timeout: seconds that it may stay silent at each request.
+        timeout: seconds that it may stay silent.
 
     Raises:
         ConfigurationError: `url` is not one.
 
     """
     endpoint = Endpoint.at(url, key=key, timeout=timeout)
+    at_once = replace(endpoint, timeout=min(SOON, timeout))
     served: list[str] = []
     try:
-        served = asyncio.run(client.models(endpoint))
+        served = asyncio.run(client.models(at_once))
     except client.NoModelList as error:
         if model is None:
             mend = "mend the path in --url, or name the model of a gateway with --served-model"
@@ -79,7 +81,7 @@ def checks(
         yield bad("server", f"{endpoint.url} does not serve {model!r}", mend)
         return
     yield ok("server", f"{endpoint.url} serves {model}")
-    metrics = asyncio.run(client.metrics(endpoint))
+    metrics = asyncio.run(client.metrics(at_once))
     enforcing, route = _find_route(endpoint, model, metrics)
     yield enforcing
     if enforcing.status is Status.BAD:
@@ -231,9 +233,13 @@ def enforces(reply: Reply) -> Check:
     if reply.status == _NOT_FOUND:
         return bad(title, f"no refusal: {found}", "mend the path in --url, or --served-model")
     if not reply.status:
-        mend = "read the server's log; if it is slow or busy, give it longer with --timeout"
-        return bad(title, f"no answer: {reply.error}", mend)
+        return _unanswered(title, reply)
     return bad(title, f"no refusal: {found}", "read the server's log")
+
+
+def _unanswered(title: str, reply: Reply) -> Check:
+    mend = "read the server's log; if it is slow or busy, give it longer with --timeout"
+    return bad(title, f"no answer: {reply.error}", mend)
 
 
 def by_request(route: Route) -> Check:
@@ -262,6 +268,8 @@ def refuses(inexact: Reply, nothing: Reply) -> Check:
         return note(title, "it isolates: a schema that cannot be enforced exactly is enforced in "
                     "part or not at all (ENFORCER_ON_UNSUPPORTED=isolate)", mend)  # fmt: skip
     wrong = nothing if inexact.answered else inexact
+    if not wrong.status:
+        return _unanswered(title, wrong)
     return bad(title, f"neither answer nor refusal: HTTP {wrong.status}: {wrong.error}",
                "read the server's log")  # fmt: skip
 
@@ -274,6 +282,8 @@ def calls(
 ) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"makes a demanded call, {'streamed' if body.get('stream') else 'whole'}"
+    if not reply.status:
+        return _unanswered(title, reply)
     verdict = (expected or Expected()).judge(body, reply)
     if findings := _findings(verdict, route):
         found = "; ".join(finding.message for finding in findings)
@@ -306,6 +316,8 @@ def keeps_quiet(
 ) -> Check:
     """Judge the answer to `without_tools`."""
     title = "calls nothing where no tool is declared"
+    if not reply.status:
+        return _unanswered(title, reply)
     findings = _findings((expected or Expected()).judge(body, reply), route)
     if findings:
         return bad(title, "; ".join(finding.message for finding in findings), _START)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from fake_server import call, reply, serving
@@ -74,6 +75,30 @@ def test_a_model_is_checked(installed, capsys, tmp_path):
     status, out = doctor(capsys, "--model", str(tmp_path / "absent"))
     assert status == 1
     assert "is no folder" in out
+
+
+def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(installed, capsys):
+    installed(ok("a", "fine"))
+    assert cli.main(["doctor", "--dialect", "nosuch"]) == 2
+    told = capsys.readouterr()
+    assert "nosuch" in told.err
+    assert "kimi_k2" in told.err
+    assert not told.out
+    assert doctor(capsys, "--dialect", "kimi_k2_enforced")[0] == 0
+
+
+def test_a_server_may_be_waited_for_as_long_as_one_likes(installed, capsys):
+    def answer(body):
+        time.sleep(0.6)
+        return reply(body, content="Here.")
+
+    installed(ok("a", "fine"))
+    with serving(answer) as server:
+        status, out = doctor(capsys, "--url", server.url, "--timeout", "0.2")
+    assert status == 1
+    assert "no answer: ReadTimeout" in out
+    with pytest.raises(SystemExit):
+        doctor(capsys, "--timeout", "0")
 
 
 def test_a_wrong_url_is_told(installed, capsys):

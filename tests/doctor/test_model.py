@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from shared_data import shared
@@ -128,3 +129,11 @@ def test_the_tokenizer_that_vendors_serve_with(tmp_path):
     [check] = model.checks(tmp_path)
     assert (check.name, check.status) == ("tokenizer", BAD)
     assert "--trust-remote-code" in check.mend
+
+
+def test_without_transformers_a_model_is_not_well(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    [check] = model.checks(tmp_path, dialect="kimi_k2")
+    assert check.status is BAD
+    assert "not checked" in check.found
+    assert "kimi-enforcer[transformers]" in check.mend

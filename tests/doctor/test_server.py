@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from fake_server import call, reply, serving
@@ -143,6 +144,31 @@ def test_processes_that_have_the_plugin(metrics, status):
 def test_no_server():
     [check] = server.checks("http://127.0.0.1:9")
     assert check.status is BAD
+
+
+def silent(name):
+    """Answer nothing while the doctor waits, where the tool is of this name."""
+
+    def answer(body):
+        if body["tools"][0]["function"]["name"] == name:
+            time.sleep(0.6)
+        return answers()(body)
+
+    return answer
+
+
+@pytest.mark.parametrize(("name", "told"), [("twice", [OK, BAD]), ("pick_colour", [OK] * 3)])
+def test_what_was_found_is_told_before_the_server_falls_silent(name, told):
+    with serving(silent(name)) as fake:
+        checks = server.checks(fake.url, timeout=0.2)
+        assert [next(checks).status for _ in told] == told
+        last = next(checks, None)
+        checks.close()
+    if name == "twice":
+        assert last is None  # the others are not tried
+    else:
+        assert last.status is BAD
+        assert "--timeout" in last.mend
 
 
 def test_a_server_without_models():
