@@ -119,7 +119,9 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         machine=measured["machine"],
         masks=masks(measured["masks"]),
     )
-    return introduction + "".join(_section(each, each.name in results) for each in known)
+    return introduction + "".join(
+        _section(each, is_measured=each.name in results) for each in known
+    )
 
 
 def _models(name: str) -> str:
@@ -130,7 +132,7 @@ def _parsers(dialect: Dialect) -> str:
     return ", ".join(f"`{name}_enforced`" for name in dialect.parsers)
 
 
-def _section(dialect: Dialect, is_measured: bool) -> str:
+def _section(dialect: Dialect, *, is_measured: bool) -> str:
     known = f"{NOTES[dialect.name].models}. " if dialect.name in NOTES else ""
     lines = [
         f"\n## {dialect.name}\n",
@@ -139,7 +141,7 @@ def _section(dialect: Dialect, is_measured: bool) -> str:
         "Enforced:\n",
         *(f"- {each}" for each in _enforced(dialect)),
         "\nWhat differs from stock vLLM:\n",
-        *(f"- {each}" for each in _stock(dialect.name, is_measured)),
+        *(f"- {each}" for each in _stock(dialect.name, is_measured=is_measured)),
         *(f"- {each}" for each in _differs(dialect.name)),
         *_refused(dialect.name),
     ]
@@ -155,7 +157,7 @@ def _example(dialect: Dialect, known: str) -> Iterator[str]:
         yield f"{known}\n"
 
 
-def _stock(name: str, is_measured: bool) -> Iterator[str]:
+def _stock(name: str, *, is_measured: bool) -> Iterator[str]:
     """Say what stock leaves open, as far as it is known."""
     if name in NOTES:
         yield NOTES[name].stock

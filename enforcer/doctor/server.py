@@ -172,7 +172,7 @@ def twice(model: str) -> dict[str, Any]:
 
 
 def unenforceable(model: str) -> dict[str, Any]:
-    """Make a request with a tool that cannot be enforced exactly: no grammar knows what `\\1` was."""
+    """Make a request with a tool that cannot be enforced exactly: its pattern refers back."""
     return _strings(model, "unenforceable", {"pattern": r"^(a|b)c\1$"})
 
 
