@@ -40,7 +40,7 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def chat_template() -> str | None:
-    """Give the text of the template that this API server was started with; None for the model's own.
+    """Give the text of this API server's `--chat-template`; None for the model's own.
 
     Raises:
         ValueError: it is neither a file nor a template, for which vLLM does not start either.

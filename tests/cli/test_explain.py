@@ -104,6 +104,12 @@ def tiny():
 
 
 @pytest.mark.usefixtures("tools")
+def test_a_folder_that_is_missing_is_named_as_such(capsys):
+    assert cli.main(["explain", "--tools", "tools.json", "--model", "nosuch"]) == 2
+    assert "nosuch: there is no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tools")
 def test_what_the_model_wanted_and_the_mask_forbade(capsys):
     vocabulary = tiny()
     from enforcer.explain.trace import read_spelled

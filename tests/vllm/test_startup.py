@@ -41,7 +41,9 @@ def test_the_template_of_the_command_line_is_looked_at_in_its_place(as_file, cap
     read = served.from_cli_args(lambda cls, args: (cls, args))
 
     def start(*flags):
-        parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(["--model", str(TINY), *flags])
+        parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(
+            ["--model", str(TINY), *flags]
+        )
         read(EngineArgs, parsed)
 
     try:
