@@ -11,8 +11,8 @@ help: ## Show this list.
 env: ## Create or update .venv (vLLM's CPU build, this project, its tools).
 	@$(PYTHON) bench/setup_env.py
 
-demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare.
-	@$(BIN)/python -m bench.demo
+demo: env ## Serve a tiny model three times, with and without the Enforcer, and compare (ARGS="--requests 40").
+	@$(BIN)/python -m bench.demo $(ARGS)
 
 lint: env
 	$(BIN)/ruff check
@@ -20,7 +20,7 @@ lint: env
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
-quick: lint ## Lint, layers, types, the fast tests: no server, about three minutes on two cores.
+quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes on two cores.
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests: those without servers on all cores, then the others.

@@ -12,17 +12,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import sys
 import time
 from pathlib import Path
 
 from enforcer.engines.llguidance.lark import to_lark
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
-
-sys.path[:0] = [str(Path(__file__).parents[1] / "tests" / each) for each in ("conformance", "")]
-
-from harness import all_cases  # noqa: E402 - beside the tests
+from tests.conformance.harness import all_cases
 
 
 def texts() -> tuple[dict[str, str], float]:

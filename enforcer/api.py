@@ -1,38 +1,32 @@
 """The library's front door: one object per served model, one matcher per turn.
 
-Owns: wiring a vocabulary, a dialect and an engine together, and when a schema is compiled.
-Must not know: hosts, threads (it takes a way to have something done ahead of time).
+Owns: wiring a vocabulary, a dialect and an engine together, and when a schema is compiled (how, and
+what is kept: `compiling`). Must not know: hosts, threads (it takes a way to have something done
+ahead of time).
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from hashlib import sha256
-from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from enforcer import engines
-from enforcer.budget.least import Unbounded
-from enforcer.budget.pieces import Pieces
-from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.cache import Cache
+from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
-from enforcer.errors import Problem, SchemaError, UnknownLength, UnsupportedSchema
+from enforcer.errors import SchemaError, UnknownLength
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
-from enforcer.layouts import Kind
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
 from enforcer.request.spec import Spec, bundled
-from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema import Root
 from enforcer.schema.bundling import Documents
-from enforcer.schema.reading.plain import is_plain_object
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
 from enforcer.turn.envelope import Table
@@ -41,26 +35,15 @@ from enforcer.turn.parser import Parser, Turn
 from enforcer.turn.requested import envelope, refuse_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
+    from enforcer.budget.shortest import Shortest
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
-    from enforcer.request.response_format import ResponseFormat
-    from enforcer.schema import ArgumentGrammar
     from enforcer.turn.envelope import Envelope
     from enforcer.vocabulary import Vocabulary
 
 
-_T = TypeVar("_T")
 CACHE_BYTES = 256 << 20
-_SWITCH_OFF = "switch off `finish_within_budget`, or simplify it"
-
-_ARGUMENTS = "arguments"
-
-# Characters of a schema that, being plain, compiles in a few milliseconds at most.
-_QUICK = 2_000
-# Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
-# hundred tools come with every turn.
-_SEEN = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +98,6 @@ class Enforcer:
         on_compile: Callable[[int], None] | None = None,
         write: Callable[[str, Options, Root], str] | None = None,
     ) -> None:
-        self._write = write or self._write_here
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
@@ -125,10 +107,19 @@ class Enforcer:
             self.engine = engines.load(engine, vocabulary)
         self.options = options or Options()
         self.documents = documents or Documents({})
-        self.cache = Cache(CACHE_BYTES) if cache is None else cache
-        # In its keys; an `id` would be another enforcer's once this one is gone.
-        self._own = object()
-        self._on_compile = on_compile
+        self._grammars = Grammars(
+            vocabulary,
+            self.engine,
+            self.table.layout,
+            cache=Cache(CACHE_BYTES) if cache is None else cache,
+            on_compile=on_compile,
+            write=write,
+        )
+
+    @property
+    def cache(self) -> Cache:
+        """Where compiled grammars are kept."""
+        return self._grammars.cache
 
     def warm(self) -> None:
         """Build what the first turn would wait for: up to a second for a real vocabulary.
@@ -141,7 +132,7 @@ class Enforcer:
             return
         self.table.warm()
         row = np.zeros(self.vocabulary.words, dtype=np.int32)
-        self._compiled("{}", self.options).matcher().fill(row)
+        self._grammars.arguments("{}", self.options).matcher().fill(row)
 
     def matcher(
         self,
@@ -180,7 +171,8 @@ class Enforcer:
             history.count_calls(messages),
             formats.parse(response_format),
         )
-        spec = bundled(spec, self._bundle, self.options.limits.size)
+        bundle = partial(self._grammars.bundle, documents=self.documents, options=self.options)
+        spec = bundled(spec, bundle, self.options.limits.size)
         self.check(spec)
         return cast("ExplainedMatcher", self.start(spec, prompt_ids, budget, explained=True))
 
@@ -199,11 +191,11 @@ class Enforcer:
         options = spec.resolve(self.options)
         for tool in spec.toolset.tools.values():
             try:
-                self._check(tool.schema, options)
+                self._grammars.check(tool.schema, options)
             except SchemaError as error:
                 raise error.under(tool.path) from error
         if spec.response_format is not None:
-            self._format(spec.response_format, options)
+            self._grammars.text(spec.response_format, options)
 
     def prepare(self, spec: Spec) -> Generator[None, None, Prepared]:
         """Compile what a turn must not wait for later: all that may take long.
@@ -223,16 +215,16 @@ class Enforcer:
         text_format = None
         wanted = spec.response_format
         if wanted is not None:
-            if not self._has(wanted.kind.value, wanted.source, options):
+            if not self._grammars.has_text(wanted, options):
                 yield
-            text_format = _ready(self._format(wanted, options))
+            text_format = _ready(self._grammars.text(wanted, options))
         arguments = {}
         for name in toolset.allowed:
             schema = toolset.tools[name].schema
-            if alone or not self._is_quick(schema, options):
-                if not self._has(_ARGUMENTS, schema, options):
+            if alone or not self._grammars.is_quick(schema, options):
+                if not self._grammars.has_arguments(schema, options):
                     yield
-                arguments[name] = _ready(self._compiled(schema, options))
+                arguments[name] = _ready(self._grammars.arguments(schema, options))
         return Prepared(arguments, text_format)
 
     def start(
@@ -272,10 +264,10 @@ class Enforcer:
         ready = prepared or Prepared({}, None)
         text_format = ready.text_format
         if text_format is None and spec.response_format is not None:
-            text_format = _ready(self._format(spec.response_format, options))
+            text_format = _ready(self._grammars.text(spec.response_format, options))
         words = None
         if explained:
-            words = Words(self.vocabulary, lambda: self._pieces, spec, options)
+            words = Words(self.vocabulary, lambda: self._grammars.pieces, spec, options)
         text: Callable[[], ArgumentMatcher] | None = None
         if text_format is not None:
             text = text_format.matcher if words is None else partial(words.text, text_format)
@@ -286,7 +278,7 @@ class Enforcer:
         def grammar(name: str) -> CompiledGrammar:
             found = ready.arguments.get(name) or held.get(name)
             if found is None:
-                found = held[name] = self._compiled(toolset.tools[name].schema, options)
+                found = held[name] = self._grammars.arguments(toolset.tools[name].schema, options)
             return _ready(found)
 
         def arguments(name: str) -> Startable:
@@ -311,37 +303,11 @@ class Enforcer:
         tools, wanted = spec.toolset.tools, spec.response_format
 
         def plan(name: str) -> Shortest:
-            return self._shortest(tools[name].schema, options, Root.OBJECT, tools[name].path)
+            tool = tools[name]
+            return self._grammars.shortest(tool.schema, options, Root.OBJECT, tool.path)
 
-        text = None
-        if wanted is not None:
-            path = f"$.response_format.{wanted.kind.value}"
-            if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
-                reason = "how short such a text can be is not known: " + _SWITCH_OFF
-                raise UnsupportedSchema((Problem(path, wanted.kind.value, reason),))
-            text = self._shortest(wanted.source, options, Root.ANY, f"{path}.schema")
-        return Deadline(allowed, self._pieces, budget, plan, text)
-
-    @cached_property
-    def _pieces(self) -> Pieces:
-        return Pieces(self.vocabulary)
-
-    def _shortest(self, schema: str, options: Options, root: Root, path: str) -> Shortest:
-        def make() -> Shortest:
-            try:
-                grammar = self._grammar(schema, options, root)
-            except SchemaError:
-                if options.on_unsupported is not OnUnsupported.ISOLATE:
-                    raise
-                grammar = self._grammar("{}", options, root)
-            return Shortest(grammar, self._pieces)
-
-        try:
-            return self._kept(f"shortest {root.value}", schema, options, make, _weight)
-        except (NoShortestEnd, Unbounded) as error:
-            raise UnsupportedSchema((Problem(path, "", f"{error}; {_SWITCH_OFF}"),)) from error
-        except SchemaError as error:
-            raise error.under(path) from error
+        text = None if wanted is None else self._grammars.shortest_text(wanted, options)
+        return Deadline(allowed, self._grammars.pieces, budget, plan, text)
 
     def parse(
         self,
@@ -366,130 +332,7 @@ class Enforcer:
         parser.feed(token_ids)
         return parser.turn()
 
-    def _bundle(self, schema: str) -> str:
-        if not self.documents.may_concern(schema):
-            return schema
-        bundle = self.documents.bundle
-        return self._kept("bundle", schema, self.options, lambda: bundle(schema), len)
-
-    def _grammar(self, schema: str, options: Options, root: Root = Root.OBJECT) -> ArgumentGrammar:
-        return compile_schema(
-            json.loads(schema),
-            limits=options.limits,
-            on_unsupported=options.on_unsupported,
-            root=root,
-            conventions=options.conventions,
-        )
-
-    def _trusts_plain(self, options: Options) -> bool:
-        if self.dialect.arguments.kind is not Kind.JSON:
-            return False  # its names may not be ones that the format can write
-        return self.engine.capacity.holds_plain and options.limits == Limits()
-
-    def _is_quick(self, schema: str, options: Options) -> bool:
-        quick = self._trusts_plain(options) and len(schema) <= _QUICK
-        return quick and _is_plain(schema)
-
-    def _check(self, schema: str, options: Options) -> None:
-        if self._trusts_plain(options) and is_plain_object(schema):
-            return
-        if options.on_unsupported is OnUnsupported.ISOLATE:
-            return  # whatever it is, there is something to hold the arguments to
-        self._kept(
-            "checked",
-            schema,
-            options,
-            lambda: self.engine.check(self._grammar(schema, options), self.table.layout),
-            _nothing,
-        )
-
-    def _compiled(self, schema: str, options: Options) -> CompiledGrammar:
-        return self._kept(
-            _ARGUMENTS,
-            schema,
-            options,
-            lambda: self._timed(lambda: self._compile_arguments(schema, options)),
-            _weight,
-        )
-
-    def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
-        try:
-            return self._compile(schema, options, Root.OBJECT)
-        except SchemaError:
-            if options.on_unsupported is not OnUnsupported.ISOLATE:
-                raise
-            return self._compile("{}", options, Root.OBJECT)
-
-    def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
-        if root is Root.OBJECT and self._is_quick(schema, options):
-            written = self._write_here(schema, options, root)
-            return self.engine.read(written, quick=True)
-        return self.engine.read(self._write(schema, options, root))
-
-    def _write_here(self, schema: str, options: Options, root: Root) -> str:
-        layout = self.table.layout if root is Root.OBJECT else None
-        return self.engine.write(self._grammar(schema, options, root), layout)
-
-    def _format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
-        return self._kept(
-            wanted.kind.value,
-            wanted.source,
-            options,
-            lambda: self._timed(lambda: self._compile_format(wanted, options)),
-            _weight,
-        )
-
-    def _kept(
-        self,
-        kind: str,
-        source: str,
-        options: Options,
-        make: Callable[[], _T],
-        weigh: Callable[[_T], int],
-    ) -> _T:
-        """Give what is made of a source, and keep it."""
-        return self.cache.get(self._key(kind, source, options), make, weigh)
-
-    def _has(self, kind: str, source: str, options: Options) -> bool:
-        grammar: CompiledGrammar | None = self.cache.peek(self._key(kind, source, options))
-        return grammar is not None and grammar.is_ready
-
-    def _key(self, kind: str, source: str, options: Options) -> Hashable:
-        # A digest, for a source may be large.
-        digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
-        settings = (options.on_unsupported, options.limits, options.conventions)
-        return (kind, digest, *settings, self._own)
-
-    def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
-        begun = perf_counter_ns()
-        try:
-            return make()
-        finally:
-            if self._on_compile is not None:
-                self._on_compile(perf_counter_ns() - begun)
-
-    def _compile_format(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
-        if wanted.kind is not formats.FormatKind.JSON_SCHEMA:
-            return self.engine.compile_text(wanted)
-        try:
-            return self._compile(wanted.source, options, Root.ANY)
-        except SchemaError as error:
-            raise error.under("$.response_format.json_schema.schema") from error
-
-
-@lru_cache(_SEEN)
-def _is_plain(schema: str) -> bool:
-    return is_plain_object(schema)
-
 
 def _ready(grammar: CompiledGrammar) -> CompiledGrammar:
     grammar.renew()
     return grammar
-
-
-def _nothing(_: object) -> int:
-    return 0
-
-
-def _weight(grammar: CompiledGrammar | Shortest) -> int:
-    return grammar.weight

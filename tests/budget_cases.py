@@ -7,14 +7,22 @@ Must not know: how the shortest end is found.
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import vocabularies
-from vocabularies import row_of, small, write
 
 import enforcer
 from enforcer.budget.pieces import Pieces
 from enforcer.errors import BudgetTooSmall
+from tests import vocabularies
+from tests.vocabularies import row_of, small, write
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from enforcer.api import Enforcer
+    from enforcer.explain.turn import ExplainedMatcher
+
 
 V = small()
 PIECES = Pieces(V)
@@ -30,7 +38,7 @@ NODE = {
 }
 
 
-def of(**properties):
+def of(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -92,31 +100,34 @@ SCHEMAS = {
 }
 
 
-def tool(schema, name="get"):
+def tool(schema: dict[str, Any], name: str = "get") -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
 @cache
-def served():
+def served() -> Enforcer:
     options = enforcer.Options(max_calls=3, preamble_ids=5, finish_within_budget=True)
     return enforcer.Enforcer(V, options=options)
 
 
-def start(budget, schema="plain", choice="required", tail="", **more):
+def start(
+    budget: int | None, schema: str = "plain", choice: str = "required", tail: str = "", **more: Any
+) -> ExplainedMatcher:
     prompt = write(V, HEADER + tail)
     tools = [tool(SCHEMAS[schema])]
     return served().matcher(tools, choice, prompt_ids=prompt, budget=budget, **more)
 
 
-def least_budget(**how):
+def least_budget(**how: Any) -> int:
     with pytest.raises(BudgetTooSmall) as caught:
         start(0, **how)
     return int(caught.value.reason.split(" takes ")[1].split()[0])
 
 
-def drawn(matcher, random, budget):
+def drawn(matcher: ExplainedMatcher, random: Random, budget: int) -> list[int]:
     """Draw a turn; masks and `accept` have to agree, and so do masks after going back."""
-    ids, rows = [], []
+    ids: list[int] = []
+    rows: list[Any] = []
     while len(ids) < budget and matcher.state != "END":
         rows[len(ids) :] = [row_of(matcher)]
         assert matcher.failure is None, repr(matcher.failure)

@@ -8,12 +8,19 @@ know: what is tested.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
-import vocabularies
 from hypothesis import HealthCheck, settings
 
 from enforcer.vllm import names
+from tests import vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.vocabulary import Vocabulary
+
 
 # No deadline: machines that are shared are slow now and then.
 # The usual examples are the same ones every time: a change is judged by what it changed.
@@ -25,7 +32,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 # For `make quick`: enough to see that a property is grossly broken.
-settings.register_profile("quick", settings.get_profile("usual"), max_examples=12)
+settings.register_profile("quick", settings.get_profile("usual"), max_examples=8)
 settings.register_profile(
     "thorough", settings.get_profile("usual"), max_examples=600, derandomize=False
 )
@@ -33,7 +40,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 
 @pytest.fixture(autouse=True)
-def _parser_of_its_own():
+def _parser_of_its_own() -> Iterator[None]:
     """Forget what a test, as a launcher does, has told the processes that it starts."""
     before = os.environ.get(names.PARSER_VARIABLE)
     yield
@@ -43,10 +50,10 @@ def _parser_of_its_own():
 
 
 @pytest.fixture(scope="session")
-def vocabulary():
+def vocabulary() -> Vocabulary:
     return vocabularies.small()
 
 
 @pytest.fixture(scope="session")
-def kimi_vocabulary():
+def kimi_vocabulary() -> Vocabulary:
     return vocabularies.kimi()

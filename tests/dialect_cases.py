@@ -7,12 +7,18 @@ its borders. Must not know: what is tested with them.
 from __future__ import annotations
 
 from functools import cache
-
-from vocabularies import PIECES, feed, write
+from typing import TYPE_CHECKING, Any
 
 import enforcer
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.vocabularies import PIECES, feed, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.explain.turn import ExplainedMatcher
+
 
 # Tokens over the borders of texts, names, JSON and markers; some over several at once.
 CROSSING = (
@@ -112,7 +118,9 @@ TOOLS = [
 ]
 
 
-def at(name, text, tools=TOOLS, **request):
+def at(
+    name: str, text: str, tools: list[dict[str, Any]] = TOOLS, **request: Any
+) -> tuple[ExplainedMatcher, Callable[..., Any]]:
     """Give the matcher after a text, and the ids of tokens by their bytes."""
     found = served(name).matcher(tools, **request)
     feed(found, write(vocabulary(name), text))

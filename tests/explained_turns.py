@@ -5,10 +5,15 @@ Owns: them, and starting one. Must not know: what is said of them.
 
 from __future__ import annotations
 
-from vocabularies import write
-from walks import V
+from typing import TYPE_CHECKING, Any
 
 import enforcer
+from tests.vocabularies import write
+from tests.walks import V
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
+
 
 WEATHER = {
     "type": "object",
@@ -30,7 +35,13 @@ HEADER = SECTION + "<|tool_call_begin|>functions."
 ARGUMENTS = HEADER + "get_weather:0<|tool_call_argument_begin|>"
 
 
-def turn(text="", *, tools=TOOLS, choice="auto", **options):
+def turn(
+    text: str = "",
+    *,
+    tools: list[dict[str, Any]] | None = TOOLS,
+    choice: str | None = "auto",
+    **options: Any,
+) -> ExplainedMatcher:
     """Start a turn and write a text in which markers are spelled."""
     found = enforcer.Enforcer(V).matcher(tools, choice, **options)
     for token_id in write(V, text):
@@ -38,12 +49,12 @@ def turn(text="", *, tools=TOOLS, choice="auto", **options):
     return found
 
 
-def told(matcher):
+def told(matcher: ExplainedMatcher) -> list[str]:
     """Give what may come next, in words, without the paths."""
     return [option.what for option in matcher.expected().options]
 
 
-def why(matcher, token):
+def why(matcher: ExplainedMatcher, token: str) -> str:
     """Say why the first id of a text is not legal."""
     (token_id, *_) = write(V, token)
     found = matcher.explain(token_id)

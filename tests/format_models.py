@@ -16,11 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import kimi_k3_tokenizer
 import pytest
 from tokenizers import Tokenizer
 
 from bench import byte_pairs, random_model
+from tests import kimi_k3_tokenizer
 
 if TYPE_CHECKING:
     from bench.byte_pairs import BytePairs

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from drawn_json import (
+from hypothesis import strategies as st
+
+from tests.drawn_json import (
     FORMATS,
     KEYWORDS,
     LATEST,
@@ -21,7 +23,6 @@ from drawn_json import (
     Drawer,
     any_value,
 )
-from hypothesis import strategies as st
 
 
 class _Instances(Drawer):
@@ -75,9 +76,9 @@ class _Instances(Drawer):
         if isinstance(named, str) and not self.chance(3):
             return named
         if isinstance(named, list):
-            return self.pick(named)
+            return str(self.pick(named))
         hinted = [kind for kind, keys in KEYWORDS.items() if any(key in wanted for key in keys)]
-        return self.pick(hinted) if hinted and not self.chance(10) else self.pick(TYPES)
+        return str(self.pick(hinted if hinted and not self.chance(10) else TYPES))
 
     def _object(self, wanted: dict[str, Any], fuel: int) -> Any:
         declared = wanted.get("properties", {})
@@ -120,7 +121,7 @@ class _Instances(Drawer):
             *PATTERNS.get(wanted.get("pattern", "-"), ()),
             *FORMATS.get(wanted.get("format", "-"), ()),
         ]
-        return self.pick(STRINGS if not pool or self.chance(20) else pool)
+        return str(self.pick(STRINGS if not pool or self.chance(20) else pool))
 
     def _number(self, wanted: dict[str, Any], *, whole: bool) -> float:
         pool = [

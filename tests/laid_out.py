@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
-from vocabularies import bits
 
 from enforcer import engines
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
+from tests.vocabularies import bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -265,7 +265,8 @@ def read(name: str, text: str, schema: Any) -> list[tuple[str, Any]]:
     if name == "deepseek":
         if "\n" in text:
             raise ValueError("a line break loses the call")
-        return json.loads(text, object_pairs_hook=list_of_pairs).pairs
+        pairs: list[tuple[str, Any]] = json.loads(text, object_pairs_hook=list_of_pairs).pairs
+        return pairs
     if name == "pythonic":
         return _read_python(text)
     if name == "kimi_k3":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from enforcer.regex import ANY, both, either, inverse, length, literal, parse
@@ -19,11 +21,11 @@ _quantifiers = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}
 _edges = st.sampled_from(["^", "$", r"\b", r"\B"])
 
 
-def _quantified(inner):
+def _quantified(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.tuples(inner, _quantifiers).map(lambda t: f"(?:{t[0]}){t[1]}")
 
 
-def _composed(inner):
+def _composed(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.lists(inner, min_size=1, max_size=3).map("".join),
         st.lists(inner, min_size=2, max_size=3).map(lambda parts: f"(?:{'|'.join(parts)})"),
@@ -34,7 +36,7 @@ def _composed(inner):
 plain_patterns = st.recursive(_atoms, _composed, max_leaves=6)
 
 
-def _asserting(inner):
+def _asserting(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     looks = st.tuples(st.sampled_from(["(?=%s)", "(?!%s)"]), inner).map(lambda t: t[0] % t[1])
     behind = st.tuples(
         st.sampled_from(["(?<=%s)", "(?<!%s)"]), st.sampled_from(["a", "[ab]", r"\w", r"\s"])
@@ -61,7 +63,7 @@ looping_patterns = st.builds(
 )
 
 
-def texts(alphabet: str = PLAIN, max_size: int = 6):
+def texts(alphabet: str = PLAIN, max_size: int = 6) -> st.SearchStrategy[Any]:
     return st.text(alphabet=alphabet, max_size=max_size)
 
 

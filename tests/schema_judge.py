@@ -15,11 +15,11 @@ import jsonschema
 import numpy as np
 from hypothesis import assume
 from jsonschema import validators
-from vocabularies import bits, small, split
 
 from enforcer import engines
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import compile_schema
+from tests.vocabularies import bits, small, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from drawn_json import (
+from hypothesis import strategies as st
+
+from tests.drawn_json import (
     DEFINITIONS,
     DIVISORS,
     FORMATS,
@@ -21,7 +23,6 @@ from drawn_json import (
     Drawer,
     any_value,
 )
-from hypothesis import strategies as st
 
 # Elements that a memory beside the engine keeps distinct.
 _STRINGS = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -42,7 +43,7 @@ def find(page: str, *words: str) -> str:
     return found
 
 
-def run(block: str, **names):
+def run(block: str, **names: Any) -> dict[str, Any]:
     """Run an example, and give the names that it has then."""
     exec(compile(block, "<example>", "exec"), names)  # noqa: S102 - ours, from the repository
     return names

@@ -17,12 +17,12 @@ class _Bytes:
     tokens = (*(bytes([i]) for i in range(256)), b"<end>")
     special_token_ids = (256,)
 
-    def __call__(self, text):
+    def __call__(self, text: str) -> list[int]:
         return list(text.encode())
 
 
 @lru_cache(maxsize=1)
-def _tokenizer():
+def _tokenizer() -> LLTokenizer:
     return LLTokenizer(TokenizerWrapper(_Bytes()))
 
 
@@ -41,7 +41,7 @@ class Terminal:
         taken = matcher.try_consume_tokens(data)
         if matcher.is_error():
             raise RuntimeError(matcher.get_error())
-        return taken == len(data) and matcher.is_accepting()
+        return taken == len(data) and bool(matcher.is_accepting())
 
 
 def spellings(char: str) -> list[str]:

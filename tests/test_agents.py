@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 import tomllib
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from snippets import ROOT, blocks
 
 from bench.agents import headless
 from bench.agents.relay import relaying
 from bench.record_clients import stub
 from bench.record_clients.reduced import reduced
+from tests.snippets import ROOT, blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 URL = "http://localhost:8000"
 TOOL = {"name": "look", "description": "x" * 100, "input_schema": {"type": "object"}}
 ASK = [{"role": "user", "content": "A secret."}]
 
 
-def test_the_page_of_claude_code_has_what_was_tested():
+def test_the_page_of_claude_code_has_what_was_tested() -> None:
     (block,) = blocks(ROOT / "docs" / "clients" / "claude-code.md", "sh")
     said = dict(re.findall(r"^export (\w+)=(\S+)", block, re.MULTILINE))
     (plain, _) = headless.AGENTS["claude-code"]
@@ -28,7 +33,7 @@ def test_the_page_of_claude_code_has_what_was_tested():
     assert f'claude -p "{headless.ASKED}"' in block
 
 
-def test_the_page_of_codex_has_what_was_tested(tmp_path):
+def test_the_page_of_codex_has_what_was_tested(tmp_path: Path) -> None:
     page = ROOT / "docs" / "clients" / "codex.md"
     (plain, _) = headless.AGENTS["codex"]
     plain.prepare(tmp_path, URL, "kimi")
@@ -39,7 +44,7 @@ def test_the_page_of_codex_has_what_was_tested(tmp_path):
     assert f'codex exec --skip-git-repo-check "{headless.ASKED}"' in blocks(page, "sh")[0]
 
 
-def test_an_agent_that_is_not_there(monkeypatch, tmp_path):
+def test_an_agent_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(headless, "_BINARIES", tmp_path)
     with pytest.raises(headless.NotInstalledError, match="npm install --prefix"):
@@ -53,7 +58,9 @@ def test_an_agent_that_is_not_there(monkeypatch, tmp_path):
         ("/v1/responses", "input", {"type": "function", "name": "look", "parameters": {}}),
     ],
 )
-def test_exchanges_are_noted_and_streams_relayed(path, dialog, tool):
+def test_exchanges_are_noted_and_streams_relayed(
+    path: str, dialog: str, tool: dict[str, Any]
+) -> None:
     body = {"model": "m", dialog: ASK, "tools": [tool], "stream": True}
     with stub.running() as (url, recorded), relaying(url) as (relay, seen):
         answer = httpx.post(f"{relay}{path}?beta=true", json=body)
@@ -66,7 +73,7 @@ def test_exchanges_are_noted_and_streams_relayed(path, dialog, tool):
     assert one.calls == ["look"]
 
 
-def test_what_is_no_answer():
+def test_what_is_no_answer() -> None:
     with stub.running() as (url, _), relaying(f"{url}/v1/none") as (relay, seen):
         with pytest.raises(httpx.RemoteProtocolError):
             httpx.post(f"{relay}/elsewhere", json={})
@@ -74,13 +81,18 @@ def test_what_is_no_answer():
     assert not seen[0].answered
 
 
-def test_prompts_are_not_kept():
-    schema = {
+def test_prompts_are_not_kept() -> None:
+    schema: dict[str, Any] = {
         "type": "object",
         "description": "y" * 100,
         "properties": {"description": {"type": "string", "description": "z" * 100}},
     }
-    body = {"model": "m", "system": "Secret.", "messages": ASK, "metadata": {"user_id": "u"}}
+    body: dict[str, Any] = {
+        "model": "m",
+        "system": "Secret.",
+        "messages": ASK,
+        "metadata": {"user_id": "u"},
+    }
     body |= {"tools": [TOOL | {"input_schema": schema}], "stream": True, "thinking": {"type": "x"}}
     kept = reduced({"path": "/v1/messages", "body": body})
     assert kept["others"] == ["metadata", "model"]

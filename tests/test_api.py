@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from vocabularies import call, feed, legal, section, small, write
 
 import enforcer
 from enforcer.cache import Cache
+from enforcer.engines.llguidance.lexer import LLGuidanceGrammar
 from enforcer.errors import (
     InvalidSchema,
     InvalidTools,
@@ -23,6 +23,12 @@ from enforcer.errors import (
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
+from tests.vocabularies import call, feed, legal, section, small, write
+
+if TYPE_CHECKING:
+    from enforcer.api import Enforcer
+    from enforcer.engines import CompiledGrammar
+
 
 V = small()
 BEGIN = V.control("<|tool_calls_section_begin|>")
@@ -32,23 +38,23 @@ HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_
 
 
 @pytest.fixture(scope="module")
-def served():
+def served() -> Enforcer:
     return enforcer.Enforcer(V, options=enforcer.Options(max_calls=3, preamble_ids=4))
 
 
-def tool(name, parameters=None, **more):
+def tool(name: str, parameters: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": parameters, **more}}
 
 
 GET = tool("get", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
 
 
-def accepts(served, text, *args, **kwargs):
+def accepts(served: Enforcer, text: str, *args: Any, **kwargs: Any) -> bool:
     ids = write(V, text)
     return served.matcher(*args, **kwargs).validate(ids) == len(ids)
 
 
-def test_import_loads_neither_torch_nor_vllm():
+def test_import_loads_neither_torch_nor_vllm() -> None:
     code = (
         "import sys, enforcer; sys.exit(bool({'torch', 'vllm', 'transformers'} & set(sys.modules)))"
     )
@@ -59,18 +65,18 @@ def test_import_loads_neither_torch_nor_vllm():
 
 
 @pytest.mark.parametrize("name", ["kimi_k9", "", "../kimi_k2", None, []])
-def test_an_unknown_dialect(name):
+def test_an_unknown_dialect(name: Any) -> None:
     with pytest.raises(UnknownDialect, match="kimi_k2"):
         enforcer.Enforcer(V, dialect=name)
 
 
 @pytest.mark.parametrize("name", ["guidance", "", None, []])
-def test_an_unknown_engine(name):
+def test_an_unknown_engine(name: Any) -> None:
     with pytest.raises(UnknownEngine, match="llguidance"):
         enforcer.Enforcer(V, engine=name)
 
 
-def test_a_vocabulary_without_the_dialects_tokens():
+def test_a_vocabulary_without_the_dialects_tokens() -> None:
     with pytest.raises(InvalidVocabulary, match="tool_call_end"):
         enforcer.Enforcer(small("<|tool_call_end|>"))
 
@@ -91,7 +97,13 @@ def test_a_vocabulary_without_the_dialects_tokens():
 @pytest.mark.parametrize(
     "choice", ["auto", "none", {"type": "function", "function": {"name": "get"}}]
 )
-def test_a_schema_that_cannot_be_enforced(served, schema, error, path, choice):
+def test_a_schema_that_cannot_be_enforced(
+    served: Enforcer,
+    schema: dict[str, Any],
+    error: type[InvalidSchema | UnsupportedSchema],
+    path: str,
+    choice: Any,
+) -> None:
     with pytest.raises(error) as caught:
         served.matcher([GET, tool("bad", schema)], choice)
     assert caught.value.path.startswith(path)
@@ -99,7 +111,7 @@ def test_a_schema_that_cannot_be_enforced(served, schema, error, path, choice):
     assert served.matcher([GET], choice) is not None  # nothing else is harmed
 
 
-def test_a_bad_request_harms_no_other(served):
+def test_a_bad_request_harms_no_other(served: Enforcer) -> None:
     good = served.matcher([GET])
     before = legal(good)
     with pytest.raises(InvalidTools):
@@ -112,7 +124,9 @@ def test_a_bad_request_harms_no_other(served):
 
 @pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}])
 @pytest.mark.parametrize("strict", [True, False, None])
-def test_without_parameters_the_arguments_are_any_object(served, parameters, strict):
+def test_without_parameters_the_arguments_are_any_object(
+    served: Enforcer, parameters: dict[str, Any] | None, strict: bool | None
+) -> None:
     listed = [tool("get", parameters, strict=strict)]
     for text in ("{}", '{"any": [1, {"thing": null}]}'):
         assert accepts(served, section(call("get", 0, text)), listed)
@@ -121,7 +135,7 @@ def test_without_parameters_the_arguments_are_any_object(served, parameters, str
 
 
 @pytest.mark.parametrize("strict", [True, False, None])
-def test_strict_or_not_the_schema_is_enforced(served, strict):
+def test_strict_or_not_the_schema_is_enforced(served: Enforcer, strict: bool | None) -> None:
     listed = [tool("get", GET["function"]["parameters"], strict=strict)]
     assert accepts(served, section(call("get", 0, '{"a": 1}')), listed)
     assert not accepts(served, section(call("get", 0, '{"a": "x"}')), listed)
@@ -132,19 +146,24 @@ def test_strict_or_not_the_schema_is_enforced(served, strict):
     ("args", "kwargs"),
     [((None,), {}), (([],), {}), (([], None), {}), (([GET], "none"), {}), ((None, "none"), {})],
 )
-def test_no_tool_token_without_tools_or_with_none_whatever_the_history_has(served, args, kwargs):
+def test_no_tool_token_without_tools_or_with_none_whatever_the_history_has(
+    served: Enforcer, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     asked = {"id": "functions.img_gen:0", "function": {"name": "img_gen", "arguments": "{}"}}
     prompt = write(V, HEADER + section(call("img_gen", 0, "{}")) + HEADER)
     messages = [{"role": "assistant", "tool_calls": [asked]}]
     for tail in ("", "<think>", "<think></think>", "Well, "):
-        found = served.matcher(
-            *args, messages=messages, prompt_ids=prompt + write(V, tail), **kwargs
-        )
+        fields: dict[str, Any] = {
+            **kwargs,
+            "messages": messages,
+            "prompt_ids": prompt + write(V, tail),
+        }
+        found = served.matcher(*args, **fields)
         assert legal(found).isdisjoint(MARKERS)
 
 
 @pytest.mark.parametrize("choice", ["auto", None])
-def test_auto_and_null_let_the_model_choose(served, choice):
+def test_auto_and_null_let_the_model_choose(served: Enforcer, choice: str | None) -> None:
     found = served.matcher([GET], choice)
     assert legal(found) >= {BEGIN}
     feed(found, [ord("x")])
@@ -153,14 +172,16 @@ def test_auto_and_null_let_the_model_choose(served, choice):
 
 
 @pytest.mark.parametrize("choice", ["auto", "none", None])
-def test_a_turn_that_says_nothing_may_end_only_where_that_is_allowed(served, choice):
+def test_a_turn_that_says_nothing_may_end_only_where_that_is_allowed(
+    served: Enforcer, choice: str | None
+) -> None:
     assert not STOP & legal(served.matcher([GET], choice))
     options = enforcer.Options(allow_empty_turns=True)
     allowing = enforcer.Enforcer(V, options=options)
     assert legal(allowing.matcher([GET], choice)) >= STOP
 
 
-def test_required_forces_a_call_and_named_forces_that_one(served):
+def test_required_forces_a_call_and_named_forces_that_one(served: Enforcer) -> None:
     listed = [GET, tool("other")]
     named = {"type": "function", "function": {"name": "other"}}
     for choice in ("required", named):
@@ -174,7 +195,7 @@ def test_required_forces_a_call_and_named_forces_that_one(served):
     assert accepts(served, section(call("get", 0, '{"a": 1}')), listed, "required")
 
 
-def test_allowed_tools(served):
+def test_allowed_tools(served: Enforcer) -> None:
     only = {
         "type": "allowed_tools",
         "allowed_tools": {
@@ -188,20 +209,20 @@ def test_allowed_tools(served):
 
 
 @pytest.mark.parametrize("choice", ["auto", "required"])
-def test_without_parallel_calls_there_is_one(served, choice):
+def test_without_parallel_calls_there_is_one(served: Enforcer, choice: str) -> None:
     one, two = (section(*(call("get", i, '{"a": 1}') for i in range(n))) for n in (1, 2))
     assert accepts(served, one, [GET], choice, parallel_tool_calls=False)
     assert not accepts(served, two, [GET], choice, parallel_tool_calls=False)
     assert accepts(served, two, [GET], choice)
 
 
-def test_calls_come_to_an_end(served):
+def test_calls_come_to_an_end(served: Enforcer) -> None:
     three, four = (section(*(call("get", i, '{"a": 1}') for i in range(n))) for n in (3, 4))
     assert accepts(served, three, [GET])
     assert not accepts(served, four, [GET])
 
 
-def test_the_index_continues_the_dialogs_counter(served):
+def test_the_index_continues_the_dialogs_counter(served: Enforcer) -> None:
     asked = {"id": "search:9", "function": {"name": "get"}}
     messages = [
         {"role": "assistant", "tool_calls": [asked, asked]},
@@ -214,7 +235,7 @@ def test_the_index_continues_the_dialogs_counter(served):
     ]
 
 
-def test_names_with_every_legal_character_and_prefixes(served):
+def test_names_with_every_legal_character_and_prefixes(served: Enforcer) -> None:
     names = ["a", "ab", "a.b", "a-b", "a_b", "a/b", "A0", "天气", "functions.a"]
     for name in names:
         assert accepts(served, section(call(name, 0, "{}")), [tool(n) for n in names])
@@ -222,7 +243,7 @@ def test_names_with_every_legal_character_and_prefixes(served):
         assert not accepts(served, section(call(name, 0, "{}")), others)
 
 
-def test_property_names_that_are_not_ascii_in_any_spelling(served):
+def test_property_names_that_are_not_ascii_in_any_spelling(served: Enforcer) -> None:
     schema = {
         "type": "object",
         "properties": {"città": {"type": "integer"}},
@@ -234,7 +255,7 @@ def test_property_names_that_are_not_ascii_in_any_spelling(served):
         assert not accepts(served, section(call("get", 0, text)), [tool("get", schema)])
 
 
-def test_text_fits_the_format_or_the_turn_is_calls(served):
+def test_text_fits_the_format_or_the_turn_is_calls(served: Enforcer) -> None:
     wanted = {"type": "json_schema", "json_schema": {"schema": {"enum": ["yes", "no"]}}}
     assert accepts(served, '"yes"<|im_end|>', [GET], response_format=wanted)
     assert accepts(served, section(call("get", 0, '{"a": 1}')), [GET], response_format=wanted)
@@ -246,7 +267,7 @@ def test_text_fits_the_format_or_the_turn_is_calls(served):
         assert not accepts(served, text, [GET], response_format=wanted)
 
 
-def test_turns_are_read_back(served):
+def test_turns_are_read_back(served: Enforcer) -> None:
     text = "<think>hm</think>I look." + section(call("get", 2, '{"a": 1}'), call("x", 3, "{}"))
     turn = served.parse(write(V, text), write(V, HEADER), {"get"})
     assert (turn.reasoning, turn.content) == ("hm", "I look.")
@@ -257,12 +278,12 @@ def test_turns_are_read_back(served):
 # What it costs
 
 
-def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch):
+def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
     found = enforcer.Enforcer(V)
     compiled = []
     original = found.engine.read
 
-    def counted(*args, **kwargs):
+    def counted(*args: str, **kwargs: Any) -> CompiledGrammar:
         compiled.append(args)
         return original(*args, **kwargs)
 
@@ -280,7 +301,7 @@ def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch):
     assert len(compiled) == 1
 
 
-def test_what_is_kept_is_within_the_budget():
+def test_what_is_kept_is_within_the_budget() -> None:
     kept = Cache(3_000_000)
     found = enforcer.Enforcer(V, cache=kept)
     for n in range(10):
@@ -290,11 +311,18 @@ def test_what_is_kept_is_within_the_budget():
     assert len(kept) < 10
 
 
-def test_only_what_may_take_long_is_compiled_before_the_turn(monkeypatch):
+def test_only_what_may_take_long_is_compiled_before_the_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = enforcer.Enforcer(V)
     compiled = []
     read = found.engine.read
-    monkeypatch.setattr(found.engine, "read", lambda *a, **k: compiled.append(1) or read(*a, **k))
+
+    def counted(*args: Any, **more: Any) -> Any:
+        compiled.append(1)
+        return read(*args, **more)
+
+    monkeypatch.setattr(found.engine, "read", counted)
     long = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(400)]}}}
     wanted = Spec(parse([GET, tool("long", long)], "auto", True), 0)
     for known in (False, True):
@@ -310,10 +338,10 @@ def test_only_what_may_take_long_is_compiled_before_the_turn(monkeypatch):
     assert len(list(found.prepare(alone))) == 1
 
 
-def test_a_schema_is_compiled_ahead_once_the_header_leaves_one_tool():
+def test_a_schema_is_compiled_ahead_once_the_header_leaves_one_tool() -> None:
     found = enforcer.Enforcer(V)
     other = tool("other", {"type": "object", "properties": {"b": {"type": "null"}}})
-    ahead = []
+    ahead: list[Any] = []
     matcher = found.start(Spec(parse([GET, other], "auto", True), 0), None, ahead=ahead.append)
     header, rest = write(V, "<|tool_calls_section_begin|><|tool_call_begin|>functions."), "get:0"
     assert matcher.validate(header) == len(header)
@@ -330,7 +358,7 @@ def test_a_schema_is_compiled_ahead_once_the_header_leaves_one_tool():
     assert found.cache.misses == before + 1
 
 
-def test_matchers_of_one_enforcer_do_not_meet(served):
+def test_matchers_of_one_enforcer_do_not_meet(served: Enforcer) -> None:
     one, two = served.matcher([GET]), served.matcher([GET])
     ids = write(V, section(call("get", 0, '{"a": 12}')))
     for at, token_id in enumerate(ids):
@@ -340,7 +368,7 @@ def test_matchers_of_one_enforcer_do_not_meet(served):
             assert two.validate(ids[at:]) == len(ids) - at
 
 
-def test_isolating_costs_a_tool_its_schema_and_the_others_nothing():
+def test_isolating_costs_a_tool_its_schema_and_the_others_nothing() -> None:
     options = enforcer.Options(on_unsupported=enforcer.OnUnsupported.ISOLATE)
     isolating = enforcer.Enforcer(V, options=options)
     wrong = tool("wrong", {"type": "object", "properties": {"n": {"type": "float"}}})
@@ -351,12 +379,12 @@ def test_isolating_costs_a_tool_its_schema_and_the_others_nothing():
     assert not accepts(isolating, section(call("wrong", 0, "[1]")), *start)
 
 
-def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared():
+def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared() -> None:
     served = enforcer.Enforcer(small())
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
     spec = Spec(parse([tool], "required", False), 0)
 
-    def prepared():
+    def prepared() -> tuple[int, CompiledGrammar]:
         steps, paused = served.prepare(spec), 0
         while True:
             try:
@@ -368,6 +396,7 @@ def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared():
     paused, grammar = prepared()
     assert (paused, grammar.is_ready) == (1, True)
     assert prepared() == (0, grammar)
+    assert isinstance(grammar, LLGuidanceGrammar)
     grammar._lexer.lost = "for a test"
     assert not grammar.is_ready
     assert prepared() == (1, grammar)  # it may take long, so others may go first
@@ -377,7 +406,7 @@ def test_a_lost_grammar_is_renewed_where_a_turn_is_prepared():
 # Which schemas are looked at, and what is done with formats
 
 
-def test_tightened_limits_hold_before_the_turn():
+def test_tightened_limits_hold_before_the_turn() -> None:
     """A plain schema is trusted only as far as the limits that it was found plain for."""
     deep = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {}}}}}
     tight = enforcer.Enforcer(V, options=enforcer.Options(limits=Limits(depth=1)))
@@ -395,23 +424,14 @@ def test_tightened_limits_hold_before_the_turn():
         ({"type": "json_object"}, '{"a": []}', "[]"),
     ],
 )
-def test_formats_that_are_no_schema(served, wanted, text, other):
+def test_formats_that_are_no_schema(
+    served: Enforcer, wanted: dict[str, Any], text: str, other: str
+) -> None:
     assert accepts(served, f"{text}<|im_end|>", None, response_format=wanted)
     assert not accepts(served, f"{other}<|im_end|>", None, response_format=wanted)
 
 
-def test_what_is_kept_of_an_enforcer_that_is_gone_is_no_other_ones():
-    """Enforcers of several vocabularies may share a cache; their addresses are used again."""
-    shared, compiled = Cache(1 << 24), []
-    for _ in range(20):
-        made = enforcer.Enforcer(V, cache=shared, on_compile=compiled.append)
-        made._compiled("{}", made.options)
-        del made
-        gc.collect()
-    assert len(compiled) == 20
-
-
-def test_documents_are_enforced_and_a_clients_are_its_own():
+def test_documents_are_enforced_and_a_clients_are_its_own() -> None:
     uri = "https://schemas.example.com/city"
     mine = enforcer.Enforcer(V, documents=enforcer.Documents({uri: {"const": "Rome"}}))
     refers = {"properties": {"a": {"$ref": uri}}, "required": ["a"], "additionalProperties": False}
@@ -424,7 +444,7 @@ def test_documents_are_enforced_and_a_clients_are_its_own():
         enforcer.Enforcer(V).matcher([tool("get", refers)])
 
 
-def test_formats_of_texts_may_refer_to_documents():
+def test_formats_of_texts_may_refer_to_documents() -> None:
     uri = "https://schemas.example.com/city"
     mine = enforcer.Enforcer(V, documents=enforcer.Documents({uri: {"const": "Rome"}}))
     wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"$ref": uri}}}
@@ -432,7 +452,7 @@ def test_formats_of_texts_may_refer_to_documents():
     assert not accepts(mine, '"Oslo"<|im_end|>', [], response_format=wanted)
 
 
-def test_what_documents_add_is_bounded():
+def test_what_documents_add_is_bounded() -> None:
     uri = "https://schemas.example.com/long"
     long = enforcer.Documents({uri: {"$comment": "x" * 2_000}})
     options = enforcer.Options(limits=Limits(size=1_000))

@@ -6,12 +6,11 @@ import json
 from functools import cache
 from math import inf
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import numpy as np
 import pytest
-import vocabularies
-from budget_cases import PIECES, SCHEMAS, V, of, tool
 
 import enforcer
 from enforcer import engines
@@ -23,20 +22,25 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.partial import Partial
 from enforcer.regex import ANY, both, inverse, literal, parse
 from enforcer.schema import Root, compile_schema
+from tests import vocabularies
+from tests.budget_cases import PIECES, SCHEMAS, V, of, tool
+
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
 
 
 @cache
-def compiled(name):
+def compiled(name: str) -> tuple[CompiledGrammar, Shortest]:
     grammar = compile_schema(SCHEMAS[name], root=Root.OBJECT)
     return engine().compile(grammar), Shortest(grammar, PIECES)
 
 
 @cache
-def engine():
+def engine() -> ArgumentEngine:
     return engines.load("llguidance", V)
 
 
-def end_of(reading, matcher):
+def end_of(reading: Reading, matcher: ArgumentMatcher) -> int:
     """Write the shortest end; each id has to bring it nearer, and the engine has to take it."""
     ids = 0
     while reading.cost:
@@ -52,7 +56,7 @@ def end_of(reading, matcher):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_from_wherever_a_text_goes_its_shortest_end_is_valid(name, seed):
+def test_from_wherever_a_text_goes_its_shortest_end_is_valid(name: str, seed: int) -> None:
     grammar, shortest = compiled(name)
     random = Random(f"{name} {seed}")
     matcher, reading = grammar.matcher(), Reading.begin(shortest)
@@ -76,7 +80,7 @@ def test_from_wherever_a_text_goes_its_shortest_end_is_valid(name, seed):
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_how_a_text_is_cut_does_not_matter(name):
+def test_how_a_text_is_cut_does_not_matter(name: str) -> None:
     grammar, shortest = compiled(name)
     matcher, text = grammar.matcher(), b""
     reading = Reading.begin(shortest)
@@ -92,7 +96,7 @@ def test_how_a_text_is_cut_does_not_matter(name):
     assert matcher is not None
 
 
-def test_large_least_instances():
+def test_large_least_instances() -> None:
     cases = {
         "names": (of(**{f"name{i}": {"type": "boolean"} for i in range(60)}), 60),
         "items": (of(x={"type": "array", "items": {"type": "null"}, "minItems": 500}), 999),
@@ -110,7 +114,7 @@ def test_large_least_instances():
         {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
     ],
 )
-def test_what_has_no_end_that_is_known_is_refused(value):
+def test_what_has_no_end_that_is_known_is_refused(value: dict[str, Any]) -> None:
     schema = of(x=value)
     found = enforcer.Enforcer(V, options=enforcer.Options(finish_within_budget=True))
     with pytest.raises(UnsupportedSchema, match="finish_within_budget"):
@@ -128,19 +132,19 @@ def test_what_has_no_end_that_is_known_is_refused(value):
         ("^(x|é)$", "x", 1),
     ],
 )
-def test_the_least_member_and_how_far_a_prefix_may_be(pattern, text, far):
+def test_the_least_member_and_how_far_a_prefix_may_be(pattern: str, text: str, far: int) -> None:
     assert least(parse(pattern)) == text
     assert furthest(parse(pattern)) == far
 
 
-def test_the_least_member_of_what_has_operators():
+def test_the_least_member_of_what_has_operators() -> None:
     assert least(both(parse("^[ab]*$"), parse("b.*b"))) == "bb"
     assert least(inverse(literal(""))) == "a"
     assert least(both(ANY, inverse(parse("^.*$")))) is not None
 
 
 @pytest.mark.parametrize("char", ["é", "日", "🙂", "\n", '"', "\\", "a", "\ud7ff", "\u0800"])
-def test_a_character_that_has_been_begun_is_completed(char):
+def test_a_character_that_has_been_begun_is_completed(char: str) -> None:
     plain, escaped = json.dumps(char, ensure_ascii=False)[1:-1], json.dumps(char)[1:-1]
     upper = escaped.upper().replace("U", "u") if "u" in escaped else escaped
     for spelled in {plain.encode(), escaped.encode(), upper.encode()}:

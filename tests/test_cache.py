@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -12,8 +14,15 @@ from hypothesis import strategies as st
 from enforcer.cache import Cache
 from enforcer.errors import EngineFailure, RequestError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def plain(value):
+
+def _given(weight: int, _: object) -> int:
+    return weight
+
+
+def plain(value: Any) -> Callable[..., Any]:
     return lambda: value
 
 
@@ -21,16 +30,18 @@ def plain(value):
     st.integers(0, 20_000),
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9_000)), max_size=80),
 )
-def test_the_weight_is_that_of_what_is_kept_and_within_the_budget(budget, asked):
+def test_the_weight_is_that_of_what_is_kept_and_within_the_budget(
+    budget: int, asked: list[tuple[int, int]]
+) -> None:
     cache = Cache(budget)
     for key, size in asked:
         weight = size if key % 2 else key * 100
-        assert cache.get(key, plain(key), lambda _, weight=weight: weight) == key
+        assert cache.get(key, plain(key), partial(_given, weight)) == key
         assert cache.weight <= budget
         assert cache.weight == sum(entry.weight for entry in cache._entries.values())
 
 
-def test_the_least_recently_used_goes_first():
+def test_the_least_recently_used_goes_first() -> None:
     cache = Cache(3_500)
     for key in "abc":
         cache.get(key, plain(key), lambda _: 600)
@@ -39,7 +50,7 @@ def test_the_least_recently_used_goes_first():
     assert [cache.peek(key) for key in "abcd"] == ["a", None, "c", "d"]
 
 
-def test_a_value_that_grows_pushes_others_out():
+def test_a_value_that_grows_pushes_others_out() -> None:
     cache = Cache(10_000)
     grown = [100]
     cache.get("other", plain(1), lambda _: 1_000)
@@ -50,7 +61,7 @@ def test_a_value_that_grows_pushes_others_out():
     assert cache.weight <= 10_000
 
 
-def test_what_is_heavier_than_the_budget_is_given_and_not_kept():
+def test_what_is_heavier_than_the_budget_is_given_and_not_kept() -> None:
     cache = Cache(1_000)
     cache.get("small", plain(1), lambda _: 100)
     assert cache.get("large", plain(2), lambda _: 5_000) == 2
@@ -58,15 +69,15 @@ def test_what_is_heavier_than_the_budget_is_given_and_not_kept():
     assert cache.peek("small") == 1
 
 
-def test_who_asks_while_it_is_made_waits_for_the_one_who_makes():
+def test_who_asks_while_it_is_made_waits_for_the_one_who_makes() -> None:
     cache, made, begun = Cache(10_000), [], threading.Barrier(8)
 
-    def make():
+    def make() -> str:
         made.append(1)
         threading.Event().wait(0.05)
         return "value"
 
-    def ask(_):
+    def ask(_: int) -> str:
         begun.wait()
         return cache.get("key", make, lambda _: 10)
 
@@ -75,18 +86,18 @@ def test_who_asks_while_it_is_made_waits_for_the_one_who_makes():
     assert made == [1]
 
 
-def _asked_by_two(cache, error):
+def _asked_by_two(cache: Cache, error: Any) -> list[Any]:
     """Have two ask at once for what fails the first time; give what became of each."""
     begun, made = threading.Barrier(2), []
 
-    def make():
+    def make() -> str:
         made.append(1)
         if len(made) > 1:
             return "value"
         threading.Event().wait(0.2)
         raise error
 
-    def ask():
+    def ask() -> str:
         begun.wait()
         return cache.get("key", make, lambda _: 1)
 
@@ -95,21 +106,23 @@ def _asked_by_two(cache, error):
         return [each.exception() or each.result() for each in asked]
 
 
-def test_what_is_wrong_with_the_key_is_told_to_everyone_who_waits():
+def test_what_is_wrong_with_the_key_is_told_to_everyone_who_waits() -> None:
     cache, error = Cache(10_000), RequestError("$.tools", "no")
     assert _asked_by_two(cache, error) == [error, error]
     assert cache.get("key", plain("value"), lambda _: 1) == "value"
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), EngineFailure("no"), BaseException("panic")])
-def test_what_befell_the_one_who_made_it_is_not_told_to_the_others(error):
+def test_what_befell_the_one_who_made_it_is_not_told_to_the_others(
+    error: BaseException | ValueError | EngineFailure,
+) -> None:
     assert set(_asked_by_two(Cache(10_000), error)) == {error, "value"}
 
 
-def test_a_failure_is_nobodys_afterwards():
+def test_a_failure_is_nobodys_afterwards() -> None:
     cache = Cache(10_000)
 
-    def fail():
+    def fail() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,10 @@ from enforcer import documents
 from enforcer.documents import Document
 from enforcer.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
@@ -19,12 +24,12 @@ JSON = st.recursive(
 
 
 @given(JSON, st.sampled_from([None, 2]))
-def test_a_file_of_one_value(value, indent):
+def test_a_file_of_one_value(value: Any, indent: int | None) -> None:
     assert documents.parse(json.dumps(value, indent=indent), "f") == [Document(value, "f")]
 
 
 @given(st.lists(JSON, min_size=2, max_size=5), st.booleans())
-def test_a_file_of_lines(values, blank):
+def test_a_file_of_lines(values: list[Any], blank: bool) -> None:
     text = ("\n\n" if blank else "\n").join(json.dumps(v, ensure_ascii=False) for v in values)
     step = 2 if blank else 1
     assert documents.parse(text, "f") == [
@@ -43,12 +48,12 @@ def test_a_file_of_lines(values, blank):
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_told(text, message):
+def test_what_is_no_json_is_told(text: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         documents.parse(text, "f")
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path):
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot read"):
         documents.read(tmp_path / "absent")
     (tmp_path / "latin").write_bytes(b'"\xe9"')
@@ -56,11 +61,11 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
         documents.read(tmp_path / "latin")
 
 
-def test_a_byte_order_mark_is_skipped(tmp_path):
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbf{}")
     assert documents.read(tmp_path / "f")[0].value == {}
 
 
-def test_a_hyphen_is_the_standard_input(monkeypatch):
+def test_a_hyphen_is_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("{}\n7"))
     assert [d.where for d in documents.read("-")] == ["<stdin>:1", "<stdin>:2"]

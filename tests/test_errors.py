@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -39,11 +40,11 @@ PROBLEMS = (
     [10**5000, [10**5000], "x" * 10**6, {"a": b"b" * 10**6}],
     ids=["number", "list", "text", "object"],
 )
-def test_a_value_is_shown_briefly(value):
+def test_a_value_is_shown_briefly(value: Any) -> None:
     assert 0 < len(brief(value)) < 100
 
 
-def test_all_have_one_root_and_one_of_two_at_fault():
+def test_all_have_one_root_and_one_of_two_at_fault() -> None:
     for leaf in LEAVES:
         at_fault = [issubclass(leaf, ConfigurationError), issubclass(leaf, RequestError)]
         assert sum(at_fault) == (
@@ -51,13 +52,13 @@ def test_all_have_one_root_and_one_of_two_at_fault():
         ), leaf
 
 
-def test_a_request_error_says_where():
+def test_a_request_error_says_where() -> None:
     error = InvalidTools("$.tools[2].function.name", "use another name")
     assert (error.path, error.reason) == ("$.tools[2].function.name", "use another name")
     assert str(error) == "use another name (at `$.tools[2].function.name`)"
 
 
-def test_a_schema_error_lists_every_offender():
+def test_a_schema_error_lists_every_offender() -> None:
     error = UnsupportedSchema(PROBLEMS)
     assert (error.path, error.keyword) == ("$.properties.a", "not")
     assert str(error) == (
@@ -66,7 +67,7 @@ def test_a_schema_error_lists_every_offender():
     )
 
 
-def test_under_moves_every_path_and_keeps_the_class():
+def test_under_moves_every_path_and_keeps_the_class() -> None:
     error = SchemaLimit(PROBLEMS).under("$.tools[0].function.parameters")
     assert isinstance(error, SchemaLimit)
     assert [problem.path for problem in error.problems] == [
@@ -77,11 +78,13 @@ def test_under_moves_every_path_and_keeps_the_class():
 
 
 @pytest.mark.parametrize("leaf", [UnsupportedSchema, InvalidSchema, UnsatisfiableSchema])
-def test_a_schema_error_crosses_processes(leaf):
+def test_a_schema_error_crosses_processes(
+    leaf: type[InvalidSchema | UnsatisfiableSchema | UnsupportedSchema],
+) -> None:
     copy = pickle.loads(pickle.dumps(leaf(PROBLEMS)))  # noqa: S301 - our own bytes
     assert (type(copy), copy.problems, str(copy)) == (leaf, PROBLEMS, str(leaf(PROBLEMS)))
 
 
-def test_a_request_error_crosses_processes():
+def test_a_request_error_crosses_processes() -> None:
     copy = pickle.loads(pickle.dumps(InvalidTools("$.tools", "no")))  # noqa: S301 - likewise
     assert (copy.path, copy.reason) == ("$.tools", "no")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
-import dialect_cases
 import jsonschema
 import pytest
-from vocabularies import section, small, write
+
+from tests import dialect_cases
+from tests.vocabularies import section, small, write
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -16,6 +18,16 @@ import enforcer  # noqa: E402
 from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools  # noqa: E402
 from enforcer.hf import EnforcerLogitsProcessor  # noqa: E402
 from enforcer.turn import dialects  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor
+    from transformers.models.llama.modeling_llama import LlamaForCausalLM
+
+    from enforcer.api import Enforcer
+    from enforcer.turn.parser import Turn
+
 
 V = small()
 PAD, STOP = V.control("[PAD]"), V.control("<|im_end|>")
@@ -39,7 +51,7 @@ TOOLS = [
 ]
 MESSAGES = [{"role": "assistant", "tool_calls": [{"function": {"name": "gone"}}] * 2}]
 # Each row another request, its prompt of another length.
-REQUESTS = [
+REQUESTS: list[tuple[dict[str, Any], str]] = [
     ({"tools": TOOLS, "tool_choice": "required"}, HEADER),
     ({"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False}, HEADER + "<think>"),
     ({"tools": TOOLS[1:], "tool_choice": "required", "messages": MESSAGES}, HEADER + "I call: "),
@@ -50,11 +62,11 @@ REQUESTS = [
 
 
 @pytest.fixture(scope="module")
-def served():
+def served() -> Enforcer:
     return enforcer.Enforcer(V, options=enforcer.Options(max_calls=3, preamble_ids=4))
 
 
-def random_model(size, eos, **special):
+def random_model(size: int, eos: int, **special: Any) -> LlamaForCausalLM:
     torch.set_num_threads(1)  # the model is so small that threads only wait for each other
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
@@ -70,12 +82,17 @@ def random_model(size, eos, **special):
 
 
 @pytest.fixture(scope="module")
-def model():
+def model() -> LlamaForCausalLM:
     padded = V.size + 7  # as real ones are
     return random_model(padded, STOP, pad_token_id=PAD, bos_token_id=V.control("[BOS]"))
 
 
-def generate(model, served, requests, **options):
+def generate(
+    model: LlamaForCausalLM,
+    served: Enforcer,
+    requests: list[tuple[dict[str, Any], str]],
+    **options: Any,
+) -> Iterator[tuple[list[int], list[int]]]:
     """Give each row's prompt and the ids after it, up to the end of its turn."""
     prompts = [write(V, prompt) for _, prompt in requests]
     longest = max(map(len, prompts))
@@ -94,7 +111,7 @@ def generate(model, served, requests, **options):
         yield prompt, row[: row.index(STOP) + 1] if STOP in row else row
 
 
-def check(served, request, prompt, ids):
+def check(served: Enforcer, request: dict[str, Any], prompt: list[int], ids: list[int]) -> Turn:
     tools = {tool["function"]["name"] for tool in request["tools"] or ()}
     turn = served.parse(ids, prompt)
     assert turn.stray is None
@@ -123,7 +140,9 @@ def check(served, request, prompt, ids):
     ],
     ids=["greedy", "sampling", "hot", "nucleus"],
 )
-def test_every_call_of_a_batch_is_valid(model, served, options):
+def test_every_call_of_a_batch_is_valid(
+    model: LlamaForCausalLM, served: Enforcer, options: dict[str, Any]
+) -> None:
     torch.manual_seed(1)
     turns = [
         check(served, request, prompt, ids)
@@ -135,7 +154,7 @@ def test_every_call_of_a_batch_is_valid(model, served, options):
         assert any(turn.calls for turn in turns)
 
 
-def test_without_the_processor_the_model_breaks_the_format(model):
+def test_without_the_processor_the_model_breaks_the_format(model: LlamaForCausalLM) -> None:
     torch.manual_seed(1)
     prompt = torch.tensor([write(V, HEADER)])
     out = model.generate(prompt, do_sample=True, max_new_tokens=60)[0, prompt.shape[1] :].tolist()
@@ -143,11 +162,11 @@ def test_without_the_processor_the_model_breaks_the_format(model):
     assert found.validate(out) < len(out)
 
 
-def scores(rows):
+def scores(rows: int) -> Tensor:
     return torch.zeros(rows, V.size)
 
 
-def test_masked_scores(served):
+def test_masked_scores(served: Enforcer) -> None:
     processor = EnforcerLogitsProcessor(served, [REQUESTS[0][0]])
     begun = write(V, HEADER + "<|tool_calls_section_begin|>")
     masked = processor(torch.tensor([begun]), scores(1))
@@ -157,7 +176,7 @@ def test_masked_scores(served):
     assert torch.isneginf(masked).sum() == V.size - 1
 
 
-def test_rows_that_have_ended_go_on_with_padding(served):
+def test_rows_that_have_ended_go_on_with_padding(served: Enforcer) -> None:
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     ids = write(V, HEADER)
     for token_id in [*V.encode("Hi"), STOP, PAD, PAD]:
@@ -167,7 +186,7 @@ def test_rows_that_have_ended_go_on_with_padding(served):
     assert torch.isfinite(masked)[0, STOP]
 
 
-def test_padding_behind_a_turn_is_no_part_of_it(served):
+def test_padding_behind_a_turn_is_no_part_of_it(served: Enforcer) -> None:
     ids = [*V.encode("Hi"), STOP]
     assert served.parse(ids).stray is None
     padded = served.parse([*ids, PAD, PAD])
@@ -175,8 +194,8 @@ def test_padding_behind_a_turn_is_no_part_of_it(served):
     assert (padded.content, padded.ended) == ("Hi", True)
 
 
-def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served):
-    requests = [{"tools": TOOLS, "tool_choice": "required"}, {"tools": None}]
+def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served: Enforcer) -> None:
+    requests: list[dict[str, Any]] = [{"tools": TOOLS, "tool_choice": "required"}, {"tools": None}]
     told = EnforcerLogitsProcessor(served, requests, pad_token_id=PAD)
     untold = EnforcerLogitsProcessor(served, requests)
     prompt = write(V, HEADER)
@@ -192,20 +211,24 @@ def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served):
 @pytest.mark.parametrize(
     "request_", [{"tools": 3}, {"tools": None, "tool_choice": "required"}, {"tools": [{}]}]
 )
-def test_a_bad_request_is_refused_before_generation(served, request_):
+def test_a_bad_request_is_refused_before_generation(
+    served: Enforcer, request_: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidTools):
         EnforcerLogitsProcessor(served, [request_])
 
 
 @pytest.mark.parametrize("request_", [{"tools": [], "tool_choise": "auto"}, [], "tools", None])
-def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(served, request_):
+def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(
+    served: Enforcer, request_: Any
+) -> None:
     with pytest.raises(InvalidTools, match=r"\$\[1\]") as raised:
         EnforcerLogitsProcessor(served, [{"tools": []}, request_])
     if isinstance(request_, dict):
         assert "no field 'tool_choise'; it may have tools, tool_choice, " in str(raised.value)
 
 
-def test_a_prompt_that_has_begun_what_is_not_allowed(served):
+def test_a_prompt_that_has_begun_what_is_not_allowed(served: Enforcer) -> None:
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(IllegalPrefix):
         processor(torch.tensor([write(V, HEADER + section())]), scores(1))
@@ -221,7 +244,9 @@ def test_a_prompt_that_has_begun_what_is_not_allowed(served):
     ],
     ids=["rows", "leap", "no step", "foreign id"],
 )
-def test_a_batch_that_is_not_that_of_the_requests(served, steps, words):
+def test_a_batch_that_is_not_that_of_the_requests(
+    served: Enforcer, steps: list[list[list[int]]], words: str
+) -> None:
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     *before, last = steps
     for ids in before:
@@ -230,19 +255,20 @@ def test_a_batch_that_is_not_that_of_the_requests(served, steps, words):
         processor(torch.tensor(last), scores(len(last)))
 
 
-def test_beam_search_is_refused(model, served):
+def test_beam_search_is_refused(model: LlamaForCausalLM, served: Enforcer) -> None:
     with pytest.raises(ConfigurationError, match="beam"):
         list(generate(model, served, REQUESTS[:1], num_beams=2))
 
 
-def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served):
+def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer) -> None:
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(ConfigurationError, match="fewer ids"):
         processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", dialects.available())
-def test_every_format_is_enforced(name):
+def test_every_format_is_enforced(name: str) -> None:
     of_name = enforcer.Enforcer(
         dialect_cases.vocabulary(name), name, options=enforcer.Options(preamble_ids=4)
     )
@@ -262,7 +288,7 @@ def test_every_format_is_enforced(name):
             temperature=3.0,
             top_k=0,
         )
-    calls = []
+    calls: list[Any] = []
     for row in out[:, len(prompt) :].tolist():
         stop = next((at for at, token in enumerate(row) if token in ends), len(row))
         turn = of_name.parse(row[: stop + 1], prompt, schemas=SCHEMAS)

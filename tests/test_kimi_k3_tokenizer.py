@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import format_models
+from typing import Any
+
 import pytest
+
+from tests import format_models
 
 transformers = pytest.importorskip("transformers")
 
@@ -46,20 +49,20 @@ SAID = (
 
 
 @pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory):
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("k3")
     format_models.kimi_k3(folder)
     return transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=True)
 
 
-def test_a_dialog_reads_as_kimi_k3s_encoder_writes_it(tokenizer):
+def test_a_dialog_reads_as_kimi_k3s_encoder_writes_it(tokenizer: Any) -> None:
     text = tokenizer.apply_chat_template(
         DIALOG, add_generation_prompt=True, tokenize=False, thinking=False
     )
     assert text == DECLARED + SAID.format(think="") + "<|open|>response<|sep|>"
 
 
-def test_a_think_is_kept_and_left_open(tokenizer):
+def test_a_think_is_kept_and_left_open(tokenizer: Any) -> None:
     text = tokenizer.apply_chat_template(
         DIALOG[1:], tools=[TOOL], add_generation_prompt=True, tokenize=False, thinking_effort="low"
     )
@@ -70,13 +73,13 @@ def test_a_think_is_kept_and_left_open(tokenizer):
 
 
 @pytest.mark.parametrize("choice", ["required", "none"])
-def test_a_choice_is_told_last(tokenizer, choice):
+def test_a_choice_is_told_last(tokenizer: Any, choice: str) -> None:
     text = tokenizer.apply_chat_template([], tokenize=False, thinking=False, tool_choice=choice)
     begin = '<|open|>message role="system" type="tool-choice"<|sep|>'
     assert text.startswith(f"{begin}The system is invoked with `tool_choice={choice}`.\nYou MUST")
 
 
-def test_what_is_said_never_becomes_a_control_token(tokenizer):
+def test_what_is_said_never_becomes_a_control_token(tokenizer: Any) -> None:
     ids = tokenizer.apply_chat_template(DIALOG, thinking=False)
     vocabulary = Vocabulary.from_transformers(tokenizer)
     assert vocabulary.decode(ids).decode() == DECLARED + SAID.format(think="").removesuffix(

@@ -13,7 +13,7 @@ from enforcer.logits import illegal, unpacked  # noqa: E402
 
 
 @given(st.data())
-def test_an_id_is_illegal_exactly_if_its_bit_is_not_set(data):
+def test_an_id_is_illegal_exactly_if_its_bit_is_not_set(data: st.DataObject) -> None:
     size, rows = data.draw(st.integers(1, 100)), data.draw(st.integers(1, 3))
     legal = [data.draw(st.sets(st.integers(0, size - 1))) for _ in range(rows)]
     words = -(-size // 32) + data.draw(st.integers(0, 1))

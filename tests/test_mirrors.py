@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("schema", "numbers", "regex", "request", "turn", "layouts", "tokenizers")
@@ -20,7 +25,7 @@ ELSEWHERE = {
 }
 
 
-def missing():
+def missing() -> Iterator[str]:
     for room in ROOMS:
         for module in sorted((ROOT / "enforcer" / room).rglob("*.py")):
             path = module.relative_to(ROOT / "enforcer")
@@ -29,14 +34,14 @@ def missing():
                 yield path.as_posix()
 
 
-def test_every_module_has_a_mirror_or_a_reason():
+def test_every_module_has_a_mirror_or_a_reason() -> None:
     assert set(missing()) == set(ELSEWHERE), (
         "give a new module tests/<its folder>/test_<its name>.py; "
         "a module that has one now is no exception any more"
     )
 
 
-def test_the_table_of_packages_is_whole():
+def test_the_table_of_packages_is_whole() -> None:
     page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| ((?:`\w+`(?:, )?)+) \|", page.split("\n## Where things are\n")[1], re.MULTILINE

@@ -6,14 +6,23 @@ import base64
 import json
 import random
 import shlex
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
-from vocabularies import small, write
 
 import enforcer
 from enforcer import cli
 from enforcer.turn import dialects
+from tests.snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
+from tests.vocabularies import small, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 # Page and words of every example in Python; those of clients run in `vllm/test_snippets.py`.
 PYTHON = [
@@ -30,15 +39,15 @@ PYTHON = [
 ]
 
 
-def test_every_example_in_python_is_run():
+def test_every_example_in_python_is_run() -> None:
     assert sum(len(blocks(page, "python")) for page in PAGES) == len(PYTHON)
     assert len({find(page, *words) for page, *words in PYTHON}) == len(PYTHON)
 
 
 @pytest.mark.parametrize(("page", "word"), [("README.md", "transformers"), PYTHON[4]])
-def test_transformers(page, word):
+def test_transformers(page: str, word: str) -> None:
     transformers = pytest.importorskip("transformers")
-    from vllm_servers import TINY
+    from tests.vllm_servers import TINY
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(TINY)
     model = transformers.AutoModelForCausalLM.from_pretrained(TINY)
@@ -47,7 +56,7 @@ def test_transformers(page, word):
     run(find(page, word), tools=TOOLS, messages=MESSAGES, **given)
 
 
-def test_a_loop_of_ones_own(tmp_path, capsys):
+def test_a_loop_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ranks = b"".join(base64.b64encode(bytes([n])) + b" %d\n" % n for n in range(256))
     (tmp_path / "tiktoken.model").write_bytes(ranks)
     dialect = dialects.load("kimi_k2")
@@ -56,7 +65,7 @@ def test_a_loop_of_ones_own(tmp_path, capsys):
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": named}))
     drawn = random.Random(4)
 
-    def sample(bitmask):
+    def sample(bitmask: NDArray[np.int32]) -> int:
         words = bitmask[0]
         legal = [i for i in range(32 * len(words)) if words[i // 32] >> (i % 32) & 1]
         ending = [i for i in legal if i >= 256 or chr(i) in '"}']
@@ -73,7 +82,7 @@ def test_a_loop_of_ones_own(tmp_path, capsys):
     assert "get_weather" in capsys.readouterr().out
 
 
-def test_a_turn_that_is_explained(capsys):
+def test_a_turn_that_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     vocabulary = small()
     begun = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
     ids = write(vocabulary, begun + '<|tool_call_argument_begin|>{"city": "')
@@ -92,11 +101,11 @@ def test_a_turn_that_is_explained(capsys):
     ]
 
 
-def _lines(block):
+def _lines(block: str) -> list[str]:
     return block.replace("\\\n", " ").splitlines()
 
 
-def _command_lines():
+def _command_lines() -> Iterator[Any]:
     for page in PAGES:
         typed = [line for block in blocks(page, "sh") for line in _lines(block)]
         shown = [line for block in blocks(page, "console") for line in _lines(block)]
@@ -107,9 +116,16 @@ def _command_lines():
 
 
 @pytest.mark.parametrize("words", list(_command_lines()))
-def test_the_command_line_takes_what_the_pages_show(words, monkeypatch):
+def test_the_command_line_takes_what_the_pages_show(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken = []
+
+    def take(options: object) -> int:
+        taken.append(options)
+        return 0
+
     for module in (cli.check, cli.doctor, cli.explain, cli.verify):
-        monkeypatch.setattr(module, "run", lambda options: taken.append(options) or 0)
+        monkeypatch.setattr(module, "run", take)
     assert cli.main(words) == 0
     assert taken

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import json
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from terminals import Terminal
 
 from enforcer.engines.llguidance.terminals import expression
 from enforcer.numbers.languages import number_texts
@@ -38,6 +38,13 @@ from enforcer.spelling import (
     framed,
     spelled,
 )
+from tests.terminals import Terminal
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from enforcer.regex.syntax import Regex
+
 
 STRINGS = framed(spelled(ANY, JSON), JSON)
 LETTERS = st.text("ab01-", max_size=7)
@@ -58,7 +65,7 @@ BOOLEAN = [
 ]
 
 
-def is_string(text):
+def is_string(text: str) -> bool:
     try:
         return isinstance(json.loads(text), str) and bool(json.loads(text).encode() or True)
     except (ValueError, UnicodeEncodeError):
@@ -66,12 +73,12 @@ def is_string(text):
 
 
 @given(st.text(st.sampled_from('"\\/bnu0dD8ceF\té🙂'), max_size=14).map(lambda s: f'"{s}"'))
-def test_strings_are_what_json_reads(text):
+def test_strings_are_what_json_reads(text: str) -> None:
     assert fullmatch(STRINGS, text) == is_string(text)
 
 
 @given(st.text(max_size=4), st.text(max_size=4))
-def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one, other):
+def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one: str, other: str) -> None:
     if not is_string(json.dumps(one)) or not is_string(json.dumps(other)):
         return
     language = framed(spelled(literal(one), JSON), JSON)
@@ -86,7 +93,7 @@ def test_a_text_is_spelled_in_every_way_and_is_no_other_text(one, other):
     st.sets(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5),
     st.characters(exclude_categories=["Cs"]),
 )
-def test_one_character_of_a_set(members, char):
+def test_one_character_of_a_set(members: set[str], char: str) -> None:
     language = framed(JSON.of_chars(CharSet.span(*members)), JSON)
     for form in (json.dumps(char), json.dumps(char, ensure_ascii=False)):
         assert fullmatch(language, form) == (char in members)
@@ -94,7 +101,9 @@ def test_one_character_of_a_set(members, char):
 
 @pytest.mark.parametrize("numbers", SETS, ids=str)
 @given(value=st.integers(-130, 130) | st.decimals(-3, 3, places=2))
-def test_numbers_are_spelled_exactly_if_they_are_members(numbers, value):
+def test_numbers_are_spelled_exactly_if_they_are_members(
+    numbers: NumberSet, value: Decimal | int
+) -> None:
     is_member = contains(numbers, Fraction(str(value)))
     assert fullmatch(number_texts(numbers), str(value)) == is_member
     # Not every set has scientific spellings, but none has one of another number.
@@ -102,20 +111,20 @@ def test_numbers_are_spelled_exactly_if_they_are_members(numbers, value):
 
 
 @pytest.mark.parametrize("text", ["01", "1.", ".5", "+1", "1e", "0x1", "", "-", "1" * 60, "NaN"])
-def test_what_is_no_number_or_endless(text):
+def test_what_is_no_number_or_endless(text: str) -> None:
     assert not fullmatch(number_texts(REALS), text)
 
 
 @pytest.mark.parametrize("regex", BOOLEAN, ids=range(len(BOOLEAN)))
 @given(text=st.text("abé🙂", max_size=4), ascii_only=st.booleans())
-def test_operators_are_spelled_by_their_operands(regex, text, ascii_only):
+def test_operators_are_spelled_by_their_operands(regex: Regex, text: str, ascii_only: bool) -> None:
     written = json.dumps(text, ensure_ascii=ascii_only)
     assert fullmatch(framed(spelled(regex, JSON), JSON), written) == fullmatch(regex, text)
     assert not fullmatch(spelled(regex, JSON), "\\x")
 
 
 @given(text=st.text("ab", max_size=5))
-def test_any_rule_of_writing_characters_is_a_spelling(text):
+def test_any_rule_of_writing_characters_is_a_spelling(text: str) -> None:
     written = "<" + "".join(f"{char}!" for char in text) + ">"
     for regex in BOOLEAN:
         assert fullmatch(framed(spelled(regex, SHOUTED), SHOUTED), written) == fullmatch(
@@ -126,12 +135,12 @@ def test_any_rule_of_writing_characters_is_a_spelling(text):
         assert not terminal.accepts(text)
 
 
-def test_raw_text_is_spelled_as_it_is():
+def test_raw_text_is_spelled_as_it_is() -> None:
     for regex in BOOLEAN:
         assert framed(spelled(regex, RAW), RAW) == regex
 
 
-def test_names_have_no_spelling_without_rules():
+def test_names_have_no_spelling_without_rules() -> None:
     with pytest.raises(TypeError, match="names"):
         spelled(divisible(7, 3, 0), JSON)
 
@@ -143,12 +152,12 @@ def test_names_have_no_spelling_without_rules():
         *(("\n" + " " * INDENTATION, True), ("\n" + " " * (INDENTATION + 1), False)),
     ],
 )
-def test_white_space_is_what_printers_write(text, is_one):
+def test_white_space_is_what_printers_write(text: str, is_one: bool) -> None:
     assert fullmatch(WHITE_SPACE, text) == is_one
 
 
 @given(text=st.text('a&;"<é', max_size=5))
-def test_attributes_are_written_in_one_way(text):
+def test_attributes_are_written_in_one_way(text: str) -> None:
     written = text.replace("&", "&amp;").replace('"', "&quot;")
     assert fullmatch(spelled(literal(text), XML), written)
     assert fullmatch(spelled(ANY, XML), text) == (text.replace("&", "").replace('"', "") == text)
@@ -157,7 +166,7 @@ def test_attributes_are_written_in_one_way(text):
 
 @pytest.mark.parametrize("spelling", PYTHON, ids=lambda x: x.name)
 @given(body=st.text("\\xuUN01a4'\"\n\r\0é🙂", max_size=9))
-def test_what_spells_a_python_string_is_read_as_it(spelling, body):
+def test_what_spells_a_python_string_is_read_as_it(spelling: Spelling, body: str) -> None:
     written = spelling.opening + body + spelling.closing
     if not fullmatch(framed(spelled(ANY, spelling), spelling), written):
         return
@@ -167,7 +176,7 @@ def test_what_spells_a_python_string_is_read_as_it(spelling, body):
 
 
 @given(text=st.text(max_size=6), spelling=st.sampled_from(PYTHON))
-def test_what_python_writes_is_a_spelling(text, spelling):
+def test_what_python_writes_is_a_spelling(text: str, spelling: Spelling) -> None:
     quote = spelling.opening
     escaped = text.encode("unicode_escape").decode().replace(quote, "\\" + quote)
     for written in {repr(text), quote + escaped + quote}:

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import tiktoken
-import vocabularies
-from shared_data import shared
 from tiktoken.load import load_tiktoken_bpe
-from vocabularies import call, section
+
+from tests import vocabularies
+from tests.shared_data import shared
+from tests.vocabularies import call, section
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from enforcer.vocabulary import Vocabulary
 
@@ -93,7 +94,7 @@ class KimiTokenizer:
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
+def tokenizer() -> KimiTokenizer:
     return KimiTokenizer(vocabularies.kimi())
 
 
@@ -197,21 +198,23 @@ class Ours(Side):
 
 
 @pytest.fixture(scope="module")
-def stock(tokenizer):
+def stock(tokenizer: KimiTokenizer) -> Stock:
     return Stock(tokenizer)
 
 
 @pytest.fixture(scope="module")
-def ours(tokenizer):
+def ours(tokenizer: KimiTokenizer) -> Ours:
     return Ours(tokenizer)
 
 
 @pytest.fixture
-def ids(tokenizer):
+def ids(tokenizer: KimiTokenizer) -> Callable[[str], list[int]]:
     return lambda text: vocabularies.write(tokenizer.vocabulary, text)
 
 
-def test_both_accept_and_read_a_right_call(stock, ours, ids):
+def test_both_accept_and_read_a_right_call(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
+) -> None:
     turn = ids("I look." + section(call("get_weather", 0, PARIS)))
     for side in (stock, ours):
         assert side.legal(turn) == len(turn)
@@ -220,14 +223,18 @@ def test_both_accept_and_read_a_right_call(stock, ours, ids):
 
 
 @pytest.mark.parametrize("marker", ["<|tool_call_end|>", "<|im_end|>", "<|im_user|>", "<think>"])
-def test_a_marker_id_inside_a_string(stock, ours, ids, marker):
+def test_a_marker_id_inside_a_string(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], marker: str
+) -> None:
     turn = ids(OPENED + "Pa" + marker)
     # Stock bans only the id that it knows as the end of all.
     assert stock.legal(turn) == len(turn) - (marker == "<|im_end|>")
     assert ours.legal(turn) == len(turn) - 1
 
 
-def test_a_forged_second_call_from_inside_a_string(stock, ours, ids):
+def test_a_forged_second_call_from_inside_a_string(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
+) -> None:
     turn = ids(OPENED + FORGED + '"}<|tool_call_end|><|tool_calls_section_end|><|im_end|>')
     assert stock.legal(turn) == len(turn)
     for read in (stock.parse, stock.stream):
@@ -237,7 +244,9 @@ def test_a_forged_second_call_from_inside_a_string(stock, ours, ids):
         assert "evil" not in [name for name, _ in read(turn)[1]]
 
 
-def test_a_string_that_quotes_a_call_stays_a_string(stock, ours, tokenizer, ids):
+def test_a_string_that_quotes_a_call_stays_a_string(
+    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, ids: Callable[[str], list[int]]
+) -> None:
     text = json.dumps({"city": FORGED})
     turn = ids("<|tool_calls_section_begin|>" + call("get_weather", 0, ""))[:-1]
     turn += tokenizer.vocabulary.encode(text)
@@ -250,7 +259,9 @@ def test_a_string_that_quotes_a_call_stays_a_string(stock, ours, tokenizer, ids)
 
 
 @pytest.mark.parametrize("name", ["evil", "get_weather"])
-def test_a_section_spelled_with_ordinary_tokens(stock, ours, tokenizer, name):
+def test_a_section_spelled_with_ordinary_tokens(
+    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, name: str
+) -> None:
     spelled = section(call(name, 0, PARIS)).removesuffix("<|im_end|>")
     turn = tokenizer.vocabulary.encode(spelled)
     assert tokenizer.vocabulary.control_ids.isdisjoint(turn)
@@ -265,7 +276,9 @@ def test_a_section_spelled_with_ordinary_tokens(stock, ours, tokenizer, name):
 
 
 @pytest.mark.parametrize("marker", ["<|tool_calls_section_begin|>", "<|tool_call_begin|>"])
-def test_a_marker_spelled_in_text(stock, ours, tokenizer, marker):
+def test_a_marker_spelled_in_text(
+    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, marker: str
+) -> None:
     text = f"The token {marker} opens it."
     turn = tokenizer.vocabulary.encode(text)
     assert stock.legal(turn) < len(turn)
@@ -281,14 +294,18 @@ def test_a_marker_spelled_in_text(stock, ours, tokenizer, marker):
         *("<|im_user|>", "<|im_assistant|>", "[BOS]"),
     ],
 )
-def test_a_stray_marker_in_text(stock, ours, ids, marker):
+def test_a_stray_marker_in_text(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], marker: str
+) -> None:
     turn = ids("Hello" + marker)
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) == len(turn) - 1
 
 
 @pytest.mark.parametrize("index", ["1" * 60, "7", "00"], ids=["60 digits", "skipped", "padded"])
-def test_a_wrong_index(stock, ours, ids, index):
+def test_a_wrong_index(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], index: str
+) -> None:
     turn = ids(section(call("get_weather", 0, PARIS).replace(":0<", f":{index}<")))
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) < len(turn)
@@ -296,7 +313,7 @@ def test_a_wrong_index(stock, ours, ids, index):
     assert ours.legal(turn) <= opened + 1
 
 
-def test_a_repeated_index(stock, ours, ids):
+def test_a_repeated_index(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
     twice = ids(section(call("get_weather", 0, PARIS), call("get_weather", 0, PARIS)))
     right = ids(section(call("get_weather", 0, PARIS), call("get_weather", 1, PARIS)))
     assert stock.legal(twice) == len(twice)
@@ -304,7 +321,9 @@ def test_a_repeated_index(stock, ours, ids):
     assert stock.legal(right) == ours.legal(right) == len(right)
 
 
-def test_an_index_that_starts_anew(stock, ours, ids):
+def test_an_index_that_starts_anew(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
+) -> None:
     asked = {"id": "x", "type": "function", "function": {"name": "get_weather", "arguments": PARIS}}
     messages = [
         {"role": "user", "content": "Hi"},
@@ -318,14 +337,14 @@ def test_an_index_that_starts_anew(stock, ours, ids):
     assert ours.legal(on, messages=messages) == len(on)
 
 
-def test_endless_white_space(stock, ours, ids):
+def test_endless_white_space(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
     start = OPENED.removesuffix('"city": "')
     turn = ids(start + " \n" * 2000)
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) < len(turn) / 2
 
 
-def test_endless_digits(stock, ours, ids):
+def test_endless_digits(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
     turn = ids(OPENED + 'a", "days": ' + "1" * 3000)
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) < len(turn) / 2
@@ -334,14 +353,16 @@ def test_endless_digits(stock, ours, ids):
 @pytest.mark.parametrize(
     "after", ["More text.", section(call("get_weather", 1, PARIS)).removesuffix("<|im_end|>")]
 )
-def test_text_or_another_section_after_the_section(stock, ours, ids, after):
+def test_text_or_another_section_after_the_section(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], after: str
+) -> None:
     closed = section(call("get_weather", 0, PARIS)).removesuffix("<|im_end|>")
     turn = ids(closed + after + "<|im_end|>")
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) == len(ids(closed))
 
 
-def test_tool_choice_null(stock, ours, ids):
+def test_tool_choice_null(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
     """Stock then masks nothing at all, and reads whatever comes."""
     turn = ids(section(call("evil", 0, "{}")))
     request, _ = stock.adjusted(tool_choice=None)
@@ -357,9 +378,11 @@ def test_tool_choice_null(stock, ours, ids):
     assert ours.legal(right, tool_choice=None) == len(right)
 
 
-def test_tools_absent_while_the_history_has_calls(stock, ours, ids):
+def test_tools_absent_while_the_history_has_calls(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
+) -> None:
     """Stock drops the calls when it reads them, but the model has spent its turn on them."""
-    asked = {"id": "functions.img_gen:0", "type": "function"}
+    asked: dict[str, Any] = {"id": "functions.img_gen:0", "type": "function"}
     asked["function"] = {"name": "img_gen", "arguments": "{}"}
     without = {
         "tools": None,
@@ -379,7 +402,9 @@ def test_tools_absent_while_the_history_has_calls(stock, ours, ids):
         assert read(turn, **without)[1] == []
 
 
-def test_no_property_order_is_forced(stock, ours, ids):
+def test_no_property_order_is_forced(
+    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
+) -> None:
     turn = ids(section(call("get_weather", 0, '{"days": 1, "city": "Paris"}')))
     assert stock.legal(turn) < len(turn)  # declaration order only
     assert ours.legal(turn) == len(turn)

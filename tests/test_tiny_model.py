@@ -6,18 +6,19 @@ import sys
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from shared_data import shared
 
 from bench.tiny_model import requests
 from bench.tiny_model.asks import Flaw, ask, unasked
 from bench.tiny_model.catalogue import TOOLS
 from bench.tiny_model.judge import BAD_CALL, Failure, failures
 from bench.tiny_model.scenes import Kind, scene
+from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
 
@@ -26,21 +27,28 @@ torch = pytest.importorskip("torch")
 
 from bench.tiny_model import chat, measure, train  # noqa: E402 - they need what is asked for above
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bench.tiny_model.catalogue import Tool
+
+
 ROOT = Path(__file__).parents[1]
 SEEDS = st.integers(0, 2**32)
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
+def tokenizer() -> Any:
     return transformers.AutoTokenizer.from_pretrained(train.FOLDER)
 
 
 @pytest.fixture
-def rendered(tokenizer):
-    def render(messages, **options):
-        return tokenizer.apply_chat_template(
+def rendered(tokenizer: Any) -> Callable[..., str]:
+    def render(messages: list[dict[str, Any]], **options: Any) -> str:
+        text: str = tokenizer.apply_chat_template(
             messages, tokenize=False, add_generation_prompt=True, **options
         )
+        return text
 
     return render
 
@@ -48,7 +56,7 @@ def rendered(tokenizer):
 # The tokenizer
 
 
-def test_control_tokens_are_single_ids_with_kimis_flags(tokenizer):
+def test_control_tokens_are_single_ids_with_kimis_flags(tokenizer: Any) -> None:
     added = {token.content: token.special for token in tokenizer.added_tokens_decoder.values()}
     assert added == chat.CONTROLS
     for name in chat.CONTROLS:
@@ -57,20 +65,20 @@ def test_control_tokens_are_single_ids_with_kimis_flags(tokenizer):
         ]
 
 
-def test_flags_are_those_of_the_real_tokenizer():
+def test_flags_are_those_of_the_real_tokenizer() -> None:
     config = json.loads(shared("kimi", "tokenizer_config.json").read_text(encoding="utf-8"))
     real = {t["content"]: t["special"] for t in config["added_tokens_decoder"].values()}
     assert {name: real[name] for name in chat.CONTROLS} == chat.CONTROLS
 
 
-def test_tool_markers_survive_the_removal_of_special_tokens(tokenizer):
+def test_tool_markers_survive_the_removal_of_special_tokens(tokenizer: Any) -> None:
     text = "a<|tool_call_begin|>b<think>c<|im_end|>"
     ids = tokenizer.encode(text, add_special_tokens=False)
     assert tokenizer.decode(ids, skip_special_tokens=True) == "a<|tool_call_begin|>b<think>c"
 
 
 @given(text=st.text(max_size=60))
-def test_any_text_survives_the_tokenizer(tokenizer, text):
+def test_any_text_survives_the_tokenizer(tokenizer: Any, text: str) -> None:
     ids = tokenizer.encode(text, add_special_tokens=False)
     assert tokenizer.decode(ids) == text
 
@@ -81,7 +89,7 @@ TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "ob
 CALL = {"id": "call_7", "type": "function", "function": {"name": "f", "arguments": '{"é": 1}'}}
 
 
-def test_template_lays_a_dialogue_out_as_kimi_does(rendered):
+def test_template_lays_a_dialogue_out_as_kimi_does(rendered: Callable[..., str]) -> None:
     dialogue = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Hi"},
@@ -115,24 +123,26 @@ def test_template_lays_a_dialogue_out_as_kimi_does(rendered):
         ({"thinking": False}, "<think></think>"),
     ],
 )
-def test_template_opens_or_closes_thinking_on_demand(rendered, options, tail):
+def test_template_opens_or_closes_thinking_on_demand(
+    rendered: Callable[..., str], options: dict[str, Any], tail: str
+) -> None:
     prompt = rendered([{"role": "user", "content": "Hi"}], **options)
     assert prompt.endswith("<|im_assistant|>assistant<|im_middle|>" + tail)
 
 
 @pytest.mark.parametrize("content", ["", None, []])
-def test_template_takes_empty_content(rendered, content):
+def test_template_takes_empty_content(rendered: Callable[..., str], content: Any) -> None:
     prompt = rendered([{"role": "assistant", "content": content, "tool_calls": [CALL]}])
     assert prompt.startswith("<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>")
 
 
-def test_template_takes_content_in_parts(rendered):
+def test_template_takes_content_in_parts(rendered: Callable[..., str]) -> None:
     parts = [{"type": "text", "text": "a "}, {"type": "text", "text": "b"}]
     whole = rendered([{"role": "user", "content": "a b"}])
     assert rendered([{"role": "user", "content": parts}]) == whole
 
 
-def test_template_writes_parsed_arguments_as_json(rendered):
+def test_template_writes_parsed_arguments_as_json(rendered: Callable[..., str]) -> None:
     parsed = {**CALL, "function": {"name": "f", "arguments": {"é": 1}}}
     texts = [rendered([{"role": "assistant", "tool_calls": [call]}]) for call in (CALL, parsed)]
     assert texts[0] == texts[1]
@@ -142,7 +152,7 @@ def test_template_writes_parsed_arguments_as_json(rendered):
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_a_wish_without_flaw_leads_to_a_valid_call(tool):
+def test_a_wish_without_flaw_leads_to_a_valid_call(tool: Tool) -> None:
     rng = Random(1)
     for _ in range(60):
         for arguments in (ask(rng, tool).arguments, unasked(rng, tool)):
@@ -158,9 +168,9 @@ def test_a_wish_without_flaw_leads_to_a_valid_call(tool):
         (Flaw.ASIDE, "additionalProperties"),
     ],
 )
-def test_each_flaw_breaks_the_schemas_of_several_tools(flaw, keyword):
+def test_each_flaw_breaks_the_schemas_of_several_tools(flaw: Flaw, keyword: str) -> None:
     rng = Random(1)
-    broken = Counter()
+    broken: Counter[str] = Counter()
     for tool in TOOLS:
         for _ in range(30):
             errors = Draft202012Validator(tool.parameters).iter_errors(
@@ -173,7 +183,7 @@ def test_each_flaw_breaks_the_schemas_of_several_tools(flaw, keyword):
 
 
 @given(seed=SEEDS, kind=st.sampled_from(Kind))
-def test_scenes_are_what_their_kind_says(seed, kind):
+def test_scenes_are_what_their_kind_says(seed: int, kind: Kind) -> None:
     drawn = scene(Random(seed), kind)
     declared = {tool["function"]["name"] for tool in drawn.tools}
     called = {
@@ -190,13 +200,14 @@ def test_scenes_are_what_their_kind_says(seed, kind):
     if kind in (Kind.UNDECLARED_IN_HISTORY, Kind.NO_TOOLS_AFTER_CALLS):
         assert called - declared
     if kind is Kind.NAMED:
+        assert isinstance(drawn.tool_choice, dict)
         assert drawn.tool_choice["function"]["name"] in declared
     if kind is Kind.PLAIN_QUESTION:
         assert not drawn.reply.calls
 
 
 @given(seed=SEEDS)
-def test_request_bodies_are_valid(seed):
+def test_request_bodies_are_valid(seed: int) -> None:
     for request in requests.generate(8, seed=seed):
         body = request.body
         json.dumps(body)
@@ -206,7 +217,7 @@ def test_request_bodies_are_valid(seed):
             Draft202012Validator.check_schema(tool["function"]["parameters"])
         if not names:
             assert not body.keys() & {"tools", "tool_choice", "parallel_tool_calls"}
-        open_ids = Counter()
+        open_ids: Counter[str] = Counter()
         for message in body["messages"]:
             assert message["role"] in {"system", "user", "assistant", "tool"}
             if message["role"] == "tool":
@@ -218,7 +229,7 @@ def test_request_bodies_are_valid(seed):
         assert not +open_ids
 
 
-def test_requests_repeat_with_their_seed_and_cover_the_mix():
+def test_requests_repeat_with_their_seed_and_cover_the_mix() -> None:
     round_ = sum(requests.MIX.values())
     first, again, other = (list(requests.generate(round_, seed=seed)) for seed in (1, 1, 2))
     assert first == again
@@ -227,12 +238,12 @@ def test_requests_repeat_with_their_seed_and_cover_the_mix():
     assert {request.body["stream"] for request in first} == {True, False}
 
 
-def test_only_the_kinds_of_a_mix_are_sent():
+def test_only_the_kinds_of_a_mix_are_sent() -> None:
     drawn = requests.generate(5, mix={Kind.THINKING: 1})
     assert {request.kind for request in drawn} == {Kind.THINKING}
 
 
-def test_the_request_side_needs_no_torch():
+def test_the_request_side_needs_no_torch() -> None:
     code = "import sys; import bench.tiny_model.requests; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
@@ -254,7 +265,7 @@ BODY = {
 }
 
 
-def turn(*calls):
+def turn(*calls: tuple[str, str]) -> str:
     inner = "".join(
         f"<|tool_call_begin|>{id_}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>"
         for id_, arguments in calls
@@ -282,12 +293,12 @@ def turn(*calls):
         (turn(("functions.f:1", '{"n": 1}')) + "x<|im_end|>", {Failure.MALFORMED}),
     ],
 )
-def test_judge_names_each_failure(text, expected):
+def test_judge_names_each_failure(text: str, expected: set[Failure]) -> None:
     assert failures(BODY, text) == expected
 
 
-def test_judge_knows_calls_without_tools():
-    body = {"messages": []}
+def test_judge_knows_calls_without_tools() -> None:
+    body: dict[str, Any] = {"messages": []}
     assert failures(body, turn(("functions.f:0", "{}"))) == {Failure.NO_TOOLS}
 
 
@@ -295,7 +306,7 @@ def test_judge_knows_calls_without_tools():
 
 
 @pytest.fixture
-def _one_thread():
+def _one_thread() -> Iterator[None]:
     """A matrix of this size is multiplied no faster by two threads, and they spin as they wait."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -303,7 +314,7 @@ def _one_thread():
     torch.set_num_threads(before)
 
 
-def test_only_the_assistants_words_weigh(tokenizer):
+def test_only_the_assistants_words_weigh(tokenizer: Any) -> None:
     text = (
         "<|im_user|>user<|im_middle|>a<|im_end|><|im_assistant|>assistant<|im_middle|>b<|im_end|>"
     )
@@ -315,9 +326,9 @@ def test_only_the_assistants_words_weigh(tokenizer):
     assert set(weights) == {0.25, 1}
 
 
-def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing():
+def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing() -> None:
     samples = [([n] * n, [1.0] * n) for n in range(1, 40)]
-    seen = Counter()
+    seen: Counter[int] = Counter()
     for ids, weights in train.batches(samples, train.Recipe(batch_tokens=80), pad=0):
         assert ids.numel() <= 80
         assert (weights[ids == 0] == 0).all()
@@ -327,7 +338,7 @@ def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing():
 
 
 @given(seed=SEEDS, kind=st.sampled_from(Kind))
-def test_a_rendered_scene_ends_in_the_reply(tokenizer, seed, kind):
+def test_a_rendered_scene_ends_in_the_reply(tokenizer: Any, seed: int, kind: Kind) -> None:
     drawn = scene(Random(seed), kind)
     text = train.render(tokenizer, drawn)
     reply = text.rpartition("<|im_assistant|>assistant<|im_middle|>")[2]
@@ -337,7 +348,7 @@ def test_a_rendered_scene_ends_in_the_reply(tokenizer, seed, kind):
     assert reply.startswith("<think>") == (drawn.thinking is not None)
 
 
-def test_the_weights_are_small():
+def test_the_weights_are_small() -> None:
     config = transformers.AutoConfig.from_pretrained(train.FOLDER)
     assert config.architectures == ["LlamaForCausalLM"]
     assert config.max_position_embeddings >= 2048
@@ -347,7 +358,7 @@ def test_the_weights_are_small():
 
 
 @pytest.mark.usefixtures("_one_thread")
-def test_the_model_calls_what_the_history_has_and_the_request_does_not_declare():
+def test_the_model_calls_what_the_history_has_and_the_request_does_not_declare() -> None:
     mix = {Kind.UNDECLARED_IN_HISTORY: 1}
     bodies = [request.body for request in requests.generate(16, seed=11, mix=mix)]
     texts = measure.turns(train.FOLDER, bodies)
@@ -357,7 +368,7 @@ def test_the_model_calls_what_the_history_has_and_the_request_does_not_declare()
 
 
 @pytest.mark.usefixtures("_one_thread")
-def test_the_model_is_right_about_half_of_the_time_and_wrong_in_many_ways():
+def test_the_model_is_right_about_half_of_the_time_and_wrong_in_many_ways() -> None:
     drawn = list(requests.generate(74, seed=12))
     texts = measure.turns(train.FOLDER, [request.body for request in drawn])
     judged = [failures(r.body, text) for r, text in zip(drawn, texts, strict=True)]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import vocabularies
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizer_cases import BYTES, TEXTS, byte_fallback, byte_level, wrapped
-from vocabularies import CONTROLS, PIECES, bits
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
+from tests.tokenizer_cases import BYTES, TEXTS, byte_fallback, byte_level, wrapped
+from tests.vocabularies import CONTROLS, PIECES, bits
 
 
-def test_the_small_vocabulary():
+def test_the_small_vocabulary() -> None:
     vocabulary = vocabularies.small()
     controls = [name for name in CONTROLS if name]
     assert vocabulary.size == 256 + len(PIECES) + vocabularies.HOLES + len(CONTROLS)
@@ -30,7 +30,7 @@ def test_the_small_vocabulary():
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_never_becomes_a_control_id(text):
+def test_text_never_becomes_a_control_id(text: str) -> None:
     for vocabulary in (vocabularies.small(), byte_level(), byte_fallback(), wrapped()):
         ids = vocabulary.encode(text)
         assert vocabulary.control_ids.isdisjoint(ids)
@@ -38,50 +38,51 @@ def test_text_never_becomes_a_control_id(text):
 
 
 @given(st.text())
-def test_every_text_can_be_spelled(text):
+def test_every_text_can_be_spelled(text: str) -> None:
     vocabulary = vocabularies.small()
     assert vocabulary.decode(vocabulary.encode(text)) == text.encode()
 
 
-def test_half_a_character_is_no_text():
+def test_half_a_character_is_no_text() -> None:
     with pytest.raises(InvalidVocabulary, match="surrogate"):
         vocabularies.small().encode("a\ud800")
 
 
 @given(st.sets(st.integers(0, vocabularies.small().size - 1)))
-def test_a_row_has_the_bits_of_its_ids(ids):
+def test_a_row_has_the_bits_of_its_ids(ids: set[int]) -> None:
     row = vocabularies.small().row(ids)
-    assert (row.dtype, row.shape) == (np.int32, (vocabularies.small().words,))
+    assert row.dtype == np.int32
+    assert row.shape == (vocabularies.small().words,)
     assert bits(row) == ids
 
 
-def test_sorted_text_is_sorted_and_whole():
+def test_sorted_text_is_sorted_and_whole() -> None:
     vocabulary = vocabularies.small()
     keys, ids = vocabulary.sorted_text
     assert list(keys) == sorted(BYTES + list(PIECES))
     assert [vocabulary.token_bytes(i) for i in ids] == list(keys)
 
 
-def test_an_absent_control_token_is_named():
+def test_an_absent_control_token_is_named() -> None:
     with pytest.raises(InvalidVocabulary, match="<\\|nothing\\|>"):
         vocabularies.small().control("<|nothing|>")
 
 
 @pytest.mark.parametrize("outside", [-1, 256, 10**9])
-def test_control_ids_lie_inside(outside):
+def test_control_ids_lie_inside(outside: int) -> None:
     with pytest.raises(InvalidVocabulary, match="outside"):
         Vocabulary(BYTES, {"<|im_end|>": outside})
 
 
 @pytest.mark.parametrize("missing", [b"{", b"a", b"\xe3"])
-def test_every_byte_of_a_text_has_an_id(missing):
+def test_every_byte_of_a_text_has_an_id(missing: bytes) -> None:
     with pytest.raises(InvalidVocabulary, match="byte"):
         Vocabulary([data for data in BYTES if data != missing], {})
     with pytest.raises(InvalidVocabulary, match="byte"):
         Vocabulary(BYTES, {"stolen": missing[0]})
 
 
-def test_the_vocabulary_of_bytes():
+def test_the_vocabulary_of_bytes() -> None:
     vocabulary = Vocabulary.of_bytes(["<a>", "<b>", "<a>"])
     assert (vocabulary.size, vocabulary.controls) == (258, {"<a>": 256, "<b>": 257})
     assert vocabulary.encode("é<a>") == list("é<a>".encode())

@@ -5,11 +5,18 @@ Owns: building them. Must not know: what is tested with them.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import tiktoken
 import tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from enforcer.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from tokenizers.models import BPE
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
 
 BYTES = [bytes([byte]) for byte in range(256)]
 MARKERS = ["<|im_end|>", "<|tool_call_end|>", "<think>"]
@@ -27,7 +34,7 @@ TEXTS = [
 RANKS = {data: i for i, data in enumerate([*BYTES, b"ab", b"abc", b' "'])}
 
 
-def trained(model, **parts):
+def trained(model: BPE, **parts: Any) -> TokenizersBackend:
     tokenizer = tokenizers.Tokenizer(model)
     for name, part in parts.items():
         setattr(tokenizer, name, part)
@@ -36,7 +43,7 @@ def trained(model, **parts):
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 
-def byte_level():
+def byte_level() -> Vocabulary:
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     vocab = {char: i for i, char in enumerate([*alphabet, "Ġx"])}
     return Vocabulary.from_transformers(
@@ -48,7 +55,7 @@ def byte_level():
     )
 
 
-def byte_fallback():
+def byte_fallback() -> Vocabulary:
     names = [f"<0x{byte:02X}>" for byte in range(256)]
     vocab = {name: i for i, name in enumerate(["<unk>", *names, "▁", "a", "▁a", "é"])}
     model = tokenizers.models.BPE(vocab, [("▁", "a")], byte_fallback=True, unk_token="<unk>")  # noqa: S106
@@ -60,12 +67,12 @@ def byte_fallback():
 class Wrapping:
     """A slow tokenizer around tiktoken, as Kimi's remote code is."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.model = tiktoken.Encoding(
             "test", pat_str=r"\S+|\s+", mergeable_ranks=RANKS, special_tokens={"[BOS]": 259}
         )
         self.added_tokens_decoder = dict(enumerate(MARKERS, 260))
 
 
-def wrapped():
+def wrapped() -> Vocabulary:
     return Vocabulary.from_transformers(Wrapping())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from enforcer.engines import ArgumentMatcher
     from enforcer.vocabulary import Vocabulary
 
 
@@ -94,7 +95,7 @@ class Failing(Listed):
 class Starts:
     """What starts texts."""
 
-    matcher: Callable[[], object]
+    matcher: Callable[[], ArgumentMatcher]
 
 
 class Panic(BaseException):
@@ -103,7 +104,7 @@ class Panic(BaseException):
 
 def matcher(
     vocabulary: Vocabulary,
-    arguments: Mapping[str, object],
+    arguments: Mapping[str, Sequence[bytes] | Callable[[], ArgumentMatcher]],
     *,
     due: Due = Due.WORD,
     most: int = 4,
@@ -111,7 +112,7 @@ def matcher(
     preamble: int = 3,
     prompt_ids: Sequence[int] | None = None,
     rollback: int | None = None,
-    text_format: Callable[[], object] | None = None,
+    text_format: Callable[[], ArgumentMatcher] | None = None,
 ) -> Matcher:
     """Start a turn; `arguments` has a list of texts, or what builds an engine, for each tool."""
     table = Table(dialects.load("kimi_k2"), vocabulary)

@@ -28,9 +28,9 @@ from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCache
 from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
-from vllm_servers import TINY, reader
 
 from enforcer.request import spec as specs
+from tests.vllm_servers import TINY, reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -273,7 +273,7 @@ class Runner:
         if self._random.random() < _HURRY:
             text = enforcers().vocabulary.token_bytes
             legal = [i for i in legal if i in controls or text(i) in _ENDS] or legal
-        return self._random.choice(legal)
+        return int(self._random.choice(legal))
 
     def _compare(self, follower: Follower, drafts: list[int], rows: np.ndarray) -> None:
         """Compare masks with those of a matcher that saw no draft."""
@@ -298,15 +298,14 @@ class Runner:
     def _propose(self, follower: Follower) -> list[int]:
         """Propose ids: legal ones, any, or legal ones and then any."""
         drafts: list[int] = []
-        matcher = follower.matcher
-        follows = matcher is not None and not follower.lost
-        good = self._random.randint(0, self._count) if follows else 0
-        while len(drafts) < good:
+        matcher = None if follower.lost else follower.matcher
+        good = self._random.randint(0, self._count) if matcher is not None else 0
+        while matcher is not None and len(drafts) < good:
             row = _row(matcher, -(-self._size // 32))
             bits = np.unpackbits(row.view(np.uint8), bitorder="little")
             drafts.append(self._choose(bits))
             assert matcher.accept(drafts[-1])
-        if drafts:
+        if matcher is not None and drafts:
             matcher.rollback(len(drafts))
         while len(drafts) < self._count:
             drafts.append(self._random.randrange(self._size))
@@ -317,9 +316,10 @@ _ENDS = (b'"', b"]", b"}", b'"}')
 
 
 def _row(matcher: Any, words: int) -> np.ndarray:
-    row = np.zeros((1, words), dtype=np.int32)
-    matcher.fill(row)
-    return row[0]
+    rows = np.zeros((1, words), dtype=np.int32)
+    matcher.fill(rows)
+    row: np.ndarray = rows[0]
+    return row
 
 
 class Engine(EngineCore):
@@ -354,10 +354,10 @@ class Engine(EngineCore):
         self.use_spec_decode = self.check_for_draft_tokens = mode.drafts > 0
         self.async_scheduling = mode.queued
         self.batch_queue_size = 2 if mode.queued else 1
-        self.batch_queue = deque(maxlen=2) if mode.queued else None
+        self.batch_queue: deque[Any] | None = deque(maxlen=2) if mode.queued else None
         self.is_mm_encoder_only = self.is_pooling_model = False
         self.mm_receiver_cache = None
-        self.aborts_queue = queue.Queue()
+        self.aborts_queue: queue.Queue[Any] = queue.Queue()
         self.sent: dict[str, Sent] = {}
         self.preempted = 0
         self._tokenizer = cached_tokenizer_from_config(vllm_config.model_config)

@@ -8,16 +8,21 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import enforcer
 from bench.demo.servers import Server, Setting
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
 TINY = Path(__file__).resolve().parents[1] / "bench" / "models" / "tiny-kimi"
 
 
 @contextmanager
-def serving(model: Path, setting: Setting, log: Path, **environment: str):
+def serving(model: Path, setting: Setting, log: Path, **environment: str) -> Iterator[Server]:
     """Run a server with more environment than the tests have, until the block ends."""
     with ExitStack() as stack:
         with patch.dict(os.environ, environment):

@@ -7,17 +7,21 @@ Must not know: what is tested with them.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer.vocabulary import Vocabulary
+from tests.shared_data import shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from enforcer.turn.envelope import Table
 
 # Text tokens after the 256 bytes. Most of them cross a boundary of JSON or of a header,
 # for a mask that is right inside each part alone can still be wrong across two.
@@ -42,6 +46,16 @@ CONTROLS = (
     *("<|tool_call_end|>", None, "<think>", "</think>", "[PAD]", None),
 )
 HOLES = 3  # between text and controls, too
+
+
+class _Matcher(Protocol):
+    """What is stepped and asked for masks: a turn's matcher, and what stands around one."""
+
+    _table: Table
+
+    def fill(self, bitmask: NDArray[np.int32]) -> None: ...
+
+    def accept(self, token_id: int) -> bool: ...
 
 
 @cache
@@ -124,25 +138,26 @@ def splits(draw: st.DrawFn, vocabulary: Vocabulary, text: str) -> list[int]:
     return split(lambda ids: draw(st.sampled_from(ids)), vocabulary, text.encode())
 
 
-def row_of(matcher: object) -> np.ndarray:
+def row_of(matcher: _Matcher) -> NDArray[np.int32]:
     """Fill a fresh row that was all ones, so that words left unwritten show."""
     vocabulary = matcher._table.vocabulary
     bitmask = np.full((1, vocabulary.words), -1, dtype=np.int32)
     matcher.fill(bitmask)
-    return bitmask[0]
+    row: NDArray[np.int32] = bitmask[0]
+    return row
 
 
-def bits(row: np.ndarray) -> set[int]:
+def bits(row: NDArray[np.int32]) -> set[int]:
     """Give the ids whose bit is set."""
     return set(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
 
 
-def legal(matcher: object) -> set[int]:
+def legal(matcher: _Matcher) -> set[int]:
     """Give the ids that the mask permits."""
     return bits(row_of(matcher))
 
 
-def feed(matcher: object, ids: Iterable[int]) -> None:
+def feed(matcher: _Matcher, ids: Iterable[int]) -> None:
     """Accept these ids; fail with the place where one is refused."""
     for at, token_id in enumerate(ids):
         if not matcher.accept(token_id):

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from vocabularies import legal, small
 
 import enforcer
+from tests.vocabularies import legal, small
 
 if TYPE_CHECKING:
     from random import Random

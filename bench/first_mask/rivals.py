@@ -58,11 +58,12 @@ class EnforcerRival:
 
     def forget(self) -> None:
         """Drop what has been compiled, checked and looked at."""
-        from enforcer import api
+        from enforcer import compiling
         from enforcer.cache import Cache
 
-        self._enforcer.cache = Cache(self._enforcer.cache.budget)
-        api._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
+        kept = self._enforcer._grammars  # noqa: SLF001 - what a restart would do
+        kept.cache = Cache(kept.cache.budget)
+        compiling._is_plain.cache_clear()  # noqa: SLF001 - what a restart would do
 
     def begin(self, tools: Tools) -> tuple[Turn, dict[str, float]]:
         """Go from a request to its first mask."""

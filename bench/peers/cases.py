@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import random
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,12 +22,9 @@ import jsonschema
 import jsonschema_specifications  # type: ignore[import-untyped]
 import referencing.exceptions
 
-_ROOT = Path(__file__).resolve().parents[2]
-_BESIDE = _ROOT.parent / "shared"
-sys.path[:0] = [str(_ROOT / "tests" / each) for each in ("conformance", "")]
+from tests.conformance.harness import maskbench, shuffle
 
-from harness import maskbench, shuffle  # noqa: E402 - beside the tests
-
+_BESIDE = Path(__file__).resolve().parents[3] / "shared"
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -23,7 +23,7 @@ from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
-from enforcer.vllm import bans, checks, metrics, runtime, settings
+from enforcer.vllm import bans, checks, metrics, required, runtime, settings
 from enforcer.vllm.metrics import Relaxed
 from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import option_refusal, placed, refusal
@@ -156,6 +156,8 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if banned is not None:
             params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
+        if required.lacks(made, self.vllm_config):
+            raise option_refusal("tools", required.REASON)
         if banned is not None:
             refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))

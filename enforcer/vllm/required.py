@@ -2,7 +2,8 @@
 
 Owns: which requests these are, and which of them the operator excepts. Must not know: how
 requests are enforced. Runs in the engine process, behind which no front end can hide: not a
-foreign one, not gRPC, not a route that takes token ids.
+foreign one, not gRPC, not a route that takes token ids. vLLM's own asks beforehand, so that its
+clients get a 400.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from enforcer.vllm.names import reads_extra
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+REASON = (
+    "this server serves enforced requests only, and this one brings no tools to the engine: send "
+    "it by a chat route, or with what `enforcer.extra_body` builds"
+)
 # As vLLM's own front end names the requests of /v1/completions.
 _COMPLETIONS = "cmpl-"
 
@@ -37,17 +42,19 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def _preprocess_add_request(self: Any, request: Any) -> Any:
-        chosen = settings.current()
-        loaded = self.vllm_config.model_config.logits_processors
-        if chosen.requires() and not _may_pass(request, chosen.excepted(), loaded):
+        if lacks(request, self.vllm_config):
             metrics.failed(metrics.Failure.UNENFORCED, request.request_id)
-            raise VLLMValidationError(
-                "this server serves enforced requests only, and this one brings no tools to the "
-                "engine: send it by a chat route, or with what `enforcer.extra_body` builds"
-            )
+            raise VLLMValidationError(REASON)
         return original(self, request)
 
     return _preprocess_add_request
+
+
+def lacks(request: Any, vllm_config: Any) -> bool:
+    """Tell whether a request to the engine lacks what this server requires of it."""
+    chosen = settings.current()
+    loaded = vllm_config.model_config.logits_processors
+    return chosen.requires() and not _may_pass(request, chosen.excepted(), loaded)
 
 
 def _may_pass(request: Any, excepted: frozenset[str], loaded: object) -> bool:

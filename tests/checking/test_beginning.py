@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from vocabularies import call, section, small, write
 
 from enforcer import engines
 from enforcer.api import Enforcer
@@ -16,6 +16,7 @@ from enforcer.checking.verdict import Verdict
 from enforcer.errors import BudgetTooSmall, IllegalPrefix, UnsupportedSchema
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
+from tests.vocabularies import call, section, small, write
 
 V = small()
 ENGINE = engines.load("llguidance", V)
@@ -39,24 +40,32 @@ CALL = OPENING + "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
 BEGUN = CALL + "<|tool_call_argument_begin|>"
 
 
-def asked(text, tools=(TOOL,), choice="auto", budget=None, response_format=None, *, finish=False):
+def asked(
+    text: str,
+    tools: tuple[dict[str, Any], ...] = (TOOL,),
+    choice: str | None = "auto",
+    budget: int | None = None,
+    response_format: dict[str, Any] | None = None,
+    *,
+    finish: bool = False,
+) -> Beginning:
     settled = replace(SETTLED, options=Options(finish_within_budget=finish))
     written = specs.write(list(tools), choice, True, 0, response_format)
     return Beginning(specs.settle(written, settled), 0, tuple(write(V, text)), budget)
 
 
-def found(one):
+def found(one: Beginning) -> Verdict:
     return starter(V, ENGINE)(one)
 
 
-def test_it_comes_back_as_it_was():
+def test_it_comes_back_as_it_was() -> None:
     one = asked(BEGUN, budget=7)
     again = Beginning.from_json(json.loads(one.to_json()))
     assert again == one
     assert again.key() == one.key()
 
 
-def test_keys_tell_beginnings_apart_and_do_not_grow():
+def test_keys_tell_beginnings_apart_and_do_not_grow() -> None:
     several = [
         asked(BEGUN),
         asked(OPENING),
@@ -69,11 +78,11 @@ def test_keys_tell_beginnings_apart_and_do_not_grow():
 
 
 @pytest.mark.parametrize("text", ['{"n": 1', '{"n": 1}', "", '{"n": 1}<|tool_call_end|>'])
-def test_what_fits_is_let_in(text):
+def test_what_fits_is_let_in(text: str) -> None:
     assert found(asked(BEGUN + text)).error is None
 
 
-def test_what_does_not_fit_is_told_with_the_place_in_the_whole_prompt():
+def test_what_does_not_fit_is_told_with_the_place_in_the_whole_prompt() -> None:
     one = asked(BEGUN + '{"m')
     with pytest.raises(IllegalPrefix) as caught:
         Enforcer(V).start(specs.read(one.spec), one.prompt_ids)
@@ -84,14 +93,14 @@ def test_what_does_not_fit_is_told_with_the_place_in_the_whole_prompt():
     assert verdict.error.path == f"$.prompt_token_ids[{len(one.prompt_ids) + 99}]"
 
 
-def test_a_text_that_has_a_format():
+def test_a_text_that_has_a_format() -> None:
     wanted = {"type": "json_schema", "json_schema": {"schema": {"enum": ["ab"]}}}
     assert found(asked(OPENING + '"a', (), None, response_format=wanted)).error is None
     wrong = found(asked(OPENING + '"b', (), None, response_format=wanted))
     assert isinstance(wrong.error, IllegalPrefix)
 
 
-def test_a_budget_is_held_against_what_is_demanded():
+def test_a_budget_is_held_against_what_is_demanded() -> None:
     whole = write(V, section(call("f", 0, '{"n":1}')))
     small_one = asked(OPENING, choice="required", budget=4, finish=True)
     verdict = Verdict.from_json(found(small_one).to_json())
@@ -102,7 +111,7 @@ def test_a_budget_is_held_against_what_is_demanded():
     assert found(asked(OPENING, choice="required", budget=4)).error is None
 
 
-def test_what_has_no_known_shortest_end_is_told():
+def test_what_has_no_known_shortest_end_is_told() -> None:
     wanted = {"type": "regex", "regex": "a+"}
     one = asked(OPENING, (), None, 50, response_format=wanted, finish=True)
     verdict = Verdict.from_json(found(one).to_json())
@@ -110,7 +119,7 @@ def test_what_has_no_known_shortest_end_is_told():
     assert "finish_within_budget" in str(verdict.error)
 
 
-def test_a_worker_finds_the_same():
+def test_a_worker_finds_the_same() -> None:
     pool = Pool("llguidance", V)
     assert pool.check(asked(BEGUN + '{"n": 1')).error is None
     assert isinstance(pool.check(asked(BEGUN + '{"m')).error, IllegalPrefix)

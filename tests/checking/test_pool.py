@@ -11,16 +11,21 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from checking_cases import check, quick, slow
-from processes import descendants, is_running
 
 from enforcer.checking import pool as pools
 from enforcer.checking.pool import Pool
 from enforcer.checking.process import Ended, Forker
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
 from enforcer.vocabulary import Vocabulary
+from tests.checking_cases import check, quick, slow
+from tests.processes import descendants, is_running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 
 pytestmark = pytest.mark.slow
 
@@ -29,25 +34,25 @@ BYTES = Vocabulary.of_bytes(["<|end|>"])
 
 
 @pytest.fixture(scope="module")
-def pool():
+def pool() -> Pool:
     made = Pool("llguidance", BYTES)
     made.warm()
     return made
 
 
 @pytest.fixture
-def worker():
+def worker() -> Iterator[Any]:
     forker = Forker("llguidance", BYTES)
     yield forker.start()
     forker.end()
 
 
-def test_a_verdict(pool):
+def test_a_verdict(pool: Pool) -> None:
     assert pool.check(quick()).error is None
     assert pool.check(check({"type": 3})).error is not None
 
 
-def test_workers_import_neither_vllm_nor_torch():
+def test_workers_import_neither_vllm_nor_torch() -> None:
     code = (
         "import sys, enforcer.checking.worker\n"
         "print([m for m in ('vllm', 'torch', 'transformers') if m in sys.modules])"
@@ -56,12 +61,12 @@ def test_workers_import_neither_vllm_nor_torch():
     assert done.stdout.strip() == "[]"
 
 
-def test_an_unknown_engine_is_the_operators_error():
+def test_an_unknown_engine_is_the_operators_error() -> None:
     with pytest.raises(ConfigurationError, match="before it was ready"):
         Pool("no-such-engine", BYTES).check(quick())
 
 
-def test_a_check_without_end_is_refused_and_others_pass_it_by(pool):
+def test_a_check_without_end_is_refused_and_others_pass_it_by(pool: Pool) -> None:
     found = []
     thread = threading.Thread(target=lambda: found.append(pool.check(slow())))
     thread.start()
@@ -78,12 +83,12 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool):
     assert verdict.error.path == "$"
 
 
-def test_slow_checks_leave_the_last_worker_to_others(monkeypatch):
+def test_slow_checks_leave_the_last_worker_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_CLOCK", 1.0)  # none of them is to be waited for here
     lone = Pool("llguidance", BYTES, workers=3)
     raised = []
 
-    def ask(number):
+    def ask(number: int) -> None:
         try:
             lone.check(slow(number))
         except Busy as error:
@@ -100,11 +105,11 @@ def test_slow_checks_leave_the_last_worker_to_others(monkeypatch):
     assert not lone._jobs
 
 
-def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue():
+def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue() -> None:
     lone = Pool("llguidance", BYTES, workers=2, queue=3)
     lone._threads = lone._workers  # which take nothing: as if all were busy
 
-    async def scene():
+    async def scene() -> None:
         first = asyncio.create_task(lone.check_async(quick(1)))
         same = asyncio.create_task(lone.check_async(quick(1)))
         other = asyncio.create_task(lone.check_async(quick(2)))
@@ -122,10 +127,10 @@ def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue():
     asyncio.run(scene())
 
 
-def test_a_slow_check_that_nobody_waits_for_is_stopped(pool):
-    async def scene():
+def test_a_slow_check_that_nobody_waits_for_is_stopped(pool: Pool) -> None:
+    async def scene() -> None:
         asked = asyncio.create_task(pool.check_async(slow(100)))
-        await _until(lambda: pool._slow)
+        await _until(lambda: bool(pool._slow))
         (job,) = (job for job in pool._jobs.values() if job.slow_pid)
         pid = job.slow_pid
         asked.cancel()
@@ -137,12 +142,12 @@ def test_a_slow_check_that_nobody_waits_for_is_stopped(pool):
     assert pool.check(quick(30)).error is None
 
 
-async def _until(condition):
+async def _until(condition: Callable[[], bool]) -> None:
     while not condition():  # noqa: ASYNC110 - of threads and processes, which set no event
         await asyncio.sleep(0.01)
 
 
-def test_a_full_queue_is_said_at_once():
+def test_a_full_queue_is_said_at_once() -> None:
     lone = Pool("llguidance", BYTES, workers=2, queue=2)
     lone._threads = lone._workers
     for number in (1, 2):
@@ -151,7 +156,7 @@ def test_a_full_queue_is_said_at_once():
         lone.check(quick(3))
 
 
-def test_what_forks_workers_is_replaced_when_it_has_ended(pool):
+def test_what_forks_workers_is_replaced_when_it_has_ended(pool: Pool) -> None:
     pool.check(quick(10))
     before = pool._forker
     before._process.kill()
@@ -168,7 +173,7 @@ def test_what_forks_workers_is_replaced_when_it_has_ended(pool):
     pytest.fail("the pool did not recover")
 
 
-def test_a_worker_that_the_kernel_ended_for_its_time_is_told_from_others(worker):
+def test_a_worker_that_the_kernel_ended_for_its_time_is_told_from_others(worker: Any) -> None:
     os.kill(worker.pid, signal.SIGPROF)  # what its timer sends
     with pytest.raises(Ended) as ended:
         worker.receive(60)
@@ -182,7 +187,7 @@ def test_a_worker_that_the_kernel_ended_for_its_time_is_told_from_others(worker)
     assert "memory" in str(crashed)
 
 
-def test_memory_is_bounded(worker):
+def test_memory_is_bounded(worker: Any) -> None:
     worker.send(quick().to_json())
     assert worker.receive(60)
     lines = Path(f"/proc/{worker.pid}/limits").read_text().splitlines()
@@ -190,7 +195,7 @@ def test_memory_is_bounded(worker):
     assert 1 << 30 < int(line.split()[3]) < 3 << 30
 
 
-def test_a_paused_worker_goes_on(worker):
+def test_a_paused_worker_goes_on(worker: Any) -> None:
     worker.pause()
     worker.send(quick().to_json())
     assert worker.receive(0.5) is None
@@ -202,7 +207,7 @@ def test_a_paused_worker_goes_on(worker):
 PARENT = """
 import sys, threading, time
 sys.path.insert(0, sys.argv[1])
-from checking_cases import quick, slow
+from tests.checking_cases import quick, slow
 from enforcer.checking.pool import Pool
 from enforcer.vocabulary import Vocabulary
 pool = Pool("llguidance", Vocabulary.of_bytes(["<|end|>"]))
@@ -215,7 +220,7 @@ time.sleep(600)
 """
 
 
-def test_workers_end_with_whoever_has_started_them_however_it_ends():
+def test_workers_end_with_whoever_has_started_them_however_it_ends() -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT, str(TESTS)], stdout=subprocess.PIPE, text=True
     )
@@ -228,7 +233,7 @@ def test_workers_end_with_whoever_has_started_them_however_it_ends():
         time.sleep(0.05)
 
 
-def test_a_worker_is_ready_for_the_layout_of_the_dialect():
+def test_a_worker_is_ready_for_the_layout_of_the_dialect() -> None:
     """Half a second of a vocabulary like Kimi's, of the two seconds that a check may take."""
     lone = Pool("llguidance", BYTES, "kimi_k3", workers=2)
     asked = replace(quick(), dialect="kimi_k3")
@@ -238,7 +243,7 @@ def test_a_worker_is_ready_for_the_layout_of_the_dialect():
 
 
 @pytest.mark.parametrize("engine", ["outlines-core", "xgrammar"])
-def test_every_engine_has_workers(engine):
+def test_every_engine_has_workers(engine: str) -> None:
     closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     asked = check({**closed, "additionalProperties": False})
     assert Pool(engine, BYTES, workers=2).check(asked).error is None

@@ -1,5 +1,8 @@
+from __future__ import annotations
+
 import json
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,10 +15,19 @@ from enforcer.schema import Conventions, Limits, OnUnsupported, Root
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from enforcer.schema.nodes import ArgumentGrammar
+
+
 ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))
 
 
-def check(schema, kind=FormatKind.JSON_SCHEMA, on_unsupported=OnUnsupported.REFUSE, limits=None):
+def check(
+    schema: Any,
+    kind: FormatKind = FormatKind.JSON_SCHEMA,
+    on_unsupported: OnUnsupported = OnUnsupported.REFUSE,
+    limits: Limits | None = None,
+) -> Check:
     source = schema if kind is not FormatKind.JSON_SCHEMA else json.dumps(schema)
     return Check(kind, source, Root.OBJECT, on_unsupported, limits or Limits())
 
@@ -32,11 +44,11 @@ CHECKS = [
 
 
 @pytest.mark.parametrize("asked", CHECKS)
-def test_a_check_comes_back_as_it_was(asked):
+def test_a_check_comes_back_as_it_was(asked: Check) -> None:
     assert Check.from_json(json.loads(asked.to_json())) == asked
 
 
-def test_keys_tell_checks_apart_and_do_not_grow():
+def test_keys_tell_checks_apart_and_do_not_grow() -> None:
     assert len({asked.key() for asked in CHECKS}) == len(CHECKS)
     large = check({"enum": ["x" * 100_000]})
     assert len(repr(large.key())) < 1_000
@@ -51,7 +63,7 @@ def test_keys_tell_checks_apart_and_do_not_grow():
         ({"$ref": "https://example.com/other.json"}, UnsupportedSchema),
     ],
 )
-def test_a_refusal_travels_with_its_class_and_problems(schema, kind):
+def test_a_refusal_travels_with_its_class_and_problems(schema: dict[str, Any], kind: Any) -> None:
     verdict = perform(check(schema), ENGINE)
     again = Verdict.from_json(verdict.to_json())
     assert type(again.error) is type(verdict.error)
@@ -60,11 +72,13 @@ def test_a_refusal_travels_with_its_class_and_problems(schema, kind):
     assert again.weight > 200
 
 
-def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_workers_own():
+def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_workers_own() -> (
+    None
+):
     names = [name for name in dialects.load("kimi_k3").tokens.names if name.startswith("<|")]
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
-    def written(first, own):
+    def written(first: int, own: list[tuple[str, int]]) -> str:
         named = tuple((name, first + at) for at, name in enumerate(names))
         asked = replace(check(schema), writes=True, dialect="kimi_k3", controls=named)
         verdict = perform(asked, ENGINE, dict(own))
@@ -78,7 +92,7 @@ def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_w
     assert one.replace("500", "600") == other
 
 
-def test_what_was_relaxed_is_told():
+def test_what_was_relaxed_is_told() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "https://example.com/other.json"}}}
     verdict = Verdict.from_json(
         perform(check(schema, on_unsupported=OnUnsupported.RELAX), ENGINE).to_json()
@@ -87,7 +101,7 @@ def test_what_was_relaxed_is_told():
     assert [problem.keyword for problem in verdict.relaxed] == ["$ref"]
 
 
-def test_formats_of_text_are_checked():
+def test_formats_of_text_are_checked() -> None:
     assert perform(check("[a-z]+", FormatKind.REGEX), ENGINE).error is None
     assert isinstance(perform(check("(", FormatKind.REGEX), ENGINE).error, InvalidSchema)
 
@@ -97,16 +111,23 @@ class Panic(BaseException):
 
 
 class Broken:
-    def __init__(self, error):
+    def __init__(self, error: Any) -> None:
         self.error = error
 
-    def check(self, _grammar, _layout=None):
+    def check(self, _grammar: ArgumentGrammar, _layout: object = None) -> None:
         raise self.error
 
 
+def broken(error: BaseException) -> Any:
+    """Give an engine whose checks raise."""
+    return Broken(error)
+
+
 @pytest.mark.parametrize("error", [TypeError("the #1"), Panic("the #2"), AttributeError("the #3")])
-def test_whatever_is_raised_is_a_refusal_that_names_it(error, capfd):
-    verdict = perform(check({}), Broken(error))
+def test_whatever_is_raised_is_a_refusal_that_names_it(
+    error: AttributeError | TypeError | Panic, capfd: pytest.CaptureFixture[str]
+) -> None:
+    verdict = perform(check({}), broken(error))
     assert type(verdict.error) is UnsupportedSchema
     assert type(error).__name__ in str(verdict.error)
     logged = capfd.readouterr().err
@@ -114,17 +135,17 @@ def test_whatever_is_raised_is_a_refusal_that_names_it(error, capfd):
     assert str(error) not in logged
 
 
-def test_too_much_memory_is_a_limit():
-    assert isinstance(perform(check({}), Broken(MemoryError())).error, SchemaLimit)
+def test_too_much_memory_is_a_limit() -> None:
+    assert isinstance(perform(check({}), broken(MemoryError())).error, SchemaLimit)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit()])
-def test_an_end_that_is_meant_is_none(error):
+def test_an_end_that_is_meant_is_none(error: KeyboardInterrupt | SystemExit) -> None:
     with pytest.raises(type(error)):
-        perform(check({}), Broken(error))
+        perform(check({}), broken(error))
 
 
-def test_a_schema_is_written_for_the_engine():
+def test_a_schema_is_written_for_the_engine() -> None:
     asked = replace(check({"type": "object", "properties": {"a": {"const": 1}}}), writes=True)
     verdict = Verdict.from_json(
         perform(Check.from_json(json.loads(asked.to_json())), ENGINE).to_json()

@@ -1,26 +1,36 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer import cli
+from tests.shared_data import shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 
 EXACT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 UNIQUE = {"type": "object", "properties": {"tags": {"type": "array", "uniqueItems": True}}}
 IMPOSSIBLE = {"type": "object", "properties": {"a": False}, "required": ["a"]}
 
 
-def chat(name, schema=EXACT, **more):
+def chat(name: str | None, schema: Any = EXACT, **more: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": schema, **more}}
 
 
 @pytest.fixture
-def check(tmp_path, capsys):
-    def run(*values, options=(), text=None):
+def check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any]]]:
+    def run(
+        *values: Any, options: list[str] | tuple[Any, ...] = (), text: str | None = None
+    ) -> tuple[int, dict[str, Any]]:
         file = tmp_path / "file.json"
         file.write_text("\n".join(map(json.dumps, values)) if text is None else text)
         status = cli.main(["check", "--json", *options, str(file)])
@@ -47,7 +57,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
-def test_every_form_is_read(check, value):
+def test_every_form_is_read(check: Callable[..., tuple[int, dict[str, Any]]], value: Any) -> None:
     status, found = check(value)
     assert status == 0
     assert {one["status"] for one in found["checked"]} == {"exact"}
@@ -55,7 +65,9 @@ def test_every_form_is_read(check, value):
 
 
 @pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
-def test_a_path_leads_to_the_schema(check, value):
+def test_a_path_leads_to_the_schema(
+    check: Callable[..., tuple[int, dict[str, Any]]], value: Any
+) -> None:
     for one in check(value)[1]["checked"]:
         at = value
         for step in one["path"].replace("[", ".[").split(".")[1:]:
@@ -63,7 +75,7 @@ def test_a_path_leads_to_the_schema(check, value):
         assert at in (EXACT, True, {}, {"type": "string"})
 
 
-def test_dynamic_tools_are_checked(check):
+def test_dynamic_tools_are_checked(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     message = {"role": "system", "tools": [chat("g", UNIQUE)]}
     status, found = check({"tools": [chat("f")], "messages": [message]})
     assert status == 1
@@ -71,18 +83,24 @@ def test_dynamic_tools_are_checked(check):
     assert found["checked"][1]["path"].startswith("$.messages[0].tools[0]")
 
 
-def test_a_property_named_tools_is_no_list_of_tools(check):
+def test_a_property_named_tools_is_no_list_of_tools(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check({"type": "object", "properties": {"tools": {"type": "array"}}})
     assert (status, found["checked"][0]["name"]) == (0, None)
 
 
-def test_arguments_are_objects_and_values_need_not_be(check):
+def test_arguments_are_objects_and_values_need_not_be(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     assert check({"type": "string"})[0] == 0
     status, found = check(chat("f", {"type": "string"}))
     assert (status, found["checked"][0]["error"]) == (1, "UnsatisfiableSchema")
 
 
-def test_a_refusal_names_path_keyword_and_remedy(check):
+def test_a_refusal_names_path_keyword_and_remedy(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check([chat("f"), chat("g", UNIQUE)])
     assert status == 1
     assert found["counts"] == {"exact": 1, "relaxed": 0, "refused": 1}
@@ -93,7 +111,9 @@ def test_a_refusal_names_path_keyword_and_remedy(check):
     assert found["checked"][1]["relaxable"]
 
 
-def test_relaxing_enforces_a_superset_and_says_what_is_left(check):
+def test_relaxing_enforces_a_superset_and_says_what_is_left(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check(chat("g", UNIQUE), options=["--relax"])
     assert status == 0
     [one] = found["checked"]
@@ -101,7 +121,9 @@ def test_relaxing_enforces_a_superset_and_says_what_is_left(check):
     assert one["rules"] > 0
 
 
-def test_what_nothing_fits_cannot_be_relaxed(check):
+def test_what_nothing_fits_cannot_be_relaxed(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     for options in ([], ["--relax"]):
         status, found = check(chat("g", IMPOSSIBLE), options=options)
         assert status == 1
@@ -119,14 +141,16 @@ def test_what_nothing_fits_cannot_be_relaxed(check):
         ([chat("f", [1])], "$[0].function.parameters"),
     ],
 )
-def test_what_a_server_would_refuse_is_refused(check, tools, path):
+def test_what_a_server_would_refuse_is_refused(
+    check: Callable[..., tuple[int, dict[str, Any]]], tools: list[dict[str, Any]], path: str
+) -> None:
     status, found = check(tools)
     assert status == 1
     assert found["checked"][-1]["error"] == "InvalidTools"
     assert found["checked"][-1]["problems"][0]["path"] == path
 
 
-def test_a_schema_that_is_none_is_refused(check):
+def test_a_schema_that_is_none_is_refused(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     status, found = check(chat("f", {"type": "text"}))
     assert (status, found["checked"][0]["error"]) == (1, "InvalidSchema")
 
@@ -134,24 +158,30 @@ def test_a_schema_that_is_none_is_refused(check):
 @pytest.mark.parametrize(
     "value", [7, "x", None, {"tools": [7]}, {"tools": [{"type": "retrieval"}]}, {"city": "Oslo"}]
 )
-def test_what_declares_nothing_is_told(check, value):
+def test_what_declares_nothing_is_told(
+    check: Callable[..., tuple[int, dict[str, Any]]], value: Any
+) -> None:
     status, found = check(value)
     assert status == 2
     assert found["checked"] == []
     assert len(found["unreadable"]) == 1
 
 
-def test_a_file_that_cannot_be_read_spoils_no_other(check):
+def test_a_file_that_cannot_be_read_spoils_no_other(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check(EXACT, options=["absent.json"])
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 1, 1)
 
 
-def test_a_line_that_declares_nothing_spoils_no_other(check):
+def test_a_line_that_declares_nothing_spoils_no_other(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     status, found = check(EXACT, {"city": "Oslo"}, EXACT)
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 2, 1)
 
 
-def test_a_folder_is_all_its_files(tmp_path, capsys):
+def test_a_folder_is_all_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "a.json").write_text(json.dumps(chat("f")))
     (tmp_path / "in" / "deep" / "b.jsonl").write_text(json.dumps(UNIQUE) + "\n[]")
@@ -164,7 +194,9 @@ def test_a_folder_is_all_its_files(tmp_path, capsys):
     assert "has no .json or .jsonl file" in capsys.readouterr().err
 
 
-def test_recorded_requests_tell_each_tool_once(check):
+def test_recorded_requests_tell_each_tool_once(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     bodies = [{"messages": [], "tools": [chat("f"), chat("g", UNIQUE)]}] * 3
     bodies.append({"messages": [], "tools": [chat("f", {"type": "object"})]})
     status, found = check(bodies[0], {"request": bodies[1]}, {"body": bodies[2]}, bodies[3])
@@ -173,14 +205,16 @@ def test_recorded_requests_tell_each_tool_once(check):
     assert found["repeated"] == 4
 
 
-def test_a_repetition_within_one_request_is_still_one(check):
+def test_a_repetition_within_one_request_is_still_one(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     twice = {"messages": [], "tools": [chat("f"), chat("f")]}
     status, found = check({"tools": [chat("f")]}, twice)
     assert status == 1
     assert found["checked"][-1]["problems"][0]["reason"] == "the name is declared twice"
 
 
-def test_tools_of_the_responses_api(check):
+def test_tools_of_the_responses_api(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     function = {"type": "function", "name": "read", "parameters": UNIQUE}
     tools = [
         {"type": "web_search"},
@@ -193,21 +227,23 @@ def test_tools_of_the_responses_api(check):
     assert one["path"] == "$.tools[2].tools[0].parameters"
 
 
-def test_lines_are_told_apart(check):
+def test_lines_are_told_apart(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     status, found = check(EXACT, UNIQUE)
     assert status == 1
     assert [one["where"].rpartition(":")[2] for one in found["checked"]] == ["1", "2"]
 
 
 @pytest.mark.parametrize("engine", ["xgrammar", "outlines-core"])
-def test_other_engines_check_as_well(check, engine):
+def test_other_engines_check_as_well(
+    check: Callable[..., tuple[int, dict[str, Any]]], engine: str
+) -> None:
     pytest.importorskip(engine.replace("-", "_"))
     pytest.importorskip(f"enforcer.engines.{engine.replace('-', '_')}")
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     assert check(schema, options=["--engine", engine])[0] == 0
 
 
-def test_text_for_people(tmp_path, capsys):
+def test_text_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tools.json").write_text(json.dumps([chat("good"), chat("odd", UNIQUE)]))
     assert cli.main(["check", str(tmp_path / "tools.json")]) == 1
     first, note, second, why, hint, summary = capsys.readouterr().out.splitlines()
@@ -220,7 +256,7 @@ def test_text_for_people(tmp_path, capsys):
     assert summary == "2 checked: 1 exact, 1 refused"
 
 
-def test_every_valid_schema_of_the_vendor_is_exact(capsys):
+def test_every_valid_schema_of_the_vendor_is_exact(capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(file) for file in shared("cases", "walle").rglob("valid.jsonl")]
     assert cli.main(["check", "--json", *files]) == 0
     assert json.loads(capsys.readouterr().out)["counts"]["exact"] > 0
@@ -238,19 +274,25 @@ ANYTHING = st.recursive(
 
 
 @given(ANYTHING, st.booleans())
-def test_any_file_has_an_answer(tmp_path_factory, value, relax):
+def test_any_file_has_an_answer(
+    tmp_path_factory: pytest.TempPathFactory, value: Any, relax: bool
+) -> None:
     file = tmp_path_factory.getbasetemp() / "drawn.json"
     file.write_text(json.dumps(value))
     assert cli.main(["check", str(file), *(["--relax"] if relax else [])]) in (0, 1, 2)
 
 
-def test_wrong_usage_has_a_status_of_its_own():
+def test_wrong_usage_has_a_status_of_its_own() -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["check"])
     assert ended.value.code == 2
 
 
-def test_what_may_not_be_meant_is_noted_with_its_path(check, tmp_path, capsys):
+def test_what_may_not_be_meant_is_noted_with_its_path(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
     status, found = check([chat("f", schema)])
     assert status == 0
@@ -266,7 +308,9 @@ def test_what_may_not_be_meant_is_noted_with_its_path(check, tmp_path, capsys):
     assert "note: `nullable` is no keyword" in capsys.readouterr().out
 
 
-def test_what_a_format_cannot_write_is_refused(check):
+def test_what_a_format_cannot_write_is_refused(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
     tools = [chat("from"), chat("a.b"), chat("fine")]
     for dialect in ("pythonic", "pythonic_enforced", "llama4_pythonic"):
         status, found = check(tools, options=["--dialect", dialect])
@@ -282,7 +326,7 @@ URI = "https://schemas.example.com/city"
 
 
 @pytest.fixture
-def documents(tmp_path):
+def documents(tmp_path: Path) -> Path:
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "city.json").write_text(json.dumps({"$id": URI, "enum": ["Rome"]}))
@@ -290,7 +334,9 @@ def documents(tmp_path):
     return folder
 
 
-def test_documents_are_read(check, documents):
+def test_documents_are_read(
+    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
+) -> None:
     tool = chat("f", {"type": "object", "properties": {"a": {"$ref": URI}}})
     assert check(tool)[0] == 1
     status, found = check(tool, options=["--documents", str(documents)])
@@ -298,13 +344,17 @@ def test_documents_are_read(check, documents):
     assert found["counts"]["exact"] == 1
 
 
-def test_documents_are_read_by_where_they_are_served(check, documents):
+def test_documents_are_read_by_where_they_are_served(
+    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
+) -> None:
     served = {"items": {"$ref": "https://a.example.com/s/city.json"}}
     options = ["--documents", f"https://a.example.com/s={documents}"]
     assert check(served, options=options)[0] == 0
 
 
-def test_a_problem_in_a_document_is_told_with_the_document(check, documents):
+def test_a_problem_in_a_document_is_told_with_the_document(
+    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
+) -> None:
     tool = chat("f", {"properties": {"a": {"$ref": f"{URI}/bad"}}})
     status, found = check(tool, options=["--documents", str(documents)])
     assert status == 1
@@ -312,7 +362,9 @@ def test_a_problem_in_a_document_is_told_with_the_document(check, documents):
     assert problem["path"] == f"$.function.parameters.properties.a -> {URI}/bad.pattern"
 
 
-def test_a_broken_document_is_an_error_that_names_it(tmp_path, documents, capsys):
+def test_a_broken_document_is_an_error_that_names_it(
+    tmp_path: Path, documents: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (documents / "city.json").write_text("{")
     (tmp_path / "file.json").write_text("{}")
     words = ["check", str(tmp_path / "file.json"), "--documents", str(documents)]
@@ -320,7 +372,7 @@ def test_a_broken_document_is_an_error_that_names_it(tmp_path, documents, capsys
     assert f"{documents}/city.json is not JSON" in capsys.readouterr().err
 
 
-def test_that_there_is_no_tool_is_said(tmp_path, capsys):
+def test_that_there_is_no_tool_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "none.json").write_text("[]")
     assert cli.main(["check", str(tmp_path / "none.json")]) == 0
     printed = capsys.readouterr()

@@ -2,31 +2,38 @@ from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_server import call, reply, serving
 
 from enforcer import cli
 from enforcer.diagnosis import Status, bad, note, ok
 from enforcer.doctor import installation
+from tests.fake_server import call, reply, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from enforcer.diagnosis import Check
 
 
 @pytest.fixture
-def installed(monkeypatch):
+def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Put these results in place of the installation's checks."""
 
-    def put(*results):
+    def put(*results: Check) -> None:
         monkeypatch.setattr(installation, "checks", lambda: iter(results))
 
     return put
 
 
-def doctor(capsys, *options):
+def doctor(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
     status = cli.main(["doctor", *options])
     return status, capsys.readouterr().out
 
 
-def test_all_well(installed, capsys):
+def test_all_well(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     installed(ok("a", "fine"), note("b", "absent", "install it"))
     assert doctor(capsys) == (
         0,
@@ -34,14 +41,16 @@ def test_all_well(installed, capsys):
     )
 
 
-def test_something_to_mend(installed, capsys):
+def test_something_to_mend(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     installed(ok("a", "fine"), bad("b", "broken", "mend it"))
     status, out = doctor(capsys)
     assert status == 1
     assert out.splitlines()[1:] == ["BAD   b: broken", "      mend it", "2 checks, 1 to mend"]
 
 
-def test_json(installed, capsys):
+def test_json(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     installed(bad("b", "broken", "mend it"))
     status, out = doctor(capsys, "--json")
     assert status == 1
@@ -51,17 +60,19 @@ def test_json(installed, capsys):
     }
 
 
-def enforced(body):
+def enforced(body: dict[str, Any]) -> tuple[int, Any]:
     errors = {"twice": "InvalidTools", "unenforceable": "UnsupportedSchema"}
     if error := errors.get(body["tools"][0]["function"]["name"]):
         return 400, {"error": {"message": f"{error}: … (at `$.tools[0]…`)"}}
     return reply(body, "tool_calls", calls=[call("pick_colour", '{"colour":"violet","sure":true}')])
 
 
-def test_a_server_is_checked(installed, capsys):
+def test_a_server_is_checked(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     installed(ok("a", "fine"))
 
-    def answer(body):
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         return enforced(body) if "tools" in body else reply(body, content="Here.")
 
     with serving(answer) as server:
@@ -70,14 +81,18 @@ def test_a_server_is_checked(installed, capsys):
     assert out.count("ok ") == 7
 
 
-def test_a_model_is_checked(installed, capsys, tmp_path):
+def test_a_model_is_checked(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     installed(ok("a", "fine"))
     status, out = doctor(capsys, "--model", str(tmp_path / "absent"))
     assert status == 1
     assert "is no folder" in out
 
 
-def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(installed, capsys):
+def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     installed(ok("a", "fine"))
     assert cli.main(["doctor", "--dialect", "nosuch"]) == 2
     told = capsys.readouterr()
@@ -87,8 +102,10 @@ def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(installed
     assert doctor(capsys, "--dialect", "kimi_k2_enforced")[0] == 0
 
 
-def test_a_server_may_be_waited_for_as_long_as_one_likes(installed, capsys):
-    def answer(body):
+def test_a_server_may_be_waited_for_as_long_as_one_likes(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         time.sleep(0.6)
         return reply(body, content="Here.")
 
@@ -101,29 +118,33 @@ def test_a_server_may_be_waited_for_as_long_as_one_likes(installed, capsys):
         doctor(capsys, "--timeout", "0")
 
 
-def test_a_wrong_url_is_told(installed, capsys):
+def test_a_wrong_url_is_told(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     installed(ok("a", "fine"))
     assert doctor(capsys, "--url", "localhost")[0] == 2
 
 
-def test_this_installation_is_well(capsys):
+def test_this_installation_is_well(capsys: pytest.CaptureFixture[str]) -> None:
     if installation.distribution().status is Status.BAD:
         pytest.skip("the project is not installed here, just on the path")
     status, out = doctor(capsys)
     assert status == 0, out
 
 
-def test_a_server_of_another_format_is_judged_by_its_own(installed, capsys):
+def test_a_server_of_another_format_is_judged_by_its_own(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     """By Kimi's rules the ids of its calls would be wrong, and the engine be suspected."""
 
-    def hermes(body):
+    def hermes(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         status, made = enforced(body)
         for choice in made.get("choices", ()):
             for each in choice["message"].get("tool_calls", ()):
                 each["id"] = "chatcmpl-tool-1"
         return status, made
 
-    def wrong_ids(*options):
+    def wrong_ids(*options: str) -> bool:
         installed(ok("a", "fine"))
         with serving(hermes, metrics='enforcer_dialect{dialect="hermes"} 1.0\n') as server:
             _, out = doctor(capsys, "--url", server.url, *options)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from enforcer.cli import check, doctor, explain, main, verify
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="utf-8")
 SECTIONS = dict(
@@ -16,19 +21,19 @@ SECTIONS = dict(
 )
 
 
-def parsers():
+def parsers() -> dict[str, ArgumentParser]:
     commands = argparse.ArgumentParser().add_subparsers()
     for module in (check, explain, verify, doctor):
         module.add_parser(commands)
     return commands.choices
 
 
-def options(parser):
+def options(parser: ArgumentParser) -> set[str]:
     """List the long options of a command, as a call would spell them."""
     return {name for name in parser._option_string_actions if name.startswith("--")} - {"--help"}
 
 
-def test_the_commands_are_those_of_the_help(capsys):
+def test_the_commands_are_those_of_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = set(re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE))
@@ -36,7 +41,7 @@ def test_the_commands_are_those_of_the_help(capsys):
 
 
 @pytest.mark.parametrize("command", SECTIONS)
-def test_every_option_is_on_the_page_and_no_other_in_its_tables(command):
+def test_every_option_is_on_the_page_and_no_other_in_its_tables(command: str) -> None:
     section, known = SECTIONS[command], options(parsers()[command])
     assert known <= set(re.findall(r"--[a-z][a-z-]*", section))
     rows = re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE)

@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_server import serving
-from snippets import ROOT, blocks
 
 from enforcer import cli
 from enforcer.turn import dialects
+from tests.fake_server import serving
+from tests.snippets import ROOT, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.vocabulary import Vocabulary
+
 
 PAGE = ROOT / "docs" / "explain.md"
 TINY = ROOT / "bench" / "models" / "tiny-kimi"
@@ -23,25 +30,26 @@ WHOLE = BEGUN + '{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|><|i
 
 
 @pytest.fixture
-def tools(tmp_path, monkeypatch):
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.chdir(tmp_path)
     (block,) = blocks(PAGE, "json")
     Path("tools.json").write_text(block)
-    return json.loads(block)
+    found: list[dict[str, Any]] = json.loads(block)
+    return found
 
 
-def run(capsys, *words):
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
     status = cli.main(["explain", *words])
     return status, capsys.readouterr()
 
 
-def as_json(capsys, *words):
+def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
     status, printed = run(capsys, *words, "--json")
     return status, json.loads(printed.out)
 
 
 @pytest.mark.usefixtures("tools")
-def test_the_example_of_the_page(capsys):
+def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = blocks(PAGE, "console")
     command, shown = block.replace("\\\n", "").split("\n", 1)
     words = shlex.split(command.removeprefix("$ "))
@@ -50,7 +58,7 @@ def test_the_example_of_the_page(capsys):
 
 
 @pytest.mark.usefixtures("tools")
-def test_a_turn_that_is_legal(capsys):
+def test_a_turn_that_is_legal(capsys: pytest.CaptureFixture[str]) -> None:
     status, found = as_json(capsys, "--tools", "tools.json", "--text", WHOLE)
     assert status == 0
     assert "".join(step["token"] for step in found["steps"]) == WHOLE
@@ -59,14 +67,16 @@ def test_a_turn_that_is_legal(capsys):
 
 
 @pytest.mark.usefixtures("tools")
-def test_without_a_turn_it_tells_how_one_begins(capsys):
+def test_without_a_turn_it_tells_how_one_begins(capsys: pytest.CaptureFixture[str]) -> None:
     status, printed = run(capsys, "--tools", "tools.json")
     assert status == 0
     assert printed.out.startswith("next: any text; or the marker of think begin: `<think>`")
 
 
 @pytest.mark.usefixtures("tools")
-def test_what_stands_before_the_assistants_turn_is_the_prompt(capsys):
+def test_what_stands_before_the_assistants_turn_is_the_prompt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     opening = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
     Path("turn.txt").write_text(opening + WHOLE + "\n")
     status, found = as_json(capsys, "--tools", "tools.json", "--text", "@turn.txt")
@@ -75,7 +85,9 @@ def test_what_stands_before_the_assistants_turn_is_the_prompt(capsys):
     assert "".join(step["token"] for step in found["steps"]) == WHOLE
 
 
-def test_a_request_brings_its_own_choice_and_dialog(tools, capsys):
+def test_a_request_brings_its_own_choice_and_dialog(
+    tools: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get_weather"}}]}
     request = {"tools": tools, "tool_choice": "none", "messages": [asked]}
     Path("request.json").write_text(json.dumps(request))
@@ -90,13 +102,13 @@ def test_a_request_brings_its_own_choice_and_dialog(tools, capsys):
 
 
 @pytest.mark.usefixtures("tools")
-def test_a_page_is_written(capsys):
+def test_a_page_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"]
     assert run(capsys, *words)[0] == 0
     assert Path("turn.html").read_text().startswith("<!doctype html>")
 
 
-def tiny():
+def tiny() -> Vocabulary:
     transformers = pytest.importorskip("transformers")
     from enforcer.vocabulary import Vocabulary
 
@@ -104,13 +116,13 @@ def tiny():
 
 
 @pytest.mark.usefixtures("tools")
-def test_a_folder_that_is_missing_is_named_as_such(capsys):
+def test_a_folder_that_is_missing_is_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", "--tools", "tools.json", "--model", "nosuch"]) == 2
     assert "nosuch: there is no such folder" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("tools")
-def test_what_the_model_wanted_and_the_mask_forbade(capsys):
+def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixture[str]) -> None:
     vocabulary = tiny()
     from enforcer.explain.trace import read_spelled
 
@@ -146,13 +158,15 @@ def test_what_the_model_wanted_and_the_mask_forbade(capsys):
     ],
 )
 @pytest.mark.usefixtures("tools")
-def test_what_cannot_be_done(capsys, words, said):
+def test_what_cannot_be_done(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
     status, printed = run(capsys, *words)
     assert status == cli.USAGE
     assert said in printed.err
 
 
-def examples():
+def examples() -> Iterator[Any]:
     """Give every dialect's examples of turns that a dialog may begin with."""
     for name in dialects.available():
         for example in dialects.load(name).examples:
@@ -162,7 +176,9 @@ def examples():
 
 
 @pytest.mark.parametrize(("name", "example"), list(examples()))
-def test_the_examples_of_every_dialect_are_legal(tmp_path, capsys, name, example):
+def test_the_examples_of_every_dialect_are_legal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, example: dict[str, Any]
+) -> None:
     names = dict.fromkeys(call["name"] for call in example.get("calls", ()))
     declared = [
         {"type": "function", "function": {"name": each, "parameters": {"type": "object"}}}
@@ -179,7 +195,7 @@ def test_the_examples_of_every_dialect_are_legal(tmp_path, capsys, name, example
             assert run(capsys, *words[:3], parser, *words[4:])[0] == 0
 
 
-def test_documents_are_what_is_legal(tmp_path, capsys):
+def test_documents_are_what_is_legal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     uri = "https://schemas.example.com/city"
     schema = {"type": "object", "properties": {"a": {"$ref": uri}}, "required": ["a"]}
     (tmp_path / "city.json").write_text(json.dumps({"$id": uri, "enum": ["Rome", "Oslo"]}))
@@ -195,7 +211,7 @@ def test_documents_are_what_is_legal(tmp_path, capsys):
     assert uri in said
 
 
-def test_the_servers_settings_are_taken(capsys, tmp_path):
+def test_the_servers_settings_are_taken(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What a server relaxes or closes is explained as it is there."""
     odd = {"type": "array", "uniqueItems": True, "items": {"type": "number"}}
     parameters = {"type": "object", "properties": {"n": odd}}
@@ -211,7 +227,9 @@ def test_the_servers_settings_are_taken(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("tools")
-def test_a_server_answers_and_its_scores_are_shown(capsys, tools):
+def test_a_server_answers_and_its_scores_are_shown(
+    capsys: pytest.CaptureFixture[str], tools: list[dict[str, Any]]
+) -> None:
     vocabulary = tiny()
     from enforcer.explain.trace import read_spelled
 
@@ -220,7 +238,7 @@ def test_a_server_answers_and_its_scores_are_shown(capsys, tools):
     wanted = vocabulary.find(b"k")
     Path("request.json").write_text(json.dumps({"messages": [], "tools": tools}))
 
-    def answer(body):
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if "prompt" not in body:
             return 200, {"prompt_token_ids": prompt, "choices": [{"token_ids": ids}]}
         scores = [{str(i): {"logprob": -0.5}} for i in body["prompt"]]
@@ -236,7 +254,7 @@ def test_a_server_answers_and_its_scores_are_shown(capsys, tools):
 
 
 @pytest.mark.usefixtures("tools")
-def test_only_a_chat_request_can_be_sent(capsys):
+def test_only_a_chat_request_can_be_sent(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--tools", "tools.json", "--url", "http://127.0.0.1:9", "--model", str(TINY))
     status, printed = run(capsys, *words)
     assert status == 2

@@ -6,28 +6,33 @@ import json
 import subprocess
 import sys
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 import pytest
 
 from enforcer import cli
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 PYTHON = [sys.executable, "-m", "enforcer"]
 
 
-def test_the_version(capsys):
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"enforcer {metadata.version('kimi-enforcer')}\n"
 
 
-def test_as_a_module():
+def test_as_a_module() -> None:
     done = subprocess.run([*PYTHON, "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: enforcer")
 
 
 @pytest.mark.slow
-def test_a_reader_that_has_had_enough_is_no_error(tmp_path):
+def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
     tools = [{"name": f"f{n}", "input_schema": {"type": "object"}} for n in range(3000)]
     (tmp_path / "tools.json").write_text(json.dumps(tools))
     command = [*PYTHON, "check", str(tmp_path / "tools.json")]

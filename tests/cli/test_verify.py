@@ -5,11 +5,19 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_server import call, reply, serving
 
 from enforcer import cli
+from tests.fake_server import call, reply, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.fake_server import FakeServer
+
 
 SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]
 GOOD = {"integer": '{"value": 1}', "enum": '{"value": "a"}'}
@@ -17,25 +25,25 @@ TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "ob
 USER = {"role": "user", "content": "hi"}
 
 
-def enforced(body):
+def enforced(body: dict[str, Any]) -> tuple[int, Any]:
     schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
     arguments = GOOD["enum" if "enum" in schema else "integer"]
     return reply(body, "tool_calls", calls=[call("submit", arguments)])
 
 
-def loose(body):
+def loose(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     return reply(body, "tool_calls", calls=[call("submit", '{"value": null}', index=3)])
 
 
 @pytest.fixture
-def schemas(tmp_path):
+def schemas(tmp_path: Path) -> str:
     path = tmp_path / "schemas.jsonl"
     path.write_text("\n".join(map(json.dumps, SCHEMAS)))
     return str(path)
 
 
 @pytest.fixture
-def requests(tmp_path):
+def requests(tmp_path: Path) -> str:
     path = tmp_path / "requests.jsonl"
     body = {"messages": [USER], "tools": [TOOL]}
     path.write_text("\n".join(json.dumps({**body, "stream": s}) for s in (False, True)))
@@ -43,8 +51,12 @@ def requests(tmp_path):
 
 
 @pytest.fixture
-def verify(tmp_path, capsys):
-    def run(answer, *options, url=None, **listing):
+def verify(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]]:
+    def run(
+        answer: Callable[..., Any], *options: str, url: str | None = None, **listing: Any
+    ) -> tuple[int, dict[str, Any] | None, str, FakeServer]:
         report = tmp_path / "report.json"
         with serving(answer, **listing) as server:
             arguments = ["--url", url or server.url, "--report", str(report), "--quiet"]
@@ -56,7 +68,9 @@ def verify(tmp_path, capsys):
     return run
 
 
-def test_a_server_without_fault(verify, schemas):
+def test_a_server_without_fault(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, report, out, server = verify(enforced, "--schemas", schemas)
     assert status == 0
     assert {(name, row["successful_calls"]) for name, row in report["runs"].items()} == {
@@ -69,7 +83,9 @@ def test_a_server_without_fault(verify, schemas):
     assert "100.00 %" in out
 
 
-def test_violations_are_counted_and_told(verify, schemas):
+def test_violations_are_counted_and_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, report, out, _ = verify(loose, "--schemas", schemas, "--stream", "no")
     assert status == 1
     row = report["runs"]["schemas, whole"]
@@ -79,16 +95,20 @@ def test_violations_are_counted_and_told(verify, schemas):
     assert report["results"][0]["findings"]
 
 
-def test_ids_may_be_judged_otherwise(verify, requests):
-    def other(body):
+def test_ids_may_be_judged_otherwise(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
+    def other(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "tool_calls", calls=[call("f", "{}", call_id="call_1")])
 
     assert verify(other, "--requests", requests)[0] == 1
     assert verify(other, "--requests", requests, "--ids", "unique")[0] == 0
 
 
-def test_a_refusal_is_a_column_of_its_own(verify, schemas):
-    def refusing(body):
+def test_a_refusal_is_a_column_of_its_own(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
+    def refusing(body: dict[str, Any]) -> tuple[int, Any]:
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         return (400, {"error": "unsupported"}) if "enum" in schema else enforced(body)
 
@@ -99,8 +119,10 @@ def test_a_refusal_is_a_column_of_its_own(verify, schemas):
     assert verify(refusing, "--schemas", schemas, "--allow-refused")[0] == 0
 
 
-def test_cut_off_replies_are_counted_apart(verify, schemas):
-    def cutting(body):
+def test_cut_off_replies_are_counted_apart(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
+    def cutting(body: dict[str, Any]) -> tuple[int, Any]:
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         return reply(body, "length") if "enum" in schema else enforced(body)
 
@@ -110,8 +132,10 @@ def test_cut_off_replies_are_counted_apart(verify, schemas):
     assert report["runs"]["all"]["with_calls"] == 2
 
 
-def test_a_reply_that_was_cut_off_must_not_report_a_call(verify, schemas):
-    def reporting(body):
+def test_a_reply_that_was_cut_off_must_not_report_a_call(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
+    def reporting(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "length", calls=[call("submit", '{"val')])
 
     status, report, _, _ = verify(reporting, "--schemas", schemas)
@@ -120,17 +144,23 @@ def test_a_reply_that_was_cut_off_must_not_report_a_call(verify, schemas):
     assert report["runs"]["schemas, streamed"]["faults"]["finish"] == 0
 
 
-def test_nothing_complete_shows_nothing(verify, schemas):
+def test_nothing_complete_shows_nothing(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, _, out, _ = verify(lambda body: reply(body, "length"), "--schemas", schemas)
     assert status == 2
     assert "--max-tokens" in out
 
 
-def test_recorded_requests_are_replayed_and_compared(verify, requests, tmp_path):
+def test_recorded_requests_are_replayed_and_compared(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
+) -> None:
     reference = tmp_path / "reference.jsonl"
     reference.write_text('"tool_calls"\n"stop"')
 
-    def calling(body):
+    def calling(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "tool_calls", calls=[call("f", "{}")])
 
     status, report, out, server = verify(
@@ -144,8 +174,12 @@ def test_recorded_requests_are_replayed_and_compared(verify, requests, tmp_path)
     assert "66.66 %" in out
 
 
-def test_a_report_is_a_reference(verify, requests, tmp_path):
-    def stopping(body):
+def test_a_report_is_a_reference(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
+) -> None:
+    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "stop", "Hello.")
 
     earlier = tmp_path / "earlier.json"
@@ -158,19 +192,27 @@ def test_a_report_is_a_reference(verify, requests, tmp_path):
     }  # fmt: skip
 
 
-def test_undeclared_calls_of_a_replay(verify, requests):
-    def undeclared(body):
+def test_undeclared_calls_of_a_replay(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
+    def undeclared(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "tool_calls", calls=[call("img_gen", "{}")])
 
     status, report, _, _ = verify(undeclared, "--requests", requests)
     assert (status, report["runs"]["requests"]["faults"]["undeclared"]) == (1, 2)
 
 
-def test_a_limit_sends_the_first(verify, schemas):
+def test_a_limit_sends_the_first(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     assert len(verify(enforced, "--schemas", schemas, "--limit", "1")[3].bodies) == 2
 
 
-def test_the_key_comes_from_the_environment(verify, schemas, monkeypatch):
+def test_the_key_comes_from_the_environment(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    schemas: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     server = verify(enforced, "--schemas", schemas)[3]
     assert {headers["Authorization"] for headers in server.headers} == {"Bearer secret"}
@@ -184,21 +226,30 @@ def test_the_key_comes_from_the_environment(verify, schemas, monkeypatch):
         (("--schemas", "{schemas}", "--reference", "x"), "--requests"),
     ],
 )
-def test_what_cannot_be_run_is_told(verify, schemas, options, message):
-    options = [option.format(schemas=schemas) for option in options]
-    status, report, out, _ = verify(enforced, *options)
+def test_what_cannot_be_run_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    schemas: str,
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    told = [option.format(schemas=schemas) for option in options]
+    status, report, out, _ = verify(enforced, *told)
     assert (status, report) == (2, None)
     assert message in out
 
 
-def test_no_server_is_told(verify, schemas):
+def test_no_server_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, _, out, _ = verify(enforced, "--schemas", schemas, url="http://127.0.0.1:9")
     assert status == 2
     assert "no server answers" in out
 
 
-def test_a_model_that_is_not_served_is_told(verify, schemas):
-    def missing(_):
+def test_a_model_that_is_not_served_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
+    def missing(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         return 404, {"error": {"message": "The model `wrong` does not exist.", "code": 404}}
 
     status, report, out, _ = verify(missing, "--schemas", schemas, "--model", "wrong")
@@ -207,23 +258,27 @@ def test_a_model_that_is_not_served_is_told(verify, schemas):
     assert "--max-tokens" not in out
 
 
-def test_a_wrong_path_in_the_url_is_told(verify, schemas):
+def test_a_wrong_path_in_the_url_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     status, _, out, server = verify(enforced, "--schemas", schemas, listing=(404, {}))
     assert status == 2
     assert f"HTTP 404 at {server.url}/v1/models" in out
 
 
-def test_a_pasted_route_is_no_base(schemas):
+def test_a_pasted_route_is_no_base(schemas: str) -> None:
     with serving(enforced) as server:
         url = f"{server.url}/v1/chat/completions"
         assert cli.main(["verify", "--url", url, "--schemas", schemas, "--quiet"]) == 0
 
 
-def test_refusals_are_told_whole(verify, schemas):
+def test_refusals_are_told_whole(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     path = "$.tools[0].function.parameters" + ".properties.a" * 40
     message = f"UnsupportedSchema: {'because ' * 100}(at `{path}`, keyword `multipleOf`)"
 
-    def refusing(_):
+    def refusing(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         return 400, {"error": {"message": message, "type": "BadRequestError"}}
 
     status, report, out, _ = verify(refusing, "--schemas", schemas)
@@ -233,19 +288,21 @@ def test_refusals_are_told_whole(verify, schemas):
     assert report["results"][0]["findings"][0]["message"].endswith(f"HTTP 400: {message}")
 
 
-def test_a_long_value_does_not_hide_the_path(verify, schemas):
-    def long(body):
+def test_a_long_value_does_not_hide_the_path(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
+    def long(body: dict[str, Any]) -> tuple[int, Any]:
         arguments = json.dumps({"value": "x" * 5000})
         return reply(body, "tool_calls", calls=[call("submit", arguments)])
 
     assert "(at `$.value`)" in verify(long, "--schemas", schemas)[2]
 
 
-def test_an_interruption_shows_what_was_measured(schemas, tmp_path):
+def test_an_interruption_shows_what_was_measured(schemas: str, tmp_path: Path) -> None:
     answered = threading.Event()
     hanging = threading.Event()
 
-    def slow(body):
+    def slow(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if "enum" in body["tools"][0]["function"]["parameters"]["properties"]["value"]:
             answered.set()
             hanging.wait(60)
@@ -270,7 +327,9 @@ def test_an_interruption_shows_what_was_measured(schemas, tmp_path):
     assert len(json.loads(report.read_text())["results"]) == 1
 
 
-def test_one_of_several_models_must_be_named(verify, schemas):
+def test_one_of_several_models_must_be_named(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
     listing = (200, {"data": [{"id": "a"}, {"id": "b"}]})
     status, _, out, _ = verify(enforced, "--schemas", schemas, listing=listing)
     assert status == 2
@@ -282,19 +341,23 @@ def test_one_of_several_models_must_be_named(verify, schemas):
     "options",
     [("--concurrency", "0"), ("--timeout", "nan"), ("--extra-body", "[]"), ("--stream", "maybe")],
 )
-def test_wrong_options_are_wrong_usage(options):
+def test_wrong_options_are_wrong_usage(options: tuple[str, str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["verify", "--url", "http://x", *options])
     assert ended.value.code == 2
 
 
-def test_progress_is_shown_on_standard_error(schemas, capsys):
+def test_progress_is_shown_on_standard_error(
+    schemas: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with serving(enforced) as server:
         assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
     assert "4 of 4 answered" in capsys.readouterr().err
 
 
-def test_progress_is_a_bar_on_a_terminal(schemas, capsys, monkeypatch):
+def test_progress_is_a_bar_on_a_terminal(
+    schemas: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("rich")
     monkeypatch.setenv("FORCE_COLOR", "1")  # which rich takes for a terminal
     with serving(enforced) as server:
@@ -302,14 +365,18 @@ def test_progress_is_a_bar_on_a_terminal(schemas, capsys, monkeypatch):
     assert "4/4" in capsys.readouterr().err
 
 
-def test_progress_needs_no_package(schemas, capsys, monkeypatch):
+def test_progress_needs_no_package(
+    schemas: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
     with serving(enforced) as server:
         assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
     assert "4 of 4 answered" in capsys.readouterr().err
 
 
-def test_a_missing_client_is_told(schemas, capsys, monkeypatch):
+def test_a_missing_client_is_told(
+    schemas: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     monkeypatch.delitem(sys.modules, "enforcer.verify.client", raising=False)
     monkeypatch.delattr("enforcer.verify.client", raising=False)
@@ -320,8 +387,10 @@ def test_a_missing_client_is_told(schemas, capsys, monkeypatch):
 HERMES = 'enforcer_dialect{dialect="hermes"} 1.0\n'
 
 
-def test_the_format_is_what_the_server_tells(verify, schemas):
-    def hermes(body):
+def test_the_format_is_what_the_server_tells(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
+    def hermes(body: dict[str, Any]) -> tuple[int, Any]:
         made = call("submit", GOOD["enum" if "enum" in str(body["tools"]) else "integer"])
         return reply(body, "tool_calls", calls=[{**made, "id": f"call-{len(str(body))}"}])
 
@@ -335,8 +404,10 @@ def test_the_format_is_what_the_server_tells(verify, schemas):
     assert "4 of 4 replies violate what the requests demand; 4 have calls" in printed
 
 
-def test_a_run_without_calls_says_so(verify, requests):
-    def stopping(body):
+def test_a_run_without_calls_says_so(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
+    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "stop", content="No.")
 
     status, _, printed, _ = verify(stopping, "--requests", requests)
@@ -344,12 +415,14 @@ def test_a_run_without_calls_says_so(verify, requests):
     assert "; 0 have calls" in printed
 
 
-def test_recordings_that_check_reads_are_replayed(verify, tmp_path):
+def test_recordings_that_check_reads_are_replayed(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+) -> None:
     body = {"messages": [USER], "tools": [TOOL]}
     path = tmp_path / "batch.jsonl"
     path.write_text(json.dumps({"custom_id": "1", "body": body}))
 
-    def calling(body):
+    def calling(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         return reply(body, "tool_calls", calls=[call("f", "{}")])
 
     status, _, _, server = verify(calling, "--requests", str(path))

@@ -17,12 +17,10 @@ import json
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
-# As pytest does: the folder of a test and that of the common helpers.
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
-
-from harness import (  # noqa: E402
+from enforcer.engines import load
+from enforcer.vocabulary import Vocabulary
+from tests.conformance.harness import (
     EXPECTED,
     Case,
     Outcome,
@@ -32,10 +30,7 @@ from harness import (  # noqa: E402
     is_step_back,
     judge,
 )
-from shared_data import shared  # noqa: E402
-
-from enforcer.engines import load  # noqa: E402
-from enforcer.vocabulary import Vocabulary  # noqa: E402
+from tests.shared_data import shared
 
 
 def main() -> int:

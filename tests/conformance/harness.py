@@ -16,11 +16,10 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shared_data import shared
-
 from enforcer.errors import EnforcerError, UnsatisfiableSchema
 from enforcer.schema import Conventions, Formats, compile_schema
 from enforcer.schema.bundling import read_documents
+from tests.shared_data import shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
-from shared_data import shared
 
 from enforcer.engines import load
 from enforcer.schema import compile_schema
@@ -17,11 +17,15 @@ from tests.conformance.harness import (
     is_step_back,
     judge,
 )
+from tests.shared_data import shared
+
+if TYPE_CHECKING:
+    from enforcer.vocabulary import Vocabulary
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)  # a minute on a machine of one's own
-def test_no_case_is_worse_than_recorded(kimi_vocabulary) -> None:
+def test_no_case_is_worse_than_recorded(kimi_vocabulary: Vocabulary) -> None:
     engine, before = load("llguidance", kimi_vocabulary), expected()
     back = []
     for case in all_cases():
@@ -36,13 +40,13 @@ def test_what_is_recorded_is_refused_and_never_wrong() -> None:
     assert {verdict for verdict, _ in expected().values()} <= harmless
 
 
-def test_the_deviations_are_those_on_record():
+def test_the_deviations_are_those_on_record() -> None:
     recorded = {name for name, (verdict, _) in expected().items() if verdict == "deviation"}
     assert recorded == DEVIATIONS
 
 
 @pytest.mark.slow
-def test_every_valid_schema_of_the_vendor_compiles(kimi_vocabulary):
+def test_every_valid_schema_of_the_vendor_compiles(kimi_vocabulary: Vocabulary) -> None:
     engine = load("llguidance", kimi_vocabulary)
     for file in sorted(shared("cases", "walle").glob("*/valid.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():

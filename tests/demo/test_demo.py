@@ -8,20 +8,25 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from processes import descendants, is_running
 
 from bench.demo import __main__ as demo
 from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
 from enforcer.verify.replies import Reply
+from tests.processes import descendants, is_running
+
+if TYPE_CHECKING:
+    from signal import Signals
+
 
 pytestmark = pytest.mark.vllm
 DEMO = [sys.executable, "-m", "bench.demo"]
 
 
-def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not():
+def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not() -> None:
     done = subprocess.run(
         [*DEMO, "--requests", "111"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -50,7 +55,7 @@ def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not():
 
 # The server alone; and with its engine, which is another process.
 @pytest.mark.parametrize(("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 3)])
-def test_an_interrupted_demo_leaves_no_process(number, processes):
+def test_an_interrupted_demo_leaves_no_process(number: Signals, processes: int) -> None:
     running = subprocess.Popen(DEMO, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     while len(started := descendants(running.pid)) < processes:
         assert running.poll() is None
@@ -63,8 +68,10 @@ def test_an_interrupted_demo_leaves_no_process(number, processes):
         time.sleep(0.05)
 
 
-def test_an_interrupted_demo_shows_the_servers_that_have_answered(monkeypatch, tmp_path, capsys):
-    def serve_all(model, bodies, logs, replies):  # noqa: ARG001
+def test_an_interrupted_demo_shows_the_servers_that_have_answered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def serve_all(_model: Path, bodies: list[Any], _logs: Path, replies: dict[Any, Any]) -> None:
         replies[SETTINGS[0]] = [Reply(0, "reset") for _ in bodies]
         raise KeyboardInterrupt
 
@@ -83,7 +90,7 @@ def test_an_interrupted_demo_shows_the_servers_that_have_answered(monkeypatch, t
     assert "interrupted" in printed
 
 
-def test_a_server_that_cannot_start_fails_the_demo(tmp_path):
+def test_a_server_that_cannot_start_fails_the_demo(tmp_path: Path) -> None:
     done = subprocess.run(
         [*DEMO, "--model", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -92,5 +99,5 @@ def test_a_server_that_cannot_start_fails_the_demo(tmp_path):
     assert Path(log).read_text().rstrip().endswith(done.stderr.rstrip().splitlines()[-1].strip())
 
 
-def test_the_demos_model_is_there():
+def test_the_demos_model_is_there() -> None:
     assert (MODEL / "model.safetensors").is_file()

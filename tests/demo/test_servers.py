@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import is_running
 
 from bench.demo.servers import ENFORCED, FREE, STRICT, Server, ServerFailedError
+from tests.processes import is_running
 
 # A stand-in for vLLM: it starts a child, as vLLM starts its engine, and neither ends by itself.
 STUBBORN = """
@@ -19,13 +19,15 @@ time.sleep(600)
 """
 
 
-def stand_in(tmp_path, *command):
+def stand_in(tmp_path: Path, *command: str) -> Server:
     server = Server(Path("model"), FREE, tmp_path / "server.log")
     server._command = [sys.executable, *command]
     return server
 
 
-def test_the_engine_is_ended_with_the_server(tmp_path, monkeypatch):
+def test_the_engine_is_ended_with_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("bench.demo.servers._STOP_SECONDS", 0.5)
     note = tmp_path / "child"
     with stand_in(tmp_path, "-c", STUBBORN, str(note)) as server:
@@ -40,7 +42,7 @@ def test_the_engine_is_ended_with_the_server(tmp_path, monkeypatch):
         server.check_alive()
 
 
-def test_a_failed_start_names_the_log_and_quotes_its_end(tmp_path):
+def test_a_failed_start_names_the_log_and_quotes_its_end(tmp_path: Path) -> None:
     lines = "for n in range(100): print('line', n)\nraise SystemExit(3)"
     with stand_in(tmp_path, "-c", lines) as server, pytest.raises(ServerFailedError) as failed:
         server.wait_until_ready()
@@ -51,10 +53,10 @@ def test_a_failed_start_names_the_log_and_quotes_its_end(tmp_path):
     assert "line 9\n" not in message
 
 
-def test_servers_have_ports_of_their_own(tmp_path):
+def test_servers_have_ports_of_their_own(tmp_path: Path) -> None:
     urls = {Server(Path("model"), FREE, tmp_path / "log").url for _ in range(8)}
     assert len(urls) > 1
 
 
-def test_only_the_enforcer_has_a_plugin():
+def test_only_the_enforcer_has_a_plugin() -> None:
     assert (FREE.plugins, STRICT.plugins, ENFORCED.plugins) == ("", "", "enforcer")

@@ -22,7 +22,7 @@ ROW = Row(
 )
 
 
-def test_cells_stand_under_their_columns():
+def test_cells_stand_under_their_columns() -> None:
     cells = dict(zip(table.COLUMNS[1:], table.cells(ROW), strict=True))
     assert cells == {
         "requests": "12",
@@ -40,12 +40,12 @@ def test_cells_stand_under_their_columns():
     }
 
 
-def test_accuracy_is_rounded_down():
+def test_accuracy_is_rounded_down() -> None:
     row = replace(ROW, with_calls=30_000, successful=29_999)
     assert "99.99 %" in table.cells(row)
 
 
-def test_each_server_has_one_line_and_nothing_is_cut():
+def test_each_server_has_one_line_and_nothing_is_cut() -> None:
     console = Console(width=WIDTH, record=True, file=io.StringIO())
     console.print(table.render({"as it is": ROW, "Enforcer": ROW}))
     lines = [line.split() for line in console.export_text().splitlines()]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -8,6 +9,10 @@ from bench.demo import transparency
 from bench.demo.transparency import Markers
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Call, Reply
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 S, B, A, E, Z, END, OPEN, CLOSE, OTHER, TEXT = range(10)
 MARKERS = Markers(dict(zip(range(9), "SBAEZI<>?", strict=True)))
@@ -33,17 +38,17 @@ CALL = [B, TEXT, TEXT, A, TEXT, E]
         ([TEXT, E, TEXT, END], 0, False),  # a stray marker
     ],
 )
-def test_layout_of_a_turn(token_ids, calls, expected):
+def test_layout_of_a_turn(token_ids: list[int], calls: int, expected: bool) -> None:
     assert MARKERS.well_formed(token_ids, calls) is expected
 
 
-def test_markers_are_read_from_the_tokenizer(tmp_path):
+def test_markers_are_read_from_the_tokenizer(tmp_path: Path) -> None:
     added = [{"id": 7, "content": "<|im_end|>"}, {"id": 9, "content": "[PAD]"}]
     (tmp_path / "tokenizer.json").write_text(json.dumps({"added_tokens": added}))
     assert Markers.of_model(tmp_path).letters == {7: "I", 9: "?"}
 
 
-def test_only_valid_turns_are_compared():
+def test_only_valid_turns_are_compared() -> None:
     plain = Reply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
     other = Reply(200, finish_reason="stop", content="b", token_ids=(TEXT, TEXT, END))
     broken = Reply(200, finish_reason="stop", content="", token_ids=(S, *CALL, Z, END))
@@ -54,7 +59,7 @@ def test_only_valid_turns_are_compared():
 
 
 @pytest.mark.parametrize(("call_id", "compared"), [("functions.f:0", 1), ("call_1", 0)])
-def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id, compared):
+def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id: str, compared: int) -> None:
     call = {"id": call_id, "function": {"name": "f", "arguments": "{}"}}
     body = {"messages": [{"role": "assistant", "tool_calls": [call]}]}
     plain = Reply(200, finish_reason="stop", content="a", token_ids=(TEXT, END))
@@ -72,7 +77,9 @@ def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id, compared)
         ({"tools": [{"function": {"name": "f", "strict": True}}]}, 0),
     ],
 )
-def test_requests_that_vllm_constrains_by_itself_are_not_compared(more, compared):
+def test_requests_that_vllm_constrains_by_itself_are_not_compared(
+    more: dict[str, Any], compared: int
+) -> None:
     call = Call("functions.f:0", "f", "{}")
     named = more.get("tool_choice") not in (None, "auto", "none")
     ids = (S, *CALL, Z, END) if named else (TEXT, END)

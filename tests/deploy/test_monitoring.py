@@ -9,15 +9,16 @@ import shutil
 import subprocess
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from promql import Selector, grouped_by, selectors
-from snippets import PAGES, blocks
 
 from enforcer.vllm import metrics
 from enforcer.vllm import settings as settings_of
 from enforcer.vllm.stats import Gauge, Histogram
+from tests.promql import Selector, grouped_by, selectors
+from tests.snippets import PAGES, blocks
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -30,7 +31,7 @@ TARGETS = [(panel["title"], target) for panel in PANELS for target in panel["tar
 ADDED = {"job", "instance"}  # by whoever scrapes
 
 
-def _families():
+def _families() -> dict[str, Any]:
     """Give each name on `/metrics` with its labels and their values; None: any value."""
     shown = {}
     for family in metrics.LAYOUT.families:
@@ -47,7 +48,7 @@ def _families():
 SHOWN = _families()
 
 
-def _vllm(name):
+def _vllm(name: str) -> bool:
     """Tell whether vLLM shows a metric, by its sources; it is not imported."""
     spec = importlib.util.find_spec("vllm")
     if spec is None:
@@ -57,7 +58,7 @@ def _vllm(name):
     return f'"{plain}"' in loggers.read_text()
 
 
-def _faults(selector: Selector):
+def _faults(selector: Selector) -> list[str]:
     """Say what of a selector no server shows."""
     if selector.metric in {"up", "ALERTS"}:
         return []
@@ -86,11 +87,11 @@ def _faults(selector: Selector):
         (Selector("vllm:num_requests_dancing", ()), ["vllm:num_requests_dancing"]),
     ],
 )
-def test_what_is_not_shown_is_noticed(selector, faults):
+def test_what_is_not_shown_is_noticed(selector: Selector, faults: list[str]) -> None:
     assert _faults(selector) == faults
 
 
-def test_expressions_are_read():
+def test_expressions_are_read() -> None:
     text = 'sum by (job, le) (rate(a_bucket{x="y", z=~"$job"}[5m])) > 0.5 unless on (k) c:d'
     assert selectors(text) == [
         Selector("a_bucket", (("x", "=", "y"), ("z", "=~", "$job"))),
@@ -99,7 +100,7 @@ def test_expressions_are_read():
     assert grouped_by(text) == {"job", "le", "k"}
 
 
-def _check(expression, legend=""):
+def _check(expression: str, legend: str = "") -> None:
     read = selectors(expression)
     assert read
     assert not [fault for selector in read for fault in _faults(selector)]
@@ -109,19 +110,19 @@ def _check(expression, legend=""):
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert["alert"])
-def test_an_alert_reads_what_is_shown(alert):
+def test_an_alert_reads_what_is_shown(alert: dict[str, Any]) -> None:
     _check(alert["expr"])
     assert alert["labels"]["severity"] in {"critical", "warning", "info"}
     assert set(alert["annotations"]) == {"summary", "description"}
 
 
 @pytest.mark.parametrize(("title", "target"), TARGETS, ids=lambda value: str(value)[:40])
-def test_a_panel_reads_what_is_shown(title, target):
+def test_a_panel_reads_what_is_shown(title: str, target: dict[str, Any]) -> None:
     assert title
     _check(target["expr"], target["legendFormat"])
 
 
-def test_a_variable_reads_what_is_shown():
+def test_a_variable_reads_what_is_shown() -> None:
     queries = [v["definition"] for v in DASHBOARD["templating"]["list"] if v["type"] == "query"]
     assert len(queries) == 2
     for query in queries:
@@ -130,17 +131,17 @@ def test_a_variable_reads_what_is_shown():
         assert [selector.metric for selector in selectors(inner)] == ["enforcer_processes"]
 
 
-def test_the_dashboard_leaves_no_family_out():
+def test_the_dashboard_leaves_no_family_out() -> None:
     read = {s.metric for _, target in TARGETS for s in selectors(target["expr"])}
     names = {re.sub(r"_(bucket|sum|count)$", "", name) for name in read}
     plain = {re.sub(r"_(bucket|sum|count)$", "", name) for name in SHOWN}
     assert plain <= names
 
 
-def test_panels_have_ids_of_their_own_and_do_not_overlap():
+def test_panels_have_ids_of_their_own_and_do_not_overlap() -> None:
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(set(ids)) == len(ids)
-    taken = set()
+    taken: set[Any] = set()
     for panel in DASHBOARD["panels"]:
         at = panel["gridPos"]
         assert at["x"] + at["w"] <= 24
@@ -153,13 +154,13 @@ def test_panels_have_ids_of_their_own_and_do_not_overlap():
         taken |= cells
 
 
-def test_the_page_says_what_to_do_about_each_alert():
+def test_the_page_says_what_to_do_about_each_alert() -> None:
     page = (ROOT / "docs/production/alerts.md").read_text()
     listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \|", page, re.MULTILINE)
     assert listed == [(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS]
 
 
-def test_what_compose_mounts_is_there():
+def test_what_compose_mounts_is_there() -> None:
     mounted = [
         volume.split(":")[0]
         for service in COMPOSE["services"].values()
@@ -176,7 +177,7 @@ def test_what_compose_mounts_is_there():
             assert f" AS {stage}\n" in (built / service["build"]["dockerfile"]).read_text()
 
 
-def test_containers_are_built_and_run_as_pages_say():
+def test_containers_are_built_and_run_as_pages_say() -> None:
     commands = [
         line
         for page in PAGES
@@ -193,7 +194,7 @@ def test_containers_are_built_and_run_as_pages_say():
         assert all((ROOT / file).is_file() for file in re.findall(r" -f (\S+)", command))
 
 
-def test_what_is_provisioned_has_its_place():
+def test_what_is_provisioned_has_its_place() -> None:
     grafana = COMPOSE["services"]["grafana"]
     provider = yaml.safe_load(
         (DEPLOY / "grafana/provisioning/dashboards/enforcer.yml").read_text()
@@ -215,7 +216,7 @@ def test_what_is_provisioned_has_its_place():
         assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
 
 
-def test_containers_set_only_settings_that_exist():
+def test_containers_set_only_settings_that_exist() -> None:
     settings = {settings_of.PREFIX + field.name.upper() for field in fields(settings_of.Settings)}
     for service in COMPOSE["services"].values():
         given = {name for name in service.get("environment", ()) if name.startswith("ENFORCER_")}
@@ -224,7 +225,7 @@ def test_containers_set_only_settings_that_exist():
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 class TestPromtool:
-    def test_the_rules_are_rules_that_fire_when_they_should(self):
+    def test_the_rules_are_rules_that_fire_when_they_should(self) -> None:
         folder = DEPLOY / "prometheus"
         for words in (("check", "rules", "rules.yml"), ("test", "rules", "rules.test.yml")):
             done = subprocess.run(
@@ -236,7 +237,7 @@ class TestPromtool:
             )
             assert done.returncode == 0, done.stdout + done.stderr
 
-    def test_every_panel_has_an_expression(self, tmp_path):
+    def test_every_panel_has_an_expression(self, tmp_path: Path) -> None:
         rules = [
             {
                 "record": f"panel:{number}",

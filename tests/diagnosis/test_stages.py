@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,16 +17,16 @@ PAGE = Path(__file__).parents[2].joinpath("docs", "compiler.md").read_text(encod
 KEYWORDS = {"all of", "one of", "properties", "contains", "type", "kind", "r"}
 
 
-def block(language):
+def block(language: str) -> str:
     (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    return found
+    return str(found)
 
 
-def test_the_page_shows_what_the_command_does():
+def test_the_page_shows_what_the_command_does() -> None:
     assert block("text").rstrip() == stages(json.loads(block("json"))).rstrip()
 
 
-def test_the_modules_that_the_page_names_exist():
+def test_the_modules_that_the_page_names_exist() -> None:
     room = Path(__file__).parents[2] / "enforcer"
     for each in re.findall(r"`(enforcer/[a-z/]+)`", PAGE):
         assert (room.parent / each).is_dir() or (room.parent / f"{each}.py").exists(), each
@@ -55,13 +56,13 @@ def test_the_modules_that_the_page_names_exist():
         ),
     ],
 )
-def test_what_is_shown(schema, lines):
+def test_what_is_shown(schema: Any, lines: list[str]) -> None:
     shown = stages(schema)
     for line in lines:
         assert line in shown
 
 
-def test_the_command(tmp_path, capsys):
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "schema.json"
     file.write_text('{"const": 3}')
     assert main([str(file)]) == 0

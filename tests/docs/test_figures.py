@@ -22,7 +22,7 @@ COLUMNS = {
 }
 
 
-def _demo():
+def _demo() -> list[list[str]]:
     """Give the rows of the demo's output in the README, a list of figures each."""
     rows = re.findall(r"^ (?:vLLM|vLLM, strict|Enforcer) {3,}(.*)$", README, re.MULTILINE)
     assert len(rows) == 3
@@ -30,7 +30,7 @@ def _demo():
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
-def test_a_page_has_the_figures_of_the_demo(page):
+def test_a_page_has_the_figures_of_the_demo(page: str) -> None:
     text = (ROOT / page).read_text().partition("## Random weights")[0]
     demo = _demo()
     found = 0

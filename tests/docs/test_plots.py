@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -7,17 +9,21 @@ import pytest
 
 from bench import plots
 
+if TYPE_CHECKING:
+    from bench.plots import Chart
+
+
 TEXT = plots.PAGE.read_text()
 
 
 @pytest.mark.parametrize("chart", plots.CHARTS, ids=lambda chart: chart.file)
-def test_a_chart_shows_what_the_page_says(chart):
+def test_a_chart_shows_what_the_page_says(chart: Chart) -> None:
     assert (plots.FOLDER / chart.file).read_text() == plots.draw(TEXT, chart)
     assert f"](assets/{chart.file})" in TEXT
 
 
 @pytest.mark.parametrize("chart", plots.CHARTS, ids=lambda chart: chart.file)
-def test_bars_fit_and_are_as_long_as_their_figures(chart):
+def test_bars_fit_and_are_as_long_as_their_figures(chart: Chart) -> None:
     _, *rows = plots.table(TEXT, chart.heading)
     shown = [row for row in rows if not chart.rows or row[0] in chart.rows]
     root = ET.fromstring(plots.draw(TEXT, chart))  # noqa: S314 - drawn here
@@ -31,6 +37,6 @@ def test_bars_fit_and_are_as_long_as_their_figures(chart):
     assert [lengths[n] for n in order] == sorted(lengths)
 
 
-def test_a_table_that_is_not_there_is_an_error():
+def test_a_table_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ValueError, match="0 tables"):
         plots.draw(TEXT, replace(plots.CHARTS[0], heading="of 7 requests"))

@@ -5,12 +5,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+from typing import TYPE_CHECKING
+
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -20,7 +27,7 @@ _FENCE = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
-def _paths(entry):
+def _paths(entry: Any) -> Iterator[str]:
     """Give the pages of an entry of the navigation, in order."""
     if isinstance(entry, str):
         yield entry
@@ -44,7 +51,7 @@ def _anchors(page: Path) -> frozenset[str]:
     return frozenset(ids)
 
 
-def test_the_readme_leads_to_headings_that_are_there():
+def test_the_readme_leads_to_headings_that_are_there() -> None:
     links = _LINK.findall((ROOT / "README.md").read_text())
     inside = [link.removeprefix("docs/") for link in links if link.startswith("docs/")]
     assert len(inside) > 10
@@ -60,7 +67,7 @@ def _wrong(page: Path, link: str) -> bool:
     return bool(anchor) and anchor not in _anchors(target)
 
 
-def test_every_page_is_in_the_navigation_once_or_a_decision_that_its_list_has():
+def test_every_page_is_in_the_navigation_once_or_a_decision_that_its_list_has() -> None:
     listed = list(_paths(SITE["nav"]))
     assert len(set(listed)) == len(listed)
     decisions = _LINK.findall((DOCS / "decisions/README.md").read_text())
@@ -70,7 +77,7 @@ def test_every_page_is_in_the_navigation_once_or_a_decision_that_its_list_has():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_no_link_leads_nowhere(page):
+def test_no_link_leads_nowhere(page: Path) -> None:
     text = _FENCE.sub("", page.read_text())
     links = [link for link in _LINK.findall(text) if "://" not in link]
     assert not [link for link in links if _wrong(page, link)]
@@ -87,22 +94,22 @@ def test_no_link_leads_nowhere(page):
         ("../README.md", True),
     ],
 )
-def test_links_are_followed(link, wrong):
+def test_links_are_followed(link: str, wrong: bool) -> None:
     assert _wrong(DOCS / "index.md", link) is wrong
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_code_is_fenced_where_tests_find_it(page):
+def test_code_is_fenced_where_tests_find_it(page: Path) -> None:
     """A block that is indented is run by no test."""
     fences = re.findall(r"^( *)```(\w+)", page.read_text(), re.MULTILINE)
     assert not [language for indent, language in fences if indent]
 
 
-def test_what_the_site_names_is_there():
+def test_what_the_site_names_is_there() -> None:
     assert all((DOCS / file).is_file() for file in SITE["extra_css"])
 
 
-def test_the_generator_is_strict():
+def test_the_generator_is_strict() -> None:
     makefile = (ROOT / "Makefile").read_text()
     assert "zensical build --clean --strict" in makefile
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]

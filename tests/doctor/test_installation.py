@@ -3,6 +3,7 @@ from __future__ import annotations
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,24 +11,28 @@ from enforcer.diagnosis import Status
 from enforcer.doctor import installation
 from enforcer.errors import UnsupportedHost
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class _Entry:
-    def __init__(self, name, value):
+    def __init__(self, name: str, value: str) -> None:
         self.name, self.value = name, value
 
 
 @pytest.fixture
-def entries(monkeypatch):
-    def put(*pairs):
+def entries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def put(*pairs: tuple[str, str]) -> None:
         found = [_Entry(*pair) for pair in pairs]
         monkeypatch.setattr(metadata, "entry_points", lambda **_: found)
 
     return put
 
 
-def test_the_entry_point_is_the_one_of_the_project(entries):
+def test_the_entry_point_is_the_one_of_the_project(entries: Callable[..., None]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     entries(*project["entry-points"]["vllm.general_plugins"].items())
     assert installation.entry_point().status is Status.OK
@@ -36,7 +41,9 @@ def test_the_entry_point_is_the_one_of_the_project(entries):
 @pytest.mark.parametrize(
     "found", [(), (("other", "x:y"),), (("enforcer", "x:y"),), (("enforcer", "x:y"),) * 2]
 )
-def test_another_entry_point_must_be_mended(entries, found):
+def test_another_entry_point_must_be_mended(
+    entries: Callable[..., None], found: tuple[tuple[str, str], ...]
+) -> None:
     entries(*found)
     assert installation.entry_point().status is Status.BAD
 
@@ -50,7 +57,7 @@ def test_another_entry_point_must_be_mended(entries, found):
         ({"VLLM_PLUGINS": "enforcer2"}, Status.BAD),
     ],
 )
-def test_the_filter_of_plugins(environment, status):
+def test_the_filter_of_plugins(environment: dict[str, Any], status: Status) -> None:
     assert installation.plugin_filter(environment).status is status
 
 
@@ -63,7 +70,7 @@ def test_the_filter_of_plugins(environment, status):
         ({"ENFORCER_MAX_CALLS": "many"}, Status.BAD),
     ],
 )
-def test_settings(environment, status):
+def test_settings(environment: dict[str, Any], status: Status) -> None:
     assert installation.settings(environment).status is status
 
 
@@ -78,8 +85,10 @@ def test_settings(environment, status):
         ("1.7.6+local", Status.OK),
     ],
 )
-def test_versions_of_the_chosen_engine(monkeypatch, version, status):
-    def found(name):
+def test_versions_of_the_chosen_engine(
+    monkeypatch: pytest.MonkeyPatch, version: str | None, status: Status
+) -> None:
+    def found(name: str) -> str:
         if version is None:
             raise metadata.PackageNotFoundError(name)
         return version
@@ -90,37 +99,37 @@ def test_versions_of_the_chosen_engine(monkeypatch, version, status):
         assert installation.engine("llguidance", chosen=False).status is Status.NOTE
 
 
-def test_the_tested_range_of_the_default_engine_is_the_required_one():
+def test_the_tested_range_of_the_default_engine_is_the_required_one() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     oldest, untested = installation.TESTED_ENGINES["llguidance"]
     assert f"llguidance>={oldest},<{untested}" in project["dependencies"]
 
 
-def test_a_folder_on_the_path_is_not_installed(monkeypatch):
-    def found(name):
+def test_a_folder_on_the_path_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(name: str) -> None:
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", found)
     assert installation.distribution().status is Status.BAD
 
 
-def test_without_vllm_nothing_of_it_is_checked(monkeypatch):
+def test_without_vllm_nothing_of_it_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "find_spec", lambda _: None)
     *_, last = installation.checks()
     assert (last.name, last.status) == ("vLLM", Status.NOTE)
 
 
-def test_an_untested_vllm(monkeypatch):
+def test_an_untested_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     vllm = pytest.importorskip("vllm")
     monkeypatch.setattr(vllm, "__version__", "0.11.0")
     assert installation.vllm_version().status is Status.BAD
 
 
-def test_a_vllm_that_was_changed(monkeypatch):
+def test_a_vllm_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("vllm")
     from enforcer.vllm import fit
 
-    def changed():
+    def changed() -> None:
         raise UnsupportedHost("this vLLM has no f")
 
     monkeypatch.setattr(fit, "check_signatures", changed)
@@ -128,7 +137,7 @@ def test_a_vllm_that_was_changed(monkeypatch):
     assert (check.status, check.found) == (Status.BAD, "this vLLM has no f")
 
 
-def test_documents_are_read(tmp_path):
+def test_documents_are_read(tmp_path: Path) -> None:
     file = tmp_path / "city.json"
     file.write_text('{"$id": "https://schemas.example.com/city"}')
     good = installation.settings({"ENFORCER_DOCUMENTS": str(tmp_path)})

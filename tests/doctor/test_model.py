@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from shared_data import shared
+
+from tests.shared_data import shared
 
 pytest.importorskip("transformers")
 
@@ -15,6 +17,11 @@ from transformers import PreTrainedTokenizerFast
 from enforcer.diagnosis import Status
 from enforcer.doctor import model
 from enforcer.turn import dialects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
 K2 = dialects.load("kimi_k2")
@@ -32,10 +39,14 @@ TEMPLATE = """
 
 
 @pytest.fixture
-def save(tmp_path):
+def save(tmp_path: Path) -> Callable[..., Path]:
     """Write a folder with a byte-level tokenizer of 256 bytes and these control tokens."""
 
-    def write(missing=(), template=TEMPLATE, size=None):
+    def write(
+        missing: list[str] | tuple[Any, ...] = (),
+        template: str | None = TEMPLATE,
+        size: int | None = None,
+    ) -> Path:
         from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -56,73 +67,73 @@ def save(tmp_path):
     return write
 
 
-def statuses(folder, **options):
+def statuses(folder: Path, **options: Any) -> dict[str, Status]:
     return {check.name: check.status for check in model.checks(folder, **options)}
 
 
-def wrong(folder, **options):
+def wrong(folder: Path, **options: Any) -> set[str]:
     return {name for name, status in statuses(folder, **options).items() if status is BAD}
 
 
-def test_a_folder_that_is_right(save):
+def test_a_folder_that_is_right(save: Callable[..., Path]) -> None:
     found = statuses(save())
     assert set(found.values()) == {OK}
     assert len(found) == 6
 
 
 @pytest.mark.parametrize("missing", ["<|tool_call_end|>", "<|im_end|>", "<|im_middle|>"])
-def test_a_tokenizer_without_a_marker(save, missing):
+def test_a_tokenizer_without_a_marker(save: Callable[..., Path], missing: str) -> None:
     assert wrong(save(missing=[missing])) == {"control tokens"}
 
 
-def test_markers_that_only_some_models_have_may_be_missing(save):
+def test_markers_that_only_some_models_have_may_be_missing(save: Callable[..., Path]) -> None:
     assert not wrong(save(missing=["<think>", "</think>", "[EOS]"]))
 
 
-def test_a_model_with_fewer_ids_than_its_tokenizer(save):
+def test_a_model_with_fewer_ids_than_its_tokenizer(save: Callable[..., Path]) -> None:
     assert wrong(save(size=256)) == {"size of the model"}
 
 
-def test_a_model_with_more_ids_is_right(save):
+def test_a_model_with_more_ids_is_right(save: Callable[..., Path]) -> None:
     assert not wrong(save(size=512))
 
 
-def test_a_folder_without_a_template(save):
+def test_a_folder_without_a_template(save: Callable[..., Path]) -> None:
     assert wrong(save(template=None)) == {"chat template"}
 
 
-def test_a_template_from_a_file(save, tmp_path):
+def test_a_template_from_a_file(save: Callable[..., Path], tmp_path: Path) -> None:
     file = tmp_path / "other.jinja"
     file.write_text(TEMPLATE.replace("{%- if add_generation_prompt -%}", "{%- if False -%}"))
     assert wrong(save(), template=file) == {"the prompt's end"}
     assert wrong(save(), template=tmp_path / "absent.jinja") == {"chat template"}
 
 
-def test_a_config_that_cannot_be_read(save):
+def test_a_config_that_cannot_be_read(save: Callable[..., Path]) -> None:
     folder = save()
     (folder / "config.json").write_text("{")
     assert "size of the model" in wrong(folder) or "tokenizer" in wrong(folder)
 
 
-def test_what_is_no_folder(tmp_path):
+def test_what_is_no_folder(tmp_path: Path) -> None:
     assert wrong(tmp_path / "absent") == {"model"}
     assert wrong(tmp_path) == {"tokenizer"}
 
 
-def test_a_size_that_is_not_told(save):
+def test_a_size_that_is_not_told(save: Callable[..., Path]) -> None:
     folder = save()
     (folder / "config.json").write_text('{"model_type": "llama"}')
     assert statuses(folder)["size of the model"] is NOTE
 
 
-def test_a_size_may_stand_in_the_text_model(save):
+def test_a_size_may_stand_in_the_text_model(save: Callable[..., Path]) -> None:
     folder = save()
     config = {"model_type": "llama", "text_config": {"vocab_size": 7}}
     (folder / "config.json").write_text(json.dumps(config))
     assert "size of the model" in wrong(folder)
 
 
-def test_the_tokenizer_that_vendors_serve_with(tmp_path):
+def test_the_tokenizer_that_vendors_serve_with(tmp_path: Path) -> None:
     """Kimi's own files: the slow class is remote code, which this folder lacks."""
     for name in ("tiktoken.model", "tokenizer_config.json"):
         (tmp_path / name).symlink_to(shared("kimi", name))
@@ -131,7 +142,9 @@ def test_the_tokenizer_that_vendors_serve_with(tmp_path):
     assert "--trust-remote-code" in check.mend
 
 
-def test_without_transformers_a_model_is_not_well(tmp_path, monkeypatch):
+def test_without_transformers_a_model_is_not_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     [check] = model.checks(tmp_path, dialect="kimi_k2")
     assert check.status is BAD

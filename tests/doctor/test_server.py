@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 import re
 import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_server import call, reply, serving
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
@@ -18,11 +18,16 @@ from enforcer.errors import (
 )
 from enforcer.request.spec import extra_body
 from enforcer.schema import OnUnsupported, compile_schema
+from tests.fake_server import call, reply, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
 
 
-def refused(error):
+def refused(error: str) -> tuple[int, Any]:
     return 400, {"error": {"message": f"{error}: no (at `$.tools[0]`)", "code": 400}}
 
 
@@ -34,8 +39,12 @@ PICK = '{"colour": "violet", "sure": false}'
 PICKED = ("tool_calls", [call("pick_colour", PICK)])
 
 
-def answers(refusals=REFUSE, pick=PICKED, quiet=("stop", ())):
-    def answer(body):
+def answers(
+    refusals: dict[str, Any] = REFUSE,
+    pick: tuple[str, list[dict[str, Any]]] = PICKED,
+    quiet: tuple[str, list[dict[str, Any]] | tuple[Any, ...]] = ("stop", ()),
+) -> Callable[..., Any]:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, quiet[0], "Here.", quiet[1])
         name = body["tools"][0]["function"]["name"]
@@ -46,7 +55,7 @@ def answers(refusals=REFUSE, pick=PICKED, quiet=("stop", ())):
     return answer
 
 
-def shown(engines=1, **counts):
+def shown(engines: int = 1, **counts: Any) -> str:
     lines = [
         f'vllm:num_requests_running{{engine="{n}",model_name="toy"}} 0.0' for n in range(engines)
     ]
@@ -54,31 +63,35 @@ def shown(engines=1, **counts):
     return "\n".join(lines) + "\n"
 
 
-def statuses(answer, **options):
+def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
     with serving(answer, **options) as fake:
         return [check.status for check in server.checks(fake.url)]
 
 
-def test_an_enforced_server():
+def test_an_enforced_server() -> None:
     assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 7
 
 
 @pytest.mark.parametrize(
     "refusal", [None, (400, {"error": "bad request"}), (500, {"error": "InvalidTools"})]
 )
-def test_a_server_that_does_not_refuse_is_not_enforced(refusal):
+def test_a_server_that_does_not_refuse_is_not_enforced(
+    refusal: tuple[int, dict[str, Any]] | None,
+) -> None:
     assert statuses(answers({"twice": refusal})) == [OK, BAD]
 
 
 @pytest.mark.parametrize(("refusals", "word"), [(RELAX, "relax"), (ALWAYS, "isolate")])
-def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(refusals, word):
+def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
+    refusals: dict[str, Any], word: str
+) -> None:
     with serving(answers(refusals), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url))
     assert [check.status for check in checks] == [OK, OK, NOTE, OK, OK, OK, OK]
     assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
 
 
-def test_a_probe_that_fails_is_told():
+def test_a_probe_that_fails_is_told() -> None:
     failing = {**ALWAYS, "unenforceable": (503, {"error": {"message": "no room"}})}
     with serving(answers(failing)) as fake:
         check = list(server.checks(fake.url))[2]
@@ -86,10 +99,10 @@ def test_a_probe_that_fails_is_told():
     assert "no room" in check.found
 
 
-def test_what_the_modes_are_told_by_is_what_they_refuse():
+def test_what_the_modes_are_told_by_is_what_they_refuse() -> None:
     """By the library itself, whose errors the probes look for."""
 
-    def outcome(body, mode):
+    def outcome(body: dict[str, Any], mode: str) -> Any:
         tools = [tool["function"] for tool in body["tools"]]
         try:
             compile_schema(tools[0]["parameters"], on_unsupported=OnUnsupported(mode))
@@ -114,15 +127,15 @@ def test_what_the_modes_are_told_by_is_what_they_refuse():
         [],
     ],
 )
-def test_a_demanded_call_that_is_wrong(calls):
+def test_a_demanded_call_that_is_wrong(calls: list[dict[str, Any]]) -> None:
     assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, OK, BAD, BAD, OK, NOTE]
 
 
-def test_a_demanded_call_that_was_cut_off():
+def test_a_demanded_call_that_was_cut_off() -> None:
     assert statuses(answers(pick=("length", []))) == [OK, OK, OK, NOTE, NOTE, OK, NOTE]
 
 
-def test_a_call_without_tools():
+def test_a_call_without_tools() -> None:
     quiet = ("tool_calls", [call("img_gen", "{}", index=2)])
     assert statuses(answers(quiet=quiet)) == [OK] * 5 + [BAD, NOTE]
 
@@ -137,33 +150,35 @@ def test_a_call_without_tools():
         (shown(front=1, engine=1, worker=0, engines=2), NOTE),
     ],
 )
-def test_processes_that_have_the_plugin(metrics, status):
+def test_processes_that_have_the_plugin(metrics: str | None, status: Status) -> None:
     assert server.processes(metrics).status is status
 
 
-def test_no_server():
+def test_no_server() -> None:
     [check] = server.checks("http://127.0.0.1:9")
     assert check.status is BAD
 
 
-def silent(name):
+def silent(name: str) -> Callable[..., Any]:
     """Answer nothing while the doctor waits, where the tool is of this name."""
 
-    def answer(body):
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if body["tools"][0]["function"]["name"] == name:
             time.sleep(0.6)
-        return answers()(body)
+        found: tuple[int, Any] = answers()(body)
+        return found
 
     return answer
 
 
 @pytest.mark.parametrize(("name", "told"), [("twice", [OK, BAD]), ("pick_colour", [OK] * 3)])
-def test_what_was_found_is_told_before_the_server_falls_silent(name, told):
+def test_what_was_found_is_told_before_the_server_falls_silent(
+    name: str, told: list[Status]
+) -> None:
     with serving(silent(name)) as fake:
         checks = server.checks(fake.url, timeout=0.2)
         assert [next(checks).status for _ in told] == told
         last = next(checks, None)
-        checks.close()
     if name == "twice":
         assert last is None  # the others are not tried
     else:
@@ -171,11 +186,11 @@ def test_what_was_found_is_told_before_the_server_falls_silent(name, told):
         assert "--timeout" in last.mend
 
 
-def test_a_server_without_models():
+def test_a_server_without_models() -> None:
     assert statuses(answers(), listing=(200, {"data": []})) == [BAD]
 
 
-def test_a_wrong_path_in_the_url_is_told():
+def test_a_wrong_path_in_the_url_is_told() -> None:
     with serving(answers(), listing=(404, {"detail": "Not Found"})) as fake:
         [check] = server.checks(f"{fake.url}/v2")
     assert check.status is BAD
@@ -183,20 +198,21 @@ def test_a_wrong_path_in_the_url_is_told():
     assert "--url" in check.mend
 
 
-def test_a_gateway_without_a_list_is_checked_all_the_same():
+def test_a_gateway_without_a_list_is_checked_all_the_same() -> None:
     with serving(answers(), listing=(404, {})) as fake:
         checks = list(server.checks(fake.url, model="toy"))
     assert [check.status for check in checks] == [OK] * 6 + [NOTE]
 
 
-def by_request(field, refusals=REFUSE):
+def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., tuple[int, Any]]:
     """Answer as a server that enforces only what carries a spec in this field."""
 
-    def answer(body):
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" in body and field in body:
             assert body["tool_choice"] == "auto"  # the spec demands
             strict = re.search(r'on_unsupported[\\":]+refuse', json.dumps(body))
-            return answers(REFUSE if strict else refusals)(body)
+            found: tuple[int, Any] = answers(REFUSE if strict else refusals)(body)
+            return found
         return reply(body, content="Hello")
 
     return answer
@@ -206,7 +222,9 @@ def by_request(field, refusals=REFUSE):
     ("field", "said", "number"),
     [("structured_outputs", "extra_body(…)", 7), ("vllm_xargs", "LOGITS_PROCESSOR", 6)],
 )
-def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(field, said, number):
+def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
+    field: str, said: str, number: int
+) -> None:
     with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url))
         carried = [field in body for body in fake.bodies[-3:]]
@@ -216,13 +234,13 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(field, s
 
 
 @pytest.mark.parametrize("field", ["structured_outputs", "vllm_xargs"])
-def test_a_server_that_enforces_by_request_may_isolate(field):
+def test_a_server_that_enforces_by_request_may_isolate(field: str) -> None:
     with serving(by_request(field, ALWAYS), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url))
     assert [check.status for check in checks[:5]] == [OK, NOTE, NOTE, OK, OK]
 
 
-def test_a_server_without_the_plugin_is_not_asked_for_it():
+def test_a_server_without_the_plugin_is_not_asked_for_it() -> None:
     with serving(by_request("no_such_field"), metrics=shown()) as fake:
         checks = list(server.checks(fake.url))
         asked = ["structured_outputs" in body for body in fake.bodies]
@@ -230,24 +248,27 @@ def test_a_server_without_the_plugin_is_not_asked_for_it():
     assert asked == [False, False]
 
 
-def test_a_model_that_is_not_served():
+def test_a_model_that_is_not_served() -> None:
     with serving(answers()) as fake:
         [check] = server.checks(fake.url, model="other")
     assert check.status is BAD
     assert "toy" in check.mend
 
 
-def test_what_is_no_url_is_refused():
+def test_what_is_no_url_is_refused() -> None:
     with pytest.raises(ConfigurationError):
         next(server.checks("localhost:8000"))
 
 
 @pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
-def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(field, status):
-    def answer(body):
+def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
+    field: str, status: Status
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, content="<think>Hm.</think>Here.")
-        return by_request(field)(body) if field else answers()(body)
+        found: tuple[int, Any] = by_request(field)(body) if field else answers()(body)
+        return found
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = {check.name: check.status for check in server.checks(fake.url)}

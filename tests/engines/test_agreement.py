@@ -6,19 +6,27 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from threading import Barrier
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from llguidance import LLParserLimits
-from vocabularies import bits, kimi
 
 from enforcer.engines import load
 from enforcer.engines.llguidance import engine as module
 from enforcer.errors import EngineFailure, SchemaLimit
 from enforcer.schema import compile_schema
+from tests.vocabularies import bits, kimi
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.vocabulary import Vocabulary
+
 
 # Which of the last 20 characters were an `a` is what a lexer has to know within such a string.
-FORGETFUL = {
+FORGETFUL: dict[str, Any] = {
     "type": "object",
     "properties": {"deep": {"type": "string", "pattern": "a.{20}b.{3}c"}, "n": {"type": "integer"}},
 }
@@ -45,32 +53,34 @@ TWINS = {
 
 
 @pytest.fixture(scope="module")
-def vocabulary():
+def vocabulary() -> Vocabulary:
     return kimi()
 
 
 @pytest.fixture(scope="module")
-def engine(vocabulary):
+def engine(vocabulary: Vocabulary) -> ArgumentEngine:
     return load("llguidance", vocabulary)
 
 
-def limited(monkeypatch, **changed):
+def limited(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
     names = [name for name in dir(module._LIMITS) if not name.startswith("_")]
     found = {name: getattr(module._LIMITS, name) for name in names}
     monkeypatch.setattr(module, "_LIMITS", LLParserLimits(**{**found, **changed}))
 
 
-def filled(matcher, vocabulary):
+def filled(matcher: ArgumentMatcher, vocabulary: Vocabulary) -> NDArray[np.int32]:
     row = np.full(vocabulary.words, -1, np.int32)
     matcher.fill(row)
     return row
 
 
-def taken(matcher, vocabulary, text):
+def taken(matcher: ArgumentMatcher, vocabulary: Vocabulary, text: str) -> bool:
     return all(matcher.accept(token) for char in text for token in vocabulary.encode(char))
 
 
-def test_a_mask_is_not_kept_across_a_rollback(engine, vocabulary):
+def test_a_mask_is_not_kept_across_a_rollback(
+    engine: ArgumentEngine, vocabulary: Vocabulary
+) -> None:
     grammar = engine.compile(compile_schema(TWINS))
     matcher, fresh = grammar.matcher(), grammar.matcher()
     first, second = '1,"v":{"x":"s', '2,"v":{"x":"s'
@@ -83,7 +93,9 @@ def test_a_mask_is_not_kept_across_a_rollback(engine, vocabulary):
     assert not np.array_equal(filled(matcher, vocabulary), complete)
 
 
-def test_masks_agree_with_ids_after_any_rollback(engine, vocabulary):
+def test_masks_agree_with_ids_after_any_rollback(
+    engine: ArgumentEngine, vocabulary: Vocabulary
+) -> None:
     grammar = engine.compile(compile_schema(TWINS))
     texts = ('{"k":1,"v":{"x":"str"}}', '{"k":2,"v":{"x":"str","y":"s"}}', '{"v":{"x":"str"}}')
     random, matcher, at = Random(5), grammar.matcher(), ""
@@ -112,7 +124,9 @@ def test_masks_agree_with_ids_after_any_rollback(engine, vocabulary):
         FORGETFUL["properties"]["deep"],
     ],
 )
-def test_ids_without_masks_between_are_taken_like_those_with(engine, vocabulary, schema):
+def test_ids_without_masks_between_are_taken_like_those_with(
+    engine: ArgumentEngine, vocabulary: Vocabulary, schema: dict[str, Any]
+) -> None:
     try:
         grammar = engine.compile(compile_schema(schema))
     except SchemaLimit:
@@ -127,7 +141,9 @@ def test_ids_without_masks_between_are_taken_like_those_with(engine, vocabulary,
             break
 
 
-def test_little_fuel_is_filled_up_between_ids(engine, vocabulary, monkeypatch):
+def test_little_fuel_is_filled_up_between_ids(
+    engine: ArgumentEngine, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limited(monkeypatch, initial_lexer_fuel=60_000)
     grammar = engine.compile(compile_schema(FORGETFUL))
     random, matcher = Random(7), grammar.matcher()
@@ -136,7 +152,9 @@ def test_little_fuel_is_filled_up_between_ids(engine, vocabulary, monkeypatch):
     assert taken(matcher, vocabulary, "".join(random.choices("ab", k=1_500)))
 
 
-def follow(grammar, vocabulary, seed, barrier):
+def follow(
+    grammar: CompiledGrammar, vocabulary: Vocabulary, seed: int, barrier: Barrier
+) -> str | None:
     """Write a random text by the masks; return what went wrong."""
     random, matcher = Random(seed), grammar.matcher()
     row = np.zeros(vocabulary.words, np.int32)
@@ -163,7 +181,9 @@ def follow(grammar, vocabulary, seed, barrier):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("states", [60_000, 4_000])
-def test_texts_in_many_threads_lose_lexers_but_no_id(engine, vocabulary, states, monkeypatch):
+def test_texts_in_many_threads_lose_lexers_but_no_id(
+    engine: ArgumentEngine, vocabulary: Vocabulary, states: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limited(monkeypatch, max_lexer_states=states)
     grammar = engine.compile(compile_schema(FORGETFUL))
     count = 12

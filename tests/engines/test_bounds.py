@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from vocabularies import bits, kimi
 
 from enforcer.engines import load
-from enforcer.engines.llguidance.lexer import _REPLAYED
+from enforcer.engines.llguidance.lexer import _REPLAYED, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
+from tests.vocabularies import bits, kimi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.engines import ArgumentEngine
+    from enforcer.vocabulary import Vocabulary
+
 
 pytestmark = pytest.mark.slow
 
 RANDOM = Random(11)
 WORDS = sorted({"".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz_", k=12)) for _ in range(2_000)})
-LARGE = {
+LARGE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "an enumeration": (
         {"properties": {"e": {"enum": WORDS}}, "required": ["e"]},
         {"e": WORDS[77]},
@@ -38,7 +46,7 @@ LARGE = {
     ),
 }
 # A few hundred characters each; before, they passed and failed or stood still within a call.
-HOSTILE = {
+HOSTILE: dict[str, dict[str, Any]] = {
     "patterns that all have to match": {"allOf": [{"pattern": f"{c}.{{5}}{c}"} for c in "abcde"]},
     "eight distances": {"allOf": [{"pattern": f"a.{{{n}}}a"} for n in range(3, 11)]},
     "words and a length": {"pattern": r"^(?:\S+\s+){0,99}\S+$", "maxLength": 5_000},
@@ -46,17 +54,17 @@ HOSTILE = {
 
 
 @pytest.fixture(scope="module")
-def vocabulary():
+def vocabulary() -> Vocabulary:
     return kimi()
 
 
 @pytest.fixture(scope="module")
-def engine(vocabulary):
+def engine(vocabulary: Vocabulary) -> ArgumentEngine:
     return load("llguidance", vocabulary)
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_large_schemas_are_held(engine, vocabulary, name):
+def test_large_schemas_are_held(engine: ArgumentEngine, vocabulary: Vocabulary, name: str) -> None:
     schema, value = LARGE[name]
     grammar = compile_schema({"type": "object", **schema})
     engine.check(grammar)
@@ -70,14 +78,16 @@ def test_large_schemas_are_held(engine, vocabulary, name):
     assert 500_000 < compiled.weight < 40_000_000
 
 
-def test_untracked_names_neither_lose_their_values_nor_their_names(engine, vocabulary):
+def test_untracked_names_neither_lose_their_values_nor_their_names(
+    engine: ArgumentEngine, vocabulary: Vocabulary
+) -> None:
     names = WORDS[:200]
     kinds = ({"type": "integer"}, {"type": "string"}, {"const": None})
     properties = {name: kinds[i % 3] for i, name in enumerate(names)}
     schema = {"type": "object", "properties": properties, "additionalProperties": {"const": 0}}
     compiled = engine.compile(compile_schema(schema))
 
-    def fits(value):
+    def fits(value: Any) -> bool:
         matcher = compiled.matcher()
         tokens = vocabulary.encode(json.dumps(value))
         return all(map(matcher.accept, tokens)) and matcher.is_accepting()
@@ -92,7 +102,7 @@ def test_untracked_names_neither_lose_their_values_nor_their_names(engine, vocab
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_no_text_could_bear_is_refused_by_its_place(engine, name):
+def test_what_no_text_could_bear_is_refused_by_its_place(engine: ArgumentEngine, name: str) -> None:
     schema = {"type": "object", "properties": {"deep": {"type": "string", **HOSTILE[name]}}}
     try:
         grammar = compile_schema(schema)
@@ -103,7 +113,7 @@ def test_what_no_text_could_bear_is_refused_by_its_place(engine, name):
     assert error.value.path in ("$", "$.properties.deep")
 
 
-def test_many_overlapping_patterns_of_names_are_refused_after_little_work():
+def test_many_overlapping_patterns_of_names_are_refused_after_little_work() -> None:
     patterns = {c: {"type": "string", "minLength": i} for i, c in enumerate("abcdefghijkl")}
     with pytest.raises(SchemaLimit, match="steps"):
         compile_schema({"type": "object", "patternProperties": patterns})
@@ -116,10 +126,10 @@ class Broken(BaseException):
 class Raising:
     """A matcher that panics at one of its methods."""
 
-    def __init__(self, matcher, name):
+    def __init__(self, matcher: Any, name: str) -> None:
         self._matcher, self._name = matcher, name
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == self._name:
             raise Broken("lock poisoned")
         return getattr(self._matcher, name)
@@ -136,10 +146,13 @@ class Raising:
         ("is_stopped", lambda m, row: m.fill(row)),
     ],
 )
-def test_a_panic_ends_one_text_by_name(engine, vocabulary, method, use):
+def test_a_panic_ends_one_text_by_name(
+    engine: ArgumentEngine, vocabulary: Vocabulary, method: str, use: Callable[..., Any]
+) -> None:
     grammar = engine.compile(compile_schema({"type": "object"}))
     matcher, row = grammar.matcher(), np.zeros(vocabulary.words, np.int32)
     assert matcher.accept(vocabulary.encode("{")[0])
+    assert isinstance(matcher, LLGuidanceMatcher)
     matcher._matcher = Raising(matcher._matcher, method)
     with pytest.raises(EngineFailure, match="lock poisoned"):
         use(matcher, row)
@@ -149,16 +162,21 @@ def test_a_panic_ends_one_text_by_name(engine, vocabulary, method, use):
 @pytest.mark.parametrize(
     "source", ["root ::= x", "start: /[/", "%%%", "root ::= [", "start: missing", "", "\x00"]
 )
-def test_a_grammar_that_cannot_be_read_is_the_clients_fault(engine, source):
+def test_a_grammar_that_cannot_be_read_is_the_clients_fault(
+    engine: ArgumentEngine, source: str
+) -> None:
     with pytest.raises(InvalidSchema, match=r"response_format\.grammar"):
         engine.compile_text(ResponseFormat(FormatKind.GRAMMAR, source))
 
 
-def test_a_long_text_does_not_outlive_its_lexer_by_being_read_again(engine, vocabulary):
+def test_a_long_text_does_not_outlive_its_lexer_by_being_read_again(
+    engine: ArgumentEngine, vocabulary: Vocabulary
+) -> None:
     grammar = engine.compile(compile_schema({"type": "string"}))
     long, short = grammar.matcher(), grammar.matcher()
     assert all(map(long.accept, vocabulary.encode('"' + "word " * (_REPLAYED + 50))))
     assert all(map(short.accept, vocabulary.encode('"word')))
+    assert isinstance(grammar, LLGuidanceGrammar)
     grammar.lexer().lost = "too many states, for the sake of the test"
     with pytest.raises(EngineFailure, match="for the sake"):
         long.accept(vocabulary.encode("a")[0])

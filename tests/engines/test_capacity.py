@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from vocabularies import small
 
 from enforcer.engines import ENGINES, load
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def engine(request):
+def engine(request: pytest.FixtureRequest) -> ArgumentEngine:
     return load(request.param, small())
 
 
-def compiles(engine, schema):
+def compiles(engine: ArgumentEngine, schema: dict[str, Any]) -> bool:
     try:
         engine.check(compile_schema(schema))
     except UnsupportedSchema:
@@ -26,12 +30,12 @@ def compiles(engine, schema):
     return True
 
 
-def closed(count):
+def closed(count: int) -> dict[str, Any]:
     names = {f"n{i}": {"type": "null"} for i in range(count)}
     return {"type": "object", "properties": names, "additionalProperties": False}
 
 
-def test_properties_in_any_order_are_held_as_far_as_is_said(engine):
+def test_properties_in_any_order_are_held_as_far_as_is_said(engine: ArgumentEngine) -> None:
     most = engine.capacity.orders
     if most is None:
         assert compiles(engine, closed(engine.capacity.bits))
@@ -40,12 +44,12 @@ def test_properties_in_any_order_are_held_as_far_as_is_said(engine):
         assert not compiles(engine, closed(most.bit_length()))
 
 
-def test_values_that_hold_themselves(engine):
+def test_values_that_hold_themselves(engine: ArgumentEngine) -> None:
     tree = {"type": "array", "items": {"$ref": "#"}}
     assert compiles(engine, tree) == engine.capacity.nests
 
 
-def test_plain_schemas_are_held_by_engines_that_say_so(engine):
+def test_plain_schemas_are_held_by_engines_that_say_so(engine: ArgumentEngine) -> None:
     assert compiles(engine, closed(48)) == engine.capacity.holds_plain
 
 
@@ -53,7 +57,7 @@ def test_plain_schemas_are_held_by_engines_that_say_so(engine):
     ("kind", "source"),
     [(FormatKind.REGEX, "a+"), (FormatKind.CHOICE, '["a"]'), (FormatKind.GRAMMAR, 'start: "a"')],
 )
-def test_formats(engine, kind, source):
+def test_formats(engine: ArgumentEngine, kind: FormatKind, source: str) -> None:
     wanted = ResponseFormat(kind, source)
     if kind in engine.capacity.formats:
         engine.compile_text(wanted)
@@ -63,7 +67,9 @@ def test_formats(engine, kind, source):
 
 
 @pytest.mark.parametrize("divisor", [7, 0.3])
-def test_remainders_are_counted_by_every_engine_that_has_the_room(engine, divisor):
+def test_remainders_are_counted_by_every_engine_that_has_the_room(
+    engine: ArgumentEngine, divisor: float
+) -> None:
     schema = {"type": "number", "multipleOf": divisor}
     if engine.name == "outlines-core":  # one expression would be too long
         assert not compiles(engine, schema)
@@ -71,7 +77,7 @@ def test_remainders_are_counted_by_every_engine_that_has_the_room(engine, diviso
     grammar = engine.compile(compile_schema(schema))
     vocabulary = small()
 
-    def accepts(text):
+    def accepts(text: str) -> bool:
         matcher = grammar.matcher()
         return all(map(matcher.accept, vocabulary.encode(text))) and matcher.is_accepting()
 

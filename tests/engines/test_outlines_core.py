@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-import vocabularies
 
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
+
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine
+
 
 engines = pytest.importorskip("enforcer.engines.outlines_core", exc_type=ImportError)
 
 
 @pytest.fixture(scope="module")
-def engine():
-    return engines.build(vocabularies.small())
+def engine() -> ArgumentEngine:
+    found: ArgumentEngine = engines.build(vocabularies.small())
+    return found
 
 
-def closed(**properties):
+def closed(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -33,19 +40,21 @@ def closed(**properties):
         (closed(**{f"p{i}": {"const": 1} for i in range(5)}), "$.properties", "properties"),
     ],
 )
-def test_refusals_name_path_and_keyword(engine, schema, path, keyword):
+def test_refusals_name_path_and_keyword(
+    engine: ArgumentEngine, schema: dict[str, Any], path: str, keyword: str
+) -> None:
     for ask in (engine.check, engine.compile):
         with pytest.raises(UnsupportedSchema, match="use the llguidance engine") as caught:
             ask(compile_schema(schema))
         assert (caught.value.path, caught.value.keyword) == (path, keyword)
 
 
-def test_too_many_states(engine):
+def test_too_many_states(engine: ArgumentEngine) -> None:
     with pytest.raises(UnsupportedSchema, match=r"too large for one regular expression .*states"):
         engine.check(compile_schema(closed(a={"type": "string", "maxLength": 3000})))
 
 
-def test_response_formats(engine):
+def test_response_formats(engine: ArgumentEngine) -> None:
     grammar = engine.compile_text(parse({"type": "choice", "choice": ["yes", "no"]}))
     matcher = grammar.matcher()
     assert all(map(matcher.accept, b"ye"))
@@ -54,6 +63,6 @@ def test_response_formats(engine):
     assert matcher.is_accepting()
 
 
-def test_a_vocabulary_without_controls():
+def test_a_vocabulary_without_controls() -> None:
     with pytest.raises(InvalidVocabulary):
         engines.build(Vocabulary([bytes([i]) for i in range(256)], {}))

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import vocabularies
-from engine_cases import CASES, Case, spellings
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import engines
 from enforcer.errors import EnforcerError, UnknownEngine, UnsupportedSchema
 from enforcer.schema import compile_schema
+from tests import vocabularies
+from tests.engine_cases import CASES, Case, spellings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.vocabulary import Vocabulary
+
 
 ENGINES = engines.ENGINES
 PAIRS = [
@@ -23,7 +31,7 @@ PAIRS = [
 
 
 @cache
-def engine_of(name):
+def engine_of(name: str) -> ArgumentEngine:
     try:
         return engines.load(name, vocabularies.small())
     except UnknownEngine as error:
@@ -31,7 +39,7 @@ def engine_of(name):
 
 
 @cache
-def kimi_engine_of(name):
+def kimi_engine_of(name: str) -> ArgumentEngine:
     try:
         return engines.load(name, vocabularies.kimi())
     except UnknownEngine as error:
@@ -39,7 +47,7 @@ def kimi_engine_of(name):
 
 
 @cache
-def compiled(name, case_name):
+def compiled(name: str, case_name: str) -> CompiledGrammar | None:
     """Compile a case once; None where the engine refuses it."""
     case = next(case for case in CASES if case.name == case_name)
     try:
@@ -48,46 +56,46 @@ def compiled(name, case_name):
         return None
 
 
-def taken(name, case):
+def taken(name: str, case: Case) -> CompiledGrammar:
     grammar = compiled(name, case.name)
     if grammar is None:
         pytest.skip(f"{name} refuses this schema")
     return grammar
 
 
-def row_of(matcher, vocabulary):
+def row_of(matcher: ArgumentMatcher, vocabulary: Vocabulary) -> NDArray[np.int32]:
     row = np.full(vocabulary.words, -1, dtype=np.int32)
     matcher.fill(row)
     return row
 
 
-def texts(row, vocabulary):
+def texts(row: NDArray[np.int32], vocabulary: Vocabulary) -> set[bytes]:
     """Give the bytes of the legal ids; some bytes have two ids in the small vocabulary."""
     return {vocabulary.token_bytes(i) for i in vocabularies.bits(row)}
 
 
-def reads(grammar, ids):
+def reads(grammar: CompiledGrammar, ids: list[int]) -> bool:
     matcher = grammar.matcher()
     return all(matcher.accept(i) for i in ids) and matcher.is_accepting()
 
 
-def test_the_default_engine_takes_every_case():
+def test_the_default_engine_takes_every_case() -> None:
     assert [c.name for c in CASES if compiled("llguidance", c.name) is None] == []
 
 
-def test_xgrammar_refuses_no_more_than_what_it_cannot_count():
+def test_xgrammar_refuses_no_more_than_what_it_cannot_count() -> None:
     refused = [c.name for c in CASES if compiled("xgrammar", c.name) is None]
     assert refused == ["unique", "nine properties"]
 
 
-def test_outlines_core_takes_the_small_cases():
+def test_outlines_core_takes_the_small_cases() -> None:
     refused = {c.name for c in CASES if compiled("outlines-core", c.name) is None}
     assert refused.isdisjoint(c.name for c in CASES if c.small)
     assert refused >= {"recursive", "open", "counts of others", "unique", "nine properties"}
 
 
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
-def test_instances_in_every_spelling(engine: str, case: Case):
+def test_instances_in_every_spelling(engine: str, case: Case) -> None:
     grammar, vocabulary = taken(engine, case), vocabularies.small()
     for value in case.valid:
         for form, text in spellings(value).items():
@@ -98,7 +106,7 @@ def test_instances_in_every_spelling(engine: str, case: Case):
 
 
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
-def test_any_split_into_tokens(engine: str, case: Case):
+def test_any_split_into_tokens(engine: str, case: Case) -> None:
     grammar, vocabulary = taken(engine, case), vocabularies.small()
     choose = random.Random(case.name).choice
     for value in case.valid:
@@ -111,7 +119,7 @@ def test_any_split_into_tokens(engine: str, case: Case):
 
 
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
-def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case):
+def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case) -> None:
     grammar, vocabulary = taken(engine, case), vocabularies.small()
     matcher = grammar.matcher()
     for token_id in [*vocabulary.encode(spellings(case.valid[-1])["shuffled"]), None]:
@@ -133,7 +141,7 @@ def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @given(data=st.data())
-def test_rollback_restores_mask_and_completeness(engine, data):
+def test_rollback_restores_mask_and_completeness(engine: str, data: st.DataObject) -> None:
     case = data.draw(st.sampled_from([c for c in CASES if compiled(engine, c.name) is not None]))
     vocabulary = vocabularies.small()
     matcher = compiled(engine, case.name).matcher()
@@ -158,7 +166,9 @@ def test_rollback_restores_mask_and_completeness(engine, data):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @given(data=st.data())
-def test_engines_agree_on_texts_drawn_from_any_of_their_masks(case, data):
+def test_engines_agree_on_texts_drawn_from_any_of_their_masks(
+    case: Case, data: st.DataObject
+) -> None:
     """Property 8: at every step of a text, the same ids are legal."""
     vocabulary = vocabularies.small()
     taking = {name: g for name in ENGINES if (g := compiled(name, case.name)) is not None}
@@ -183,7 +193,7 @@ def test_engines_agree_on_texts_drawn_from_any_of_their_masks(case, data):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_check_raises_what_compile_would(engine):
+def test_check_raises_what_compile_would(engine: str) -> None:
     for case in CASES:
         grammar = compile_schema(case.schema)
         if compiled(engine, case.name) is not None:
@@ -195,7 +205,7 @@ def test_check_raises_what_compile_would(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_matchers_of_one_grammar_are_independent(engine):
+def test_matchers_of_one_grammar_are_independent(engine: str) -> None:
     grammar, vocabulary = compiled(engine, "one enum"), vocabularies.small()
     first, second = grammar.matcher(), grammar.matcher()
     ids = vocabulary.encode('{"a":"x"}')
@@ -206,13 +216,14 @@ def test_matchers_of_one_grammar_are_independent(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", ["  {}", "{   }", "{}\n", "{}{}", "{\n\n\n}", "", "{"])
-def test_white_space_is_bounded_and_nothing_follows(engine, text):
+def test_white_space_is_bounded_and_nothing_follows(engine: str, text: str) -> None:
     grammar, vocabulary = compiled(engine, "empty object"), vocabularies.small()
     assert not reads(grammar, vocabulary.encode(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
-def test_kimi_vocabulary(engine, kimi_vocabulary):
+def test_kimi_vocabulary(engine: str, kimi_vocabulary: Vocabulary) -> None:
     case = next(case for case in CASES if case.name == "one enum")
     grammar = kimi_engine_of(engine).compile(compile_schema(case.schema))
     for value in case.valid:
@@ -232,6 +243,6 @@ def test_kimi_vocabulary(engine, kimi_vocabulary):
 
 
 @pytest.mark.parametrize("name", ["", "lark", "xgrammar "])
-def test_unknown_engines(name):
+def test_unknown_engines(name: str) -> None:
     with pytest.raises(EnforcerError, match="choose one of"):
         engines.load(name, vocabularies.small())

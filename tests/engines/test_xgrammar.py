@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-import vocabularies
 
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
+
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine, CompiledGrammar
+
 
 engines = pytest.importorskip("enforcer.engines.xgrammar", exc_type=ImportError)
 
 
 @pytest.fixture(scope="module")
-def engine():
-    return engines.build(vocabularies.small())
+def engine() -> ArgumentEngine:
+    found: ArgumentEngine = engines.build(vocabularies.small())
+    return found
 
 
-def reads(grammar, text):
+def reads(grammar: CompiledGrammar, text: str) -> bool:
     matcher = grammar.matcher()
     return all(map(matcher.accept, vocabularies.small().encode(text))) and matcher.is_accepting()
 
@@ -33,13 +40,15 @@ def reads(grammar, text):
         ({"maxProperties": 300}, "$", "maxProperties"),
     ],
 )  # fmt: skip
-def test_refusals_name_path_and_keyword(engine, schema, path, keyword):
+def test_refusals_name_path_and_keyword(
+    engine: ArgumentEngine, schema: dict[str, Any], path: str, keyword: str
+) -> None:
     with pytest.raises(UnsupportedSchema, match="use the llguidance engine") as caught:
         engine.check(compile_schema(schema))
     assert (caught.value.path, caught.value.keyword) == (path, keyword)
 
 
-def test_every_offender_is_listed(engine):
+def test_every_offender_is_listed(engine: ArgumentEngine) -> None:
     one, two = ({"type": "array", "contains": {"const": value}} for value in (1, 2))
     with pytest.raises(UnsupportedSchema) as caught:
         engine.compile(compile_schema({"properties": {"a": one, "b": two}, "type": "object"}))
@@ -49,7 +58,7 @@ def test_every_offender_is_listed(engine):
     ]
 
 
-def test_one_of_several_names_is_required(engine):
+def test_one_of_several_names_is_required(engine: ArgumentEngine) -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"const": 1}, "b": {"const": 2}},
@@ -61,7 +70,7 @@ def test_one_of_several_names_is_required(engine):
     assert not reads(grammar, "{}")
 
 
-def test_response_formats(engine):
+def test_response_formats(engine: ArgumentEngine) -> None:
     regex = engine.compile_text(parse({"type": "regex", "regex": "[a-c]+\\d"}))
     assert reads(regex, "abc7")
     assert not reads(regex, "abc")
@@ -72,6 +81,6 @@ def test_response_formats(engine):
         engine.compile_text(parse({"type": "grammar", "grammar": "start: /a/"}))
 
 
-def test_a_vocabulary_without_controls():
+def test_a_vocabulary_without_controls() -> None:
     with pytest.raises(InvalidVocabulary):
         engines.build(Vocabulary([bytes([i]) for i in range(256)], {}))

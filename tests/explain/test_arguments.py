@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from explained_turns import ARGUMENTS, TOOLS, told, turn, why
-from vocabularies import write
-from walks import V
 
 import enforcer
 from enforcer.explain.turn import expected, explain
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
+from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
+from tests.vocabularies import write
+from tests.walks import V
 
 END = '`}`, the end of the arguments of "get_weather"'
 TAG = 'one of 1, 12, "a", "b"'
@@ -48,11 +48,11 @@ TAG = 'one of 1, 12, "a", "b"'
         ('{"city":"P"}', ["the marker of call end: `<|tool_call_end|>`"]),
     ],
 )
-def test_places(text, words):
+def test_places(text: str, words: list[str]) -> None:
     assert told(turn(ARGUMENTS + text)) == words
 
 
-def test_values_and_paths_are_there_to_be_read():
+def test_values_and_paths_are_there_to_be_read() -> None:
     found = turn(ARGUMENTS + '{"tags":["').expected()
     (option,) = found.options
     assert option.values == ('"a"', '"b"')
@@ -109,7 +109,7 @@ def test_values_and_paths_are_there_to_be_read():
         ),
     ],
 )
-def test_why_an_id_is_not_legal(text, token, reason):
+def test_why_an_id_is_not_legal(text: str, token: str, reason: str | None) -> None:
     matcher = turn(ARGUMENTS + text)
     if reason is None:
         (token_id,) = write(V, token)
@@ -120,13 +120,13 @@ def test_why_an_id_is_not_legal(text, token, reason):
         assert why(matcher, token) == reason
 
 
-def test_a_name_that_is_there_is_not_offered_again():
+def test_a_name_that_is_there_is_not_offered_again() -> None:
     assert why(turn(ARGUMENTS + '{"city":"P", "'), "city") == (
         '`city` does not fit: expected the name of a property: one of "unit", "tags" (by $)'
     )
 
 
-def test_alternatives_are_told_together_until_one_is_out():
+def test_alternatives_are_told_together_until_one_is_out() -> None:
     branches = [
         {"properties": {"kind": {"const": kind}, "v": {"enum": values}}, "required": ["kind"]}
         for kind, values in (("x", [1, 2]), ("y", [3, 4]))
@@ -142,7 +142,7 @@ def test_alternatives_are_told_together_until_one_is_out():
     assert one.paths == ("$.oneOf[1].properties.v",)
 
 
-def test_open_objects_say_so():
+def test_open_objects_say_so() -> None:
     begun = ARGUMENTS.replace("get_weather", "get")
     assert told(turn(begun + "{")) == [
         "the name of a property: any other name",
@@ -150,7 +150,7 @@ def test_open_objects_say_so():
     ]
 
 
-def test_a_text_that_has_a_format_is_told_like_arguments():
+def test_a_text_that_has_a_format_is_told_like_arguments() -> None:
     schema = {"type": "json_schema", "json_schema": {"schema": {"enum": ["red", "green"]}}}
     matcher = turn('"r', tools=None, choice=None, response_format=schema)
     assert told(matcher) == ['the text: "red"']
@@ -159,7 +159,7 @@ def test_a_text_that_has_a_format_is_told_like_arguments():
     assert told(matcher) == ["more of text that fits the regex"]
 
 
-def test_words_follow_a_turn_that_goes_back():
+def test_words_follow_a_turn_that_goes_back() -> None:
     matcher = turn(ARGUMENTS + '{"unit": "')
     before = matcher.expected()
     for token_id in write(V, 'c","'):
@@ -169,7 +169,7 @@ def test_words_follow_a_turn_that_goes_back():
     assert matcher.expected() == before
 
 
-def test_servers_matchers_remember_no_text():
+def test_servers_matchers_remember_no_text() -> None:
     served = enforcer.Enforcer(V)
     spec = Spec(parse(TOOLS, "auto", True), 0, None)
     matcher = served.start(spec, None)

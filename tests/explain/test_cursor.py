@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from drawn_json import any_value
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.explain.cursor import locate, written
+from tests.drawn_json import any_value
 
 
 @pytest.mark.parametrize(
@@ -32,13 +33,13 @@ from enforcer.explain.cursor import locate, written
         ('["a,]}"', (), 0, ""),
     ],
 )
-def test_places(text, path, here, begun):
+def test_places(text: str, path: tuple[int | str, ...], here: int | str | None, begun: str) -> None:
     found = locate(text.encode())
     assert (found.path, found.here, found.begun) == (path, here, begun.encode())
 
 
 @given(any_value(3), st.data())
-def test_a_path_leads_to_what_has_been_begun(value, data):
+def test_a_path_leads_to_what_has_been_begun(value: Any, data: st.DataObject) -> None:
     text = json.dumps(value, ensure_ascii=False).encode()
     until = data.draw(st.integers(0, len(text)))
     found = locate(text[:until])
@@ -52,10 +53,10 @@ def test_a_path_leads_to_what_has_been_begun(value, data):
 
 
 @given(any_value(3))
-def test_a_whole_text_is_at_its_end(value):
+def test_a_whole_text_is_at_its_end(value: Any) -> None:
     found = locate(json.dumps(value).encode())
     assert (found.path, found.here) == ((), None)
 
 
-def test_written():
+def test_written() -> None:
     assert written(("a", 0, "b c", 'q"')) == '$.a[0]["b c"]["q\\""]'

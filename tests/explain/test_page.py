@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
-
-from explained_turns import ARGUMENTS, turn
-from vocabularies import write
-from walks import V
+from typing import TYPE_CHECKING
 
 from enforcer.explain import page
 from enforcer.explain.table import as_json, lines
 from enforcer.explain.trace import Given, follow
+from tests.explained_turns import ARGUMENTS, turn
+from tests.vocabularies import write
+from tests.walks import V
+
+if TYPE_CHECKING:
+    from enforcer.explain.trace import Trace
+
 
 EVIL = 'x</script><script>alert("/*trace*/")<!--title-->'
 
@@ -20,31 +24,33 @@ EVIL = 'x</script><script>alert("/*trace*/")<!--title-->'
 class Scripts(HTMLParser):
     """Collects the scripts of a page, and what it would load."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.scripts, self.loaded, self._inside = [], [], False
+        self.scripts: list[str] = []
+        self.loaded: list[str] = []
+        self._inside = False
 
-    def handle_starttag(self, tag, attrs):
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._inside = tag == "script"
         if self._inside:
             self.scripts.append("")
         self.loaded += [value for name, value in attrs if name in ("src", "href")]
 
-    def handle_endtag(self, _):
+    def handle_endtag(self, _: str) -> None:
         self._inside = False
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         if self._inside:
             self.scripts[-1] += data
 
 
-def traced():
+def traced() -> Trace:
     text = ARGUMENTS + '{"city":' + json.dumps(EVIL)
     last = Given(V.find(b","), ((V.find(b"]"), -0.1), (V.find(b","), -3.0)))
     return follow(turn(), [*(Given(i) for i in write(V, text)), last], EVIL)
 
 
-def test_a_page_carries_the_turn_and_loads_nothing():
+def test_a_page_carries_the_turn_and_loads_nothing() -> None:
     trace = traced()
     text = page.render(trace)
     found = Scripts()
@@ -56,14 +62,14 @@ def test_a_page_carries_the_turn_and_loads_nothing():
     assert "alert" not in text.partition("<main>")[0].replace("&lt;script&gt;alert", "")
 
 
-def test_the_table_says_what_was_taken_away():
+def test_the_table_says_what_was_taken_away() -> None:
     said = list(lines(traced()))
     assert any(line.strip().startswith("taken away: `]` (-0.10)") for line in said)
     assert said[-1].endswith("ids: changed at 1 of them")
     assert said[-2].startswith("next: the name of a property")
 
 
-def test_the_table_of_a_turn_that_is_not_legal():
+def test_the_table_of_a_turn_that_is_not_legal() -> None:
     ids = [*write(V, ARGUMENTS), V.find(b"["), V.find(b"]")]
     said = list(lines(follow(turn(), [Given(i) for i in ids])))
     assert "✗ `[`" in said[-4]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from walks import V
 
 from enforcer.errors import ConfigurationError
 from enforcer.explain.reply import read_ids, read_reply, scored
 from enforcer.explain.trace import Given
+from tests.walks import V
 
 END = V.control("<|im_end|>")
 
 
-def entry(token, logprob, **more):
+def entry(token: str, logprob: float, **more: Any) -> dict[str, Any]:
     return {"token": token, "logprob": logprob, "bytes": list(token.encode()), **more}
 
 
-def test_ids():
+def test_ids() -> None:
     assert read_ids([1, 2], "f").given == (Given(1), Given(2))
     found = read_ids(
         {"prompt_token_ids": [5], "token_ids": [{"id": 1, "top": [[2, -3], [1, -0.5]]}]}, "f"
@@ -28,12 +30,12 @@ def test_ids():
 @pytest.mark.parametrize(
     "value", [None, {}, ["a"], [True], [{"id": -1}], [{"id": 1, "top": [[1]]}], {"token_ids": 3}]
 )
-def test_what_is_no_list_of_ids(value):
+def test_what_is_no_list_of_ids(value: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"^f"):
         read_ids(value, "f")
 
 
-def test_a_reply_with_logprobs_alone():
+def test_a_reply_with_logprobs_alone() -> None:
     tops = [entry("a", -0.1), entry("<|im_end|>", -2.0), entry("b", -9999.0)]
     content = [entry("a", -0.1, top_logprobs=tops), entry("<|im_end|>", -0.5, top_logprobs=[])]
     value = {"choices": [{"logprobs": {"content": content}}]}
@@ -42,7 +44,7 @@ def test_a_reply_with_logprobs_alone():
     assert read_reply({"response": value}, V, "f").given[1].token_id == END
 
 
-def test_a_reply_with_its_ids():
+def test_a_reply_with_its_ids() -> None:
     content = [entry("token_id:7", -0.1, top_logprobs=[entry("token_id:9", -0.1)])]
     value = {
         "prompt_token_ids": [3, 4],
@@ -62,12 +64,12 @@ def test_a_reply_with_its_ids():
         {"choices": [{"logprobs": {"content": [entry("never seen", -1.0)]}}]},
     ],
 )
-def test_what_tells_no_ids(value):
+def test_what_tells_no_ids(value: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"^f"):
         read_reply(value, V, "f")
 
 
-def test_scores_of_the_same_ids_as_a_prompt():
+def test_scores_of_the_same_ids_as_a_prompt() -> None:
     recorded = read_reply({"prompt_token_ids": [3], "choices": [{"token_ids": [7, END]}]}, V, "f")
     scores = [None, {"7": {"logprob": -2.0}, "8": {"logprob": -0.1}}, {str(END): {"logprob": 0}}]
     found = scored(recorded, {"choices": [{"prompt_logprobs": scores}]}, "g")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, told, turn, why
-from vocabularies import write
-from walks import V
 
 import enforcer
-from enforcer.turn.deadline import BudgetTooSmall
+from enforcer.errors import BudgetTooSmall, EnforcerError
+from tests.explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, told, turn, why
+from tests.vocabularies import write
+from tests.walks import V
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
+
 
 BEGIN = "the marker of section begin: `<|tool_calls_section_begin|>`"
 
@@ -28,11 +33,11 @@ BEGIN = "the marker of section begin: `<|tool_calls_section_begin|>`"
         ),
     ],
 )
-def test_places(text, words):
+def test_places(text: str, words: list[str]) -> None:
     assert told(turn(text)) == words
 
 
-def test_a_tool_that_is_not_declared():
+def test_a_tool_that_is_not_declared() -> None:
     assert why(turn(HEADER), "think") == (
         "`functions.think` begins no header of a tool that may be called: expected the name of "
         "a tool: one of get, get_weather"
@@ -57,18 +62,18 @@ def test_a_tool_that_is_not_declared():
         (HEADER, {}, "<|tool_call_argument_begin|>", "there is more to the header"),
     ],
 )
-def test_why_not(text, options, token, reason):
+def test_why_not(text: str, options: dict[str, Any], token: str, reason: str) -> None:
     assert reason in why(turn(text, **options), token)
 
 
-def test_text_before_a_demanded_call_has_an_end():
+def test_text_before_a_demanded_call_has_an_end() -> None:
     matcher = turn("", choice="required")
     while matcher.explain(97).legal:
         assert matcher.accept(97)
     assert "`tool_choice` demands a call, before which at most 32 ids" in why(matcher, "a")
 
 
-def test_ids_that_stand_for_nothing():
+def test_ids_that_stand_for_nothing() -> None:
     matcher = turn()
     hole = next(i for i in range(V.size) if not V.token_bytes(i))
     assert matcher.explain(hole).reason == f"id {hole} stands for nothing"
@@ -76,9 +81,9 @@ def test_ids_that_stand_for_nothing():
     assert f"of which {V.size} is none" in matcher.explain(V.size).reason
 
 
-def test_a_turn_that_failed():
+def test_a_turn_that_failed() -> None:
     matcher = turn(SECTION)
-    matcher.fail(ValueError("the engine is gone"))
+    matcher.fail(EnforcerError("the engine is gone"))
     assert told(matcher) == [
         "the marker of turn end: `[EOS]`",
         "the marker of turn end: `<|im_end|>`",
@@ -86,7 +91,7 @@ def test_a_turn_that_failed():
     assert "it has failed: the engine is gone" in why(matcher, "<|tool_call_begin|>")
 
 
-def least_turn(tools, more=0):
+def least_turn(tools: list[dict[str, Any]], more: int = 0) -> ExplainedMatcher:
     """Start a demanded turn that may have the fewest ids, or some more."""
     options = enforcer.Options(finish_within_budget=True)
     served = enforcer.Enforcer(V, options=options)
@@ -97,7 +102,7 @@ def least_turn(tools, more=0):
     raise AssertionError
 
 
-def test_too_few_ids_left():
+def test_too_few_ids_left() -> None:
     matcher = least_turn(TOOLS)
     assert "`a` would leave too few ids to finish what the turn has to" in why(matcher, "a")
     for token_id in write(V, SECTION + "<|tool_call_begin|>"):

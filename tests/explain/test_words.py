@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 from enforcer.explain.words import constants, kinds, listing, shown
 from enforcer.schema import compile_schema
 
+if TYPE_CHECKING:
+    from enforcer.schema.nodes import Value
 
-def value_of(schema):
+
+def value_of(schema: dict[str, Any]) -> Value:
     grammar = compile_schema(schema)
     return grammar.definitions[grammar.root]
 
@@ -22,7 +27,7 @@ def value_of(schema):
         ({"type": "boolean"}, ["false", "true"]),
     ],
 )
-def test_all_that_fits_is_listed(schema, texts):
+def test_all_that_fits_is_listed(schema: dict[str, Any], texts: list[str]) -> None:
     assert list(constants(value_of(schema))) == texts
 
 
@@ -50,20 +55,20 @@ def test_all_that_fits_is_listed(schema, texts):
         ({"type": ["array", "boolean"]}, ["false", "true", "an array"]),
     ],
 )
-def test_what_cannot_be_listed_is_described(schema, words):
+def test_what_cannot_be_listed_is_described(schema: dict[str, Any], words: list[str]) -> None:
     value = value_of(schema)
     assert constants(value) is None
     assert kinds(value, [schema]) == words
 
 
-def test_a_long_list_says_how_much_is_left_out():
+def test_a_long_list_says_how_much_is_left_out() -> None:
     said = listing([str(n) for n in range(100)])
     assert said.startswith("one of 0, 1, 2,")
     assert said.endswith("… and 80 more")
     assert listing(["7"]) == "7"
 
 
-def test_what_cannot_be_seen_is_spelled():
+def test_what_cannot_be_seen_is_spelled() -> None:
     assert shown(b"a\n\xe2\x80\x8b") == "`a\\n\\u200b`"
     assert shown(b"\xe6\x97") == "`\\xe6\\x97`"
     assert len(shown("x" * 500)) < 70

@@ -10,12 +10,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from formats import vocabularies
 
 import enforcer
 from bench.formats.catalogue import FORMATS
 from enforcer.turn import dialects
 from enforcer.turn.parser import Parser
+from tests.formats import vocabularies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

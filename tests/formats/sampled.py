@@ -9,10 +9,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from formats import ours, vocabularies
 
 from bench.formats.catalogue import FORMATS
 from enforcer.turn.dialect import Names
+from tests.formats import ours, vocabularies
 
 if TYPE_CHECKING:
     from random import Random

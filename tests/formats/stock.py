@@ -17,11 +17,11 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from formats import vocabularies
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.parser.parser_manager import ParserManager
 
 from bench.formats.catalogue import FORMATS
+from tests.formats import vocabularies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +61,8 @@ def _parser_class(name: str, *, thinks: bool, level: str) -> type:
         tokenizer=vocabularies.tokenizer(name),
     )
     assert made is not None
-    return made
+    found: type = made
+    return found
 
 
 def parser(name: str, asked: ChatCompletionRequest, *, thinks: bool = False) -> Any:

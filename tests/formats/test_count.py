@@ -20,7 +20,7 @@ GRANITE = FORMATS["granite_20b_fc"]
 BYTES = Vocabulary.of_bytes([GRANITE.end])
 
 
-def reply(text, *calls, content=""):
+def reply(text: str, *calls: str, content: str = "") -> Reply:
     """Give a reply of Granite's, whose marker is no token."""
     made = tuple(Call("id", "w", arguments) for arguments in calls)
     reason = "tool_calls" if made else "stop"
@@ -42,18 +42,20 @@ def reply(text, *calls, content=""):
         ),
     ],
 )
-def test_a_spelled_marker_inside_arguments_begins_no_call(text, calls, expected):
+def test_a_spelled_marker_inside_arguments_begins_no_call(
+    text: str, calls: tuple[str, ...], expected: int
+) -> None:
     assert begun(GRANITE, BYTES, reply(text, *calls)) == expected
 
 
-def test_a_call_that_the_client_did_not_get_is_lost():
+def test_a_call_that_the_client_did_not_get_is_lost() -> None:
     lost = reply("<function_call> w", content="w")
     whole = reply("<function_call>…", '{"a": "b"}')
     assert count(GRANITE, BYTES, [BODY], [lost])["lost"] == 1
     assert count(GRANITE, BYTES, [BODY], [whole]) == {"calls": 1}
 
 
-def test_a_marker_that_is_a_token_is_text_where_it_is_spelled():
+def test_a_marker_that_is_a_token_is_text_where_it_is_spelled() -> None:
     row = FORMATS["hermes"]
     vocabulary = Vocabulary.of_bytes([row.end, row.call])
     spelled = tuple(row.call.encode())

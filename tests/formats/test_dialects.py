@@ -6,14 +6,23 @@ And what stock vLLM takes for right beyond that, unless `deviations` says why no
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from formats import ours, vocabularies
 
 from bench.formats import deviations, writers
 from bench.formats.catalogue import FORMATS
 from bench.formats.tolerances import TEXTS
 from bench.formats.writers import Call, Turn
+from tests.formats import ours, vocabularies
+
+if TYPE_CHECKING:
+    from bench.formats.tolerances import Text
+    from bench.formats.writers import Style
+    from tests.formats.ours import Read
+
+
+pytestmark = pytest.mark.slow  # the formats' own vocabularies are large
 
 TOOLS = [
     {
@@ -52,7 +61,7 @@ REFUSED = [
 ]
 
 
-def turns(name):
+def turns(name: str) -> list[Turn]:
     calls = CALLS if FORMATS[name].parallel else CALLS[:1]
     said = [Turn("", calls), Turn("Hello."), Turn("", calls[-1:])]
     if FORMATS[name].speaks:
@@ -62,19 +71,19 @@ def turns(name):
     return said
 
 
-def plain(read):
+def plain(read: Read) -> tuple[str, list[tuple[str, dict[str, Any]]], str, str]:
     calls = [(name, json.loads(arguments)) for name, arguments in read.calls]
     return read.content.strip(), calls, read.reasoning.strip(), read.problem
 
 
-def meant(turn):
+def meant(turn: Turn) -> tuple[str, list[tuple[str, dict[str, Any]]], str, str]:
     calls = [(call.name, dict(call.arguments)) for call in turn.calls]
     return turn.content.strip(), calls, turn.reasoning or "", ""
 
 
 @pytest.mark.parametrize("style", writers.STYLES)
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_a_model_writes_is_legal_and_read_as_it_was_meant(name, style):
+def test_what_a_model_writes_is_legal_and_read_as_it_was_meant(name: str, style: Style) -> None:
     for turn in turns(name):
         text = writers.write(name, turn, style)
         ids = vocabularies.ids(name, text)
@@ -84,12 +93,12 @@ def test_what_a_model_writes_is_legal_and_read_as_it_was_meant(name, style):
         assert plain(ours.read(name, ids, TOOLS, thinks=thinks)) == meant(turn)
 
 
-def ids_of(pair):
+def ids_of(pair: tuple[str, Text]) -> str:
     return f"{pair[0]}-{pair[1].what}"
 
 
 @pytest.mark.parametrize(("name", "text"), TOLERATED, ids=map(ids_of, TOLERATED))
-def test_what_stock_vllm_takes_for_right_is_legal(name, text):
+def test_what_stock_vllm_takes_for_right_is_legal(name: str, text: Text) -> None:
     ids = vocabularies.ids(name, text.text)
     assert ours.legal(name, ids, TOOLS) == len(ids)
     calls = [(call.name, dict(call.arguments)) for call in text.calls]
@@ -97,13 +106,13 @@ def test_what_stock_vllm_takes_for_right_is_legal(name, text):
 
 
 @pytest.mark.parametrize(("name", "text"), REFUSED, ids=map(ids_of, REFUSED))
-def test_what_is_refused_is_refused(name, text):
+def test_what_is_refused_is_refused(name: str, text: Text) -> None:
     ids = vocabularies.ids(name, text.text)
     assert ours.legal(name, ids, TOOLS) < len(ids)
 
 
 @pytest.mark.parametrize(("name", "what"), deviations.OTHERWISE)
-def test_what_is_read_otherwise_is(name, what):
+def test_what_is_read_otherwise_is(name: str, what: str) -> None:
     text = next(each for each in TEXTS[name] if each.what == what)
     ids = vocabularies.ids(name, text.text)
     assert ours.legal(name, ids, TOOLS) == len(ids)
@@ -112,14 +121,14 @@ def test_what_is_read_otherwise_is(name, what):
     assert plain(ours.read(name, ids, TOOLS))[1] == [(c.name, dict(c.arguments)) for c in calls]
 
 
-def test_every_deviation_is_of_a_text():
+def test_every_deviation_is_of_a_text() -> None:
     known = {(name, text.what) for name, texts in TEXTS.items() for text in texts}
     assert {*deviations.REFUSED, *deviations.OTHERWISE} <= known
 
 
 @pytest.mark.parametrize("thinks", [False, True])
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_choice_can_be_asked_of_the_prompts_of_a_format(name, thinks):
+def test_every_choice_can_be_asked_of_the_prompts_of_a_format(name: str, thinks: bool) -> None:
     row = FORMATS[name]
     if thinks and not row.think:
         pytest.skip("its models do not think")

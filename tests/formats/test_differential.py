@@ -8,29 +8,34 @@ from __future__ import annotations
 import json
 import os
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("vllm")
 
-from formats import ours, sampled, stock
-
 from bench.formats import deviations
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call, Turn
+from tests.formats import ours, sampled, stock
+
+if TYPE_CHECKING:
+    from tests.formats.ours import Read
+    from tests.formats.stock import Reading
+
 
 pytestmark = pytest.mark.slow
 
 TURNS = int(os.environ.get("FORMAT_TURNS", "15"))
 
 
-def plain(read):
+def plain(read: Read | Reading) -> tuple[Any, ...]:
     calls = [(name, json.loads(arguments)) for name, arguments in read.calls]
     return calls, read.content.strip(), read.problem
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_stock_vllm_reads_what_we_read(name):
+def test_stock_vllm_reads_what_we_read(name: str) -> None:
     rng = Random(f"differential {name}")
     ended = called = 0
     for _ in range(TURNS):

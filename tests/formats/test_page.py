@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from bench.formats import page
@@ -9,21 +11,26 @@ from bench.formats.catalogue import FORMATS
 from bench.formats.count import WRONG
 from enforcer.turn import dialects
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-def test_the_page_is_the_one_that_is_written():
+
+def test_the_page_is_the_one_that_is_written() -> None:
     assert page.PAGE.read_text(encoding="utf-8") == page.page(page.kept()), (
         "python -m bench.formats.page"
     )
 
 
-def test_every_dialect_has_a_section():
+def test_every_dialect_has_a_section() -> None:
     text = page.PAGE.read_text(encoding="utf-8")
     assert [name for name in dialects.available() if f"\n## {name}\n" not in text] == []
     # What is added by its file alone is measured when it is put into the catalogue, too.
     assert set(FORMATS) <= set(dialects.available())
 
 
-def test_a_format_needs_nothing_but_its_file(tmp_path, monkeypatch):
+def test_a_format_needs_nothing_but_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the page says under "How to add a format"."""
     source = page.PAGE.parents[1] / "grammars"
     for file in source.glob("*.toml"):
@@ -41,13 +48,13 @@ def test_a_format_needs_nothing_but_its_file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_enforcer_lets_nothing_through(name):
+def test_the_enforcer_lets_nothing_through(name: str) -> None:
     counts = page.kept()[name]["enforced"]
     assert not any(counts.get(column) for column in WRONG)
     assert counts["calls"] > counts["requests"] / 3
 
 
-def test_stock_lets_something_through():
+def test_stock_lets_something_through() -> None:
     """Else the table would show nothing."""
     for name, ways in page.kept().items():
         assert any(ways["stock"].get(column) for column in WRONG), name

@@ -6,16 +6,23 @@ And what it does not read is in `deviations`, each with a reason that still hold
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("vllm")
 
-from formats import ours, stock, vocabularies
-
 from bench.formats import deviations, writers
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call, Turn
+from tests.formats import ours, stock, vocabularies
+
+if TYPE_CHECKING:
+    from bench.formats.deviations import Misread
+    from bench.formats.writers import Style
+    from tests.formats.ours import Read
+    from tests.formats.stock import Reading
+
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +52,7 @@ CALLS = (
 SILENT = ("llama3_json", "pythonic", "llama4_pythonic")
 
 
-def turns(name):
+def turns(name: str) -> list[Turn]:
     calls = CALLS if FORMATS[name].parallel else CALLS[:1]
     said = [Turn("", calls), Turn("Hello."), Turn("", calls[:1])]
     if name not in SILENT:
@@ -55,7 +62,7 @@ def turns(name):
     return said
 
 
-def plain(reading):
+def plain(reading: Read | Reading) -> tuple[Any, ...]:
     """Give what matters: white space around a text is framing."""
     return (
         reading.content.strip(),
@@ -65,14 +72,14 @@ def plain(reading):
     )
 
 
-def meant(turn):
+def meant(turn: Turn) -> tuple[Any, ...]:
     calls = [(call.name, dict(call.arguments)) for call in turn.calls]
     return (turn.content.strip(), calls, turn.reasoning or "", "")
 
 
 @pytest.mark.parametrize("style", writers.STYLES)
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_turn_is_read_as_it_was_meant(name, style):
+def test_a_turn_is_read_as_it_was_meant(name: str, style: Style) -> None:
     for turn in turns(name):
         text = writers.write(name, turn, style)
         ids = vocabularies.ids(name, text)
@@ -83,7 +90,7 @@ def test_a_turn_is_read_as_it_was_meant(name, style):
 
 
 @pytest.mark.parametrize("deviation", deviations.MISREAD, ids=lambda each: each.format)
-def test_what_stock_misreads_it_does_misread(deviation):
+def test_what_stock_misreads_it_does_misread(deviation: Misread) -> None:
     ids = vocabularies.ids(deviation.format, deviation.example)
     read_right = ours.read(deviation.format, ids, TOOLS)
     assert not read_right.problem
@@ -96,7 +103,7 @@ def test_what_stock_misreads_it_does_misread(deviation):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_markers_that_the_tokenizer_has_are_ids(name):
+def test_markers_that_the_tokenizer_has_are_ids(name: str) -> None:
     vocabulary = vocabularies.vocabulary(name)
     assert vocabulary.control(FORMATS[name].end) in vocabulary.control_ids
     text = writers.write(name, Turn("é日🙂", CALLS[:1]))

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("vllm")
 
-from formats import stock, vocabularies
-
 from bench.formats.catalogue import FORMATS
 from bench.formats.tolerances import TEXTS
+from tests.formats import stock, vocabularies
+
+if TYPE_CHECKING:
+    from bench.formats.tolerances import Text
+    from tests.formats.stock import Reading
+
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +36,7 @@ TOOLS = [
 CASES = [(name, text) for name, texts in TEXTS.items() for text in texts]
 
 
-def plain(reading):
+def plain(reading: Reading) -> tuple[Any, ...]:
     try:
         calls = [(name, json.loads(arguments)) for name, arguments in reading.calls]
     except json.JSONDecodeError:
@@ -39,12 +44,12 @@ def plain(reading):
     return calls, reading.content.strip(), reading.problem
 
 
-def test_every_format_has_some():
+def test_every_format_has_some() -> None:
     assert TEXTS.keys() == FORMATS.keys()
 
 
 @pytest.mark.parametrize(("name", "text"), CASES, ids=[f"{n}-{t.what}" for n, t in CASES])
-def test_stock_reads_it(name: str, text):
+def test_stock_reads_it(name: str, text: Text) -> None:
     ids = vocabularies.ids(name, text.text)
     meant = ([(call.name, dict(call.arguments)) for call in text.calls], text.content, "")
     assert plain(stock.whole(name, ids, TOOLS)) == meant

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import vocabularies
 
 from bench.formats import vocabularies as sources
 from bench.formats.catalogue import FORMATS
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache"
 
@@ -67,13 +67,15 @@ class Tokenizer:
         self.vocabulary = _vocabulary(name)
 
     def get_vocab(self) -> dict[str, int]:
-        return self._vocab
+        found: dict[str, int] = self._vocab
+        return found
 
     def __len__(self) -> int:
         return self.vocabulary.size
 
     def convert_tokens_to_ids(self, token: str) -> int | None:
-        return self._vocab.get(token)
+        found: int | None = self._vocab.get(token)
+        return found
 
     def encode(self, text: str, **_: Any) -> list[int]:
         return vocabularies.write(self.vocabulary, text)

@@ -16,9 +16,6 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 
-# As pytest does: the folder of a test and that of the common helpers.
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
-
 NAMES = ("schema", "matcher", "parser", "http")
 _LONGEST = 4096  # bytes of an input
 _SEEDS = 24
@@ -64,7 +61,7 @@ def fuzz(name: str, corpus: Path, minutes: float) -> None:
     import atheris
 
     with atheris.instrument_imports(include=["enforcer"]):
-        from targets import TARGETS
+        from tests.fuzz.targets import TARGETS
 
         if name == "http":  # vLLM takes long to import, which is no example's to answer for
             import_module("enforcer.vllm.frontend")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laid_out import TEXTS, TYPES, coerced, types
 
 from enforcer.layouts.declared import ONLY_STRING, read_value, types_of_properties
+from tests.laid_out import TEXTS, TYPES, coerced, types
 
 ENUMS = st.lists(st.sampled_from([None, 1, 1.5, True, "a", [], {}]), max_size=2)
 SCHEMAS = st.recursive(
@@ -29,13 +30,13 @@ SCHEMAS = st.recursive(
 
 
 @given(SCHEMAS)
-def test_the_types_that_count_as_declared(schema):
+def test_the_types_that_count_as_declared(schema: dict[str, Any]) -> None:
     found = types_of_properties({"properties": {"a": schema}})
     assert found.get("a", ONLY_STRING) == types(schema)
 
 
 @given(TEXTS, st.sets(st.sampled_from(TYPES), min_size=1))
-def test_a_text_is_read_as_vllm_reads_it(text, declared):
+def test_a_text_is_read_as_vllm_reads_it(text: str, declared: set[str]) -> None:
     expected = coerced(text, {"type": sorted(declared)})
     assert json.dumps(read_value(text, frozenset(declared))) == json.dumps(expected)
 
@@ -44,12 +45,12 @@ def test_a_text_is_read_as_vllm_reads_it(text, declared):
     ("alias", "name"),
     [("str", "string"), ("Int", "integer"), (" float ", "number"), ("dict", "object")],
 )
-def test_names_of_other_languages_are_known(alias, name):
+def test_names_of_other_languages_are_known(alias: str, name: str) -> None:
     assert types_of_properties({"properties": {"a": {"type": alias}}}) == {"a": {name}}
 
 
 @pytest.mark.parametrize(
     "schema", [None, True, [], {"properties": []}, {"properties": {"a": True}}]
 )
-def test_nothing_is_declared(schema):
+def test_nothing_is_declared(schema: Any) -> None:
     assert types_of_properties(schema) == {}

@@ -6,17 +6,17 @@ import json
 from random import Random
 
 import pytest
-from laid_out import FORMATS, bound, symbols_of, write
 
 from enforcer.layouts import Decoder
 from enforcer.layouts.pattern import ID
+from tests.laid_out import FORMATS, bound, symbols_of, write
 
 VALUE = {"a": 'say "é"', "b": "5"}
 SCHEMA = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_strings_are_said_as_they_come(name):
+def test_strings_are_said_as_they_come(name: str) -> None:
     decoder = Decoder(bound(name), SCHEMA)
     said, at = "", []
     for symbol in symbols_of(write(name, VALUE, Random(0)), name):
@@ -28,7 +28,7 @@ def test_strings_are_said_as_they_come(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_text_that_is_cut_off_is_none(name):
+def test_a_text_that_is_cut_off_is_none(name: str) -> None:
     symbols = symbols_of(write(name, VALUE, Random(0)), name)
     decoder = Decoder(bound(name), SCHEMA)
     decoder.feed(symbols[: len(symbols) // 2])
@@ -37,7 +37,7 @@ def test_a_text_that_is_cut_off_is_none(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_behind_a_mistake_nothing_is_said(name):
+def test_behind_a_mistake_nothing_is_said(name: str) -> None:
     decoder = Decoder(bound(name), SCHEMA)
     decoder.feed([ID + 100])
     assert decoder.feed(symbols_of(write(name, VALUE, Random(0)), name)) == ""
@@ -45,7 +45,7 @@ def test_behind_a_mistake_nothing_is_said(name):
         decoder.finish()
 
 
-def test_what_is_no_json_is_found_at_its_end():
+def test_what_is_no_json_is_found_at_its_end() -> None:
     decoder = Decoder(bound("deepseek"), None)
     assert decoder.feed(b'{"a": x}') == '{"a": x}'
     with pytest.raises(ValueError, match=r"."):

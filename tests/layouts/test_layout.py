@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from laid_out import DECLARED, FORMATS, TABLES, bound
 
 from enforcer.layouts import Kind, Layout, Trim, Types, WhiteSpace
+from tests.laid_out import DECLARED, FORMATS, TABLES, bound
 
 K3 = TABLES["kimi_k3"]
 
 
-def test_nothing_said_is_json():
+def test_nothing_said_is_json() -> None:
     layout = Layout.read({})
     assert layout.kind is Kind.JSON
     assert layout.bind(lambda _: None).plain
 
 
-def test_json_without_line_breaks_is_not_plain():
+def test_json_without_line_breaks_is_not_plain() -> None:
     assert bound("deepseek").layout.white_space is WhiteSpace.NO_LINE_BREAKS
     assert not bound("deepseek").plain
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_bound_layout_is_a_key(name):
+def test_a_bound_layout_is_a_key(name: str) -> None:
     again = Layout.read(TABLES[name]).bind(dict(zip(("<|sep|>",), (3,), strict=True)).get)
     assert hash(bound(name)) == hash(bound(name))
     assert (again == bound(name)) == (not bound(name).ids)
 
 
-def test_ids_and_stops():
+def test_ids_and_stops() -> None:
     layout = bound("kimi_k3")
     assert len(layout.ids) == 3
     assert layout.text_behind("value") == "<|close|>argument<|sep|>"
@@ -58,12 +60,12 @@ def test_ids_and_stops():
         {"trim": "newline", "pair": "<{key} {type}>{_}{value}<"},
     ],
 )
-def test_patterns_that_do_not_go_together_are_refused(change):
+def test_patterns_that_do_not_go_together_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):
         Layout.read({**K3, **change})
 
 
-def test_what_is_no_text_or_missing_is_refused():
+def test_what_is_no_text_or_missing_is_refused() -> None:
     with pytest.raises(TypeError):
         Layout.read({**K3, "close": 5})
     with pytest.raises(TypeError):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from laid_out import bound, symbols_of
 
 from enforcer.layouts.machine import machine
 from enforcer.layouts.pattern import read
+from tests.laid_out import bound, symbols_of
 
 
-def follow(name, text):
+def follow(name: str, text: str) -> frozenset[int] | None:
     found = bound(name).machine
     places = found.start
     for symbol in symbols_of(text, name):
@@ -29,36 +29,36 @@ def follow(name, text):
         ("</parameter>x", False),
     ],
 )
-def test_a_value_ends_at_the_first_stop(value, ended):
+def test_a_value_ends_at_the_first_stop(value: str, ended: bool) -> None:
     places = follow("qwen3_coder", f"<parameter=a>{value}</parameter>")
     assert (places is not None) == ended
     if ended:
         assert bound("qwen3_coder").machine.behind in places
 
 
-def test_the_field_of_a_place():
+def test_the_field_of_a_place() -> None:
     found = bound("kimi_k3").machine
     places = follow("kimi_k3", '<|open|>argument key="a" type="n')
     assert {found.field[each] for each in places if each in found.field} == {"type"}
 
 
-def test_the_length_of_what_may_be_a_stop():
+def test_the_length_of_what_may_be_a_stop() -> None:
     found = bound("qwen3_coder").machine
     places = follow("qwen3_coder", "<parameter=a>b</par")
     assert max(found.matched.get(each, 0) for each in places) == len("</par")
 
 
 @pytest.mark.parametrize("space", ["", " ", "\n", "\r\n\t "])
-def test_white_space_may_be_there_or_not(space):
+def test_white_space_may_be_there_or_not(space: str) -> None:
     assert follow("qwen3_coder", f"{space}<parameter=a>b</parameter>{space}</function>")
 
 
 @pytest.mark.parametrize("space", ["  ", "\r", "\t", "\n\n"])
-def test_other_white_space_may_not(space):
+def test_other_white_space_may_not(space: str) -> None:
     assert follow("qwen3_coder", f"{space}<parameter=a>") is None
 
 
-def test_one_automaton_for_one_layout():
+def test_one_automaton_for_one_layout() -> None:
     pieces = read("<{key}>{value}<", lambda _: None, ("key", "value")), ()
     assert machine(*pieces) is machine(*pieces)
     assert not machine(*pieces).ends_itself

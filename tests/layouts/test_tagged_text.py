@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laid_out import bound, symbols_of
 
 from enforcer.layouts import Decoder, Trim
 from enforcer.layouts.tagged_text import trimmed
+from tests.laid_out import bound, symbols_of
 
 PAIR = '<|open|>argument key="{}" type="{}"<|sep|>{}<|close|>argument<|sep|>'
 CLOSE = "<|close|>call<|sep|>"
 
 
-def decode(name, text, schema=None):
+def decode(name: str, text: str, schema: dict[str, Any] | None = None) -> dict[str, Any]:
     decoder = Decoder(bound(name), schema)
-    return json.loads(decoder.feed(symbols_of(text, name)) + decoder.finish())
+    found: dict[str, Any] = json.loads(decoder.feed(symbols_of(text, name)) + decoder.finish())
+    return found
 
 
 @pytest.mark.parametrize(
     ("written", "key"), [("a&amp;quot;", "a&quot;"), ("&quot;", '"'), ("", ""), ("é<", "é<")]
 )
-def test_keys_are_unescaped(written, key):
+def test_keys_are_unescaped(written: str, key: str) -> None:
     assert decode("kimi_k3", PAIR.format(written, "null", "null") + CLOSE) == {key: None}
 
 
@@ -39,7 +41,7 @@ def test_keys_are_unescaped(written, key):
         ("object", '{"<|x": "</"}', {"<|x": "</"}),
     ],
 )
-def test_a_type_that_is_written_says_how_to_read(kind, text, value):
+def test_a_type_that_is_written_says_how_to_read(kind: str, text: str, value: Any) -> None:
     assert decode("kimi_k3", PAIR.format("a", kind, text) + CLOSE) == {"a": value}
 
 
@@ -54,18 +56,18 @@ def test_a_type_that_is_written_says_how_to_read(kind, text, value):
         ("int", "5"),
     ],
 )
-def test_a_value_of_another_type_is_none(kind, text):
+def test_a_value_of_another_type_is_none(kind: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         decode("kimi_k3", PAIR.format("a", kind, text) + CLOSE)
 
 
-def test_no_pair_is_an_empty_object():
+def test_no_pair_is_an_empty_object() -> None:
     assert decode("kimi_k3", CLOSE) == {}
     assert decode("glm45", "\n") == {}
 
 
 @given(st.text("\nx ", max_size=5))
-def test_one_line_break_is_trimmed_from_each_end(text):
+def test_one_line_break_is_trimmed_from_each_end(text: str) -> None:
     raw = f"<parameter=a>{text}</parameter></function>"
     assert decode("qwen3_coder", raw) == {"a": trimmed(text, Trim.NEWLINE)}
     assert decode("minimax_m2", f'<parameter name="a">{text}</parameter></invoke>') == {"a": text}

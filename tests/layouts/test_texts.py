@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from laid_out import DECLARED, TEXTS, TYPES, bound, coerced, key_is_writable
 
 from enforcer.layouts import Trim
 from enforcer.layouts.tagged_text import trimmed
@@ -32,6 +33,11 @@ from enforcer.regex import (
     literal,
     parse,
 )
+from tests.laid_out import DECLARED, TEXTS, TYPES, bound, coerced, key_is_writable
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
+
 
 LANGUAGES = [
     ANY,
@@ -52,14 +58,14 @@ STOPS = ("</p>", "<{_}q{_}>")
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=str)
 @given(text=st.text("\nx", max_size=6))
-def test_trimming_gives_all_texts_that_are_trimmed_to_a_member(language, text):
+def test_trimming_gives_all_texts_that_are_trimmed_to_a_member(language: Regex, text: str) -> None:
     found = trimming(language, Trim.NEWLINE)
     assert fullmatch(found, text) == fullmatch(language, trimmed(text, Trim.NEWLINE))
     assert trimming(language, Trim.NONE) is language
 
 
 @given(TEXTS, st.sets(st.sampled_from(TYPES), min_size=1))
-def test_a_string_is_legal_only_if_it_is_read_as_itself(text, declared):
+def test_a_string_is_legal_only_if_it_is_read_as_itself(text: str, declared: set[str]) -> None:
     legal = fullmatch(Readable(frozenset(declared)).strings(ANY), text)
     value = coerced(text, {"type": sorted(declared)})
     if legal:
@@ -74,7 +80,7 @@ def test_a_string_is_legal_only_if_it_is_read_as_itself(text, declared):
     st.integers() | st.floats(allow_nan=False, allow_infinity=False),
     st.sets(st.sampled_from(TYPES), min_size=1),
 )
-def test_a_number_is_legal_only_if_it_is_read_as_one(number, declared):
+def test_a_number_is_legal_only_if_it_is_read_as_one(number: float, declared: set[str]) -> None:
     texts = Readable(frozenset(declared)).numbers(literal(str(number)))
     if texts is not None and not is_empty(texts):
         value = coerced(str(number), {"type": sorted(declared)})
@@ -87,7 +93,7 @@ def test_a_number_is_legal_only_if_it_is_read_as_one(number, declared):
     "declared",
     [{"null"}, {"boolean"}, {"string"}, {"string", "boolean"}, {"array", "string"}, {"integer"}],
 )
-def test_words_are_legal_only_if_they_are_read_as_such(declared):
+def test_words_are_legal_only_if_they_are_read_as_such(declared: set[str]) -> None:
     readable = Readable(frozenset(declared))
     for value, texts in (
         (None, readable.null),
@@ -100,18 +106,18 @@ def test_words_are_legal_only_if_they_are_read_as_such(declared):
 
 
 @given(st.text("<q/p> x", max_size=8))
-def test_avoiding_is_holding_none(text):
+def test_avoiding_is_holding_none(text: str) -> None:
     assert fullmatch(avoiding(STOPS), text) != fullmatch(holding(STOPS), text)
     assert fullmatch(holding(STOPS), text) == ("</p>" in text or "<q>" in text.replace(" ", ""))
 
 
-def test_a_language_without_the_others_is_itself():
+def test_a_language_without_the_others_is_itself() -> None:
     assert without(literal("abc"), holding(STOPS)) == literal("abc")
     assert is_empty(without(literal("a</p>"), holding(STOPS)))
 
 
 @given(st.text("<x\n", max_size=5))
-def test_the_quick_are_some_of_all(text):
+def test_the_quick_are_some_of_all(text: str) -> None:
     some = quick(length(1, 3), STOPS)
     assert fullmatch(some, text) == ("<" not in text and 1 <= len(text) <= 3)
     lines = quick(length(1, 3), STOPS, Trim.NEWLINE)
@@ -126,13 +132,13 @@ def test_the_quick_are_some_of_all(text):
         st.text(max_size=4), st.sampled_from(["from", "_a", "a1", "</arg_key>", "a>", 'a"', " a"])
     )
 )
-def test_keys_that_can_be_written(name, key):
+def test_keys_that_can_be_written(name: str, key: str) -> None:
     if key.strip() == key.strip("\ufeff"):  # which one of the two readings of white space has
         assert fullmatch(keys(bound(name)), key) == key_is_writable(name, key)
     if name in DECLARED and fullmatch(quick_keys(bound(name)), key):
         assert fullmatch(keys(bound(name)), key)
 
 
-def test_keys_are_escaped():
+def test_keys_are_escaped() -> None:
     assert fullmatch(written_key(literal('a"&'), bound("kimi_k3")), "a&quot;&amp;")
     assert fullmatch(written_key(literal("a&"), bound("glm45")), "a&")

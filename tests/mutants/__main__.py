@@ -24,17 +24,15 @@ import time
 from pathlib import Path
 from random import Random
 
-# As pytest does: the folder of the repository, and that of the common helpers.
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[1])]
-
-from tests.mutants.mutants import ROOT, Mutant, equivalent, mutants  # noqa: E402
+from tests.mutants.mutants import ROOT, Mutant, equivalent, mutants
 
 ROOMS = ("turn", "request", "schema", "regex", "numbers")
 # Whatever reaches those rooms without a server, what notices most first.
 REST = (
     *("tests/schema", "tests/conformance", "tests/turn", "tests/request", "tests/regex"),
     *("tests/numbers", "tests/engines", "tests/properties", "tests/test_api.py"),
-    *("tests/test_budget.py", "tests/test_errors.py", "tests/test_documents.py"),
+    *("tests/test_compiling.py", "tests/test_budget.py", "tests/test_errors.py"),
+    "tests/test_documents.py",
 )
 WANTED = 0.9
 _COPIED = ("enforcer", "tests", "grammars", "bench", "docs", "README.md", "Makefile")

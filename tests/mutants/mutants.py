@@ -147,7 +147,7 @@ _Spans = list[tuple[_Position, _Position]]
 
 def _skipped(tree: ast.Module) -> tuple[_Spans, _Spans]:
     """Return the spans where nothing is changed, and those of a module's constants."""
-    skipped = []
+    skipped: list[ast.expr | ast.stmt] = []
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():

@@ -28,8 +28,10 @@ class RemoveStatement(Operator):
     def _has_effect(statement: Any) -> bool:
         if statement.type == "expr_stmt":
             target, sign = statement.children[0], statement.children[1]
-            return target.type == "atom_expr" or getattr(sign, "value", sign.type).endswith("=") * (
-                getattr(sign, "value", "") != "="
+            return bool(
+                target.type == "atom_expr"
+                or getattr(sign, "value", sign.type).endswith("=")
+                * (getattr(sign, "value", "") != "=")
             )
         return statement.type in ("raise_stmt", "del_stmt") or (
             statement.type in ("atom_expr", "power") and statement.children[-1].type == "trailer"

@@ -17,19 +17,21 @@ MODULE = "enforcer/schema/algebra/arrays.py"
 
 
 @pytest.mark.parametrize("operator", [RemoveStatement, SwapBuiltin])
-def test_operators_do_what_their_examples_say(operator):
+def test_operators_do_what_their_examples_say(
+    operator: type[RemoveStatement | SwapBuiltin],
+) -> None:
     for example in operator.examples():
         changed = mutate_code(example.pre_mutation_code, operator(), 0)
         assert changed == example.post_mutation_code
 
 
 @pytest.mark.parametrize("source", ["x = 1\n", '"""Text."""\n', "y = x.any\n", "return f(x)\n"])
-def test_operators_of_our_own_leave_others_alone(source):
+def test_operators_of_our_own_leave_others_alone(source: str) -> None:
     assert mutate_code(source, RemoveStatement(), 0) is None
     assert mutate_code(source, SwapBuiltin(), 0) is None
 
 
-def test_a_seed_chooses_the_same_changes_and_each_changes_something():
+def test_a_seed_chooses_the_same_changes_and_each_changes_something() -> None:
     places = sites(MODULE)
     one, other = ([site.mutant(Random(7)) for site in places] for _ in range(2))
     assert one == other
@@ -42,13 +44,13 @@ def test_a_seed_chooses_the_same_changes_and_each_changes_something():
         assert source.splitlines()[each.line - 1].strip() == each.before.split("\n")[0]
 
 
-def test_every_place_comes_once_and_then_no_more():
+def test_every_place_comes_once_and_then_no_more() -> None:
     found = list(mutants([MODULE], Random(3)))
     assert len(found) <= len(sites(MODULE)) < len(found) * 1.1
     assert found != list(mutants([MODULE], Random(4)))
 
 
-def test_types_decorators_and_bounds_are_left_alone():
+def test_types_decorators_and_bounds_are_left_alone() -> None:
     for path in (MODULE, "enforcer/schema/finishing/cells.py"):
         source = (ROOT / path).read_text(encoding="utf-8").splitlines()
         changed = {source[site.position[0] - 1] for site in sites(path)}
@@ -56,7 +58,7 @@ def test_types_decorators_and_bounds_are_left_alone():
         assert not any(line.startswith(("@", "_FEW", "_MOST", "if TYPE")) for line in changed)
 
 
-def test_what_is_listed_as_equivalent_is_there_and_has_a_reason():
+def test_what_is_listed_as_equivalent_is_there_and_has_a_reason() -> None:
     for (path, before, after), why in equivalent().items():
         source = (ROOT / path).read_text(encoding="utf-8")
         lines = "\n".join(line.strip() for line in source.splitlines())
@@ -65,12 +67,12 @@ def test_what_is_listed_as_equivalent_is_there_and_has_a_reason():
         assert len(why.split()) > 3
 
 
-def test_the_lines_that_differ_are_named():
+def test_the_lines_that_differ_are_named() -> None:
     found = mutant("x.py", "a = 1\nb = 2\nc = 3\n", "a = 1\nb = 5\nc = 3\n")
     assert (found.line, found.before, found.after) == (2, "b = 2", "b = 5")
 
 
-def test_what_python_warns_of_is_no_mutant():
+def test_what_python_warns_of_is_no_mutant() -> None:
     (site,) = [
         each
         for each in sites("enforcer/request/history.py")

@@ -19,7 +19,7 @@ _texts = (
 
 
 @given(_bounds, st.booleans(), st.lists(_texts, min_size=5))
-def test_bounds(bound, is_open, texts):
+def test_bounds(bound: Fraction, is_open: bool, texts: list[str]) -> None:
     near = [str(bound.numerator // bound.denominator + n) for n in (0, 1)]
     if bound.denominator in (1, 2, 4, 5, 8):
         near.append(f"{float(bound):.6f}")
@@ -32,14 +32,14 @@ def test_bounds(bound, is_open, texts):
 
 
 @given(st.integers(0, 3000), st.integers(0, 3000), st.integers(0, 4000))
-def test_whole_numbers_between_two(low, high, number):
+def test_whole_numbers_between_two(low: int, high: int, number: int) -> None:
     if low <= high:
         matched = fullmatch(whole_range(low, high), str(number))
         assert matched == (low <= number <= high)
         assert not fullmatch(whole_range(low, high), f"0{number}")
 
 
-def test_what_is_no_plain_decimal_is_neither():
+def test_what_is_no_plain_decimal_is_neither() -> None:
     for text in ("01", "1.", ".5", "-1", "1e3", "", "1" * (DIGITS + 2), "1." + "1" * (PLACES + 1)):
         assert not fullmatch(at_least(Fraction(0), is_open=False), text)
         assert not fullmatch(at_most(Fraction(10**30), is_open=False), text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,10 @@ from hypothesis import strategies as st
 from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.division import can_be_written, divided
 from enforcer.numbers.sets import NumberSet, contains
+
+if TYPE_CHECKING:
+    from enforcer.numbers.division import Multiples
+
 
 _bounds = st.none() | st.integers(-2000, 2000).map(Fraction)
 _sets = st.builds(
@@ -23,7 +28,7 @@ _sets = st.builds(
 )
 
 
-def within(part, value):
+def within(part: Multiples, value: Fraction) -> bool:
     value = -value if part.negative else value
     low, high = Fraction(repr(part.low)), Fraction(repr(part.high))
     return (
@@ -34,7 +39,7 @@ def within(part, value):
 
 
 @given(_sets, st.integers(-400, 400))
-def test_halves_hold_what_the_set_holds(numbers, factor):
+def test_halves_hold_what_the_set_holds(numbers: NumberSet, factor: int) -> None:
     value = factor * numbers.multiple
     try:
         parts = divided(numbers)
@@ -57,11 +62,11 @@ def test_halves_hold_what_the_set_holds(numbers, factor):
         (NumberSet(not_multiples=frozenset({Fraction(10**20 + 39)})), False),
     ],
 )
-def test_what_can_be_written(numbers, good):
+def test_what_can_be_written(numbers: NumberSet, good: bool) -> None:
     assert can_be_written(numbers) is good
 
 
-def test_what_cannot_be_divided_is_refused_with_a_reason():
+def test_what_cannot_be_divided_is_refused_with_a_reason() -> None:
     for numbers in (
         NumberSet(),
         NumberSet(multiple=Fraction(7), not_multiples=frozenset({Fraction(2)})),

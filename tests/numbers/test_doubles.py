@@ -16,7 +16,7 @@ _large = st.integers(EXACT_INTEGER, 10**40) | st.floats(2**53, 1e40).map(int)
 
 
 @given(_doubles | st.integers(-(10**30), 10**30))
-def test_a_number_is_what_is_written(number):
+def test_a_number_is_what_is_written(number: float) -> None:
     text = repr(number)
     if abs(number) <= EXACT_INTEGER or isinstance(number, int):
         assert exact(number) == Fraction(text)
@@ -25,20 +25,22 @@ def test_a_number_is_what_is_written(number):
 
 
 @given(_doubles)
-def test_a_double_is_one_and_its_shortest_text_is_read_as_it(number):
+def test_a_double_is_one_and_its_shortest_text_is_read_as_it(number: float) -> None:
     value = Fraction(number)
     assert is_double(value)
     assert float(shortest(value)) == number
 
 
 @pytest.mark.parametrize("value", [Fraction(1, 3), Fraction("0.1"), Fraction(2**53 + 1)])
-def test_what_is_no_double(value):
+def test_what_is_no_double(value: Fraction) -> None:
     assert not is_double(value)
     assert not is_double(Fraction(10) ** 400)
 
 
 @given(st.floats(-1e15, 1e15).filter(bool), st.booleans(), st.fractions(0, 1))
-def test_what_is_beyond_a_moved_bound_is_not_read_as_the_bound(bound, up, part):
+def test_what_is_beyond_a_moved_bound_is_not_read_as_the_bound(
+    bound: float, up: bool, part: Fraction
+) -> None:
     found, is_open = moved(Fraction(bound), is_open=True, up=up)
     assert is_open
     step = (1 if up else -1) * part
@@ -50,14 +52,16 @@ def test_what_is_beyond_a_moved_bound_is_not_read_as_the_bound(bound, up, part):
     assert (found < following) if up else (found > following)
 
 
-def test_a_bound_that_is_not_excluded_stays():
-    assert moved(Fraction(3), is_open=False, up=True) == (3, False)
+def test_a_bound_that_is_not_excluded_stays() -> None:
+    assert moved(Fraction(3), is_open=False, up=True) == (Fraction(3), False)
     assert moved(None, is_open=True, up=True) == (None, True)
-    assert moved(Fraction(0), is_open=True, up=True) == (0, True)
+    assert moved(Fraction(0), is_open=True, up=True) == (Fraction(0), True)
 
 
 @given(_large, st.booleans(), st.booleans(), st.integers(-3000, 3000))
-def test_texts_within_a_bound_as_read_are_read_as_within_the_bound(bound, is_open, up, offset):
+def test_texts_within_a_bound_as_read_are_read_as_within_the_bound(
+    bound: int, is_open: bool, up: bool, offset: int
+) -> None:
     found, still_open = as_read(Fraction(bound), is_open=is_open, up=up)
     value = Fraction(bound + offset)
     inside = (value > found if up else value < found) or (value == found and not still_open)
@@ -67,5 +71,5 @@ def test_texts_within_a_bound_as_read_are_read_as_within_the_bound(bound, is_ope
 
 
 @given(st.integers(0, EXACT_INTEGER), st.booleans(), st.booleans())
-def test_up_to_two_to_the_53_nothing_is_moved(bound, is_open, up):
-    assert as_read(Fraction(bound), is_open=is_open, up=up) == (bound, is_open)
+def test_up_to_two_to_the_53_nothing_is_moved(bound: int, is_open: bool, up: bool) -> None:
+    assert as_read(Fraction(bound), is_open=is_open, up=up) == (Fraction(bound), is_open)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid
-from spelled_json import numbers
+
+from tests.schema_judge import accepts, compiled, is_valid
+from tests.spelled_json import numbers
 
 BOUNDS = st.one_of(
     st.integers(-300, 300),
@@ -19,17 +21,21 @@ BOUNDS = st.one_of(
 )
 
 
-def around(bound):
+def around(bound: float) -> list[float]:
     return [bound, bound + 1, bound - 1, bound * 2, bound / 2, -bound, bound + 0.001, 0]
 
 
-def value_of(text):
+def value_of(text: str) -> Fraction:
     return Fraction(text)
 
 
 @given(BOUNDS, BOUNDS, st.sampled_from(["minimum", "exclusiveMinimum"]), st.booleans())
-def test_bounds_hold_in_every_spelling(low, high, keyword, both):
-    schema = {"type": "number", keyword: low, **({"maximum": high} if both and low < high else {})}
+def test_bounds_hold_in_every_spelling(low: float, high: float, keyword: str, both: bool) -> None:
+    schema: dict[str, Any] = {
+        "type": "number",
+        keyword: low,
+        **({"maximum": high} if both and low < high else {}),
+    }
     grammar = compiled(schema)
     for value in (*around(low), *around(high)):
         valid = (value >= low if keyword == "minimum" else value > low) and value <= schema.get(
@@ -40,7 +46,7 @@ def test_bounds_hold_in_every_spelling(low, high, keyword, both):
 
 
 @given(st.sampled_from([1, 2, 5, 10, 0.5, 0.25, 0.1, 0.01]), st.decimals(-50, 50, places=3))
-def test_multiples_are_exact_decimals(divisor, value):
+def test_multiples_are_exact_decimals(divisor: float, value: Decimal) -> None:
     grammar = compiled({"multipleOf": divisor})
     text = format(value, "f")
     whole = (Fraction(text) / Fraction(repr(divisor))).denominator == 1
@@ -52,7 +58,9 @@ DIVISORS = st.sampled_from([3, 7, 12, 64, 77, 96, 256, 1.5, 2.4, 0.8, 0.07])
 
 
 @given(DIVISORS, st.integers(-2000, 2000), st.integers(0, 2), st.booleans(), st.booleans())
-def test_other_divisors_take_plain_decimals(divisor, value, places, near, negated):
+def test_other_divisors_take_plain_decimals(
+    divisor: float, value: int, places: int, near: bool, negated: bool
+) -> None:
     schema = {"type": "number", "multipleOf": divisor}
     grammar = compiled({"type": "number", "not": schema} if negated else schema)
     exact = Decimal(repr(divisor)) * value if near else Decimal(value).scaleb(-places)
@@ -63,7 +71,7 @@ def test_other_divisors_take_plain_decimals(divisor, value, places, near, negate
 
 
 @given(st.lists(st.sampled_from([2, 3, 7, 8, 11]), min_size=2, max_size=3), st.integers(0, 9999))
-def test_divisors_together(divisors, value):
+def test_divisors_together(divisors: list[int], value: int) -> None:
     multiple, *others = divisors
     schema = {
         "type": "integer",
@@ -75,13 +83,13 @@ def test_divisors_together(divisors, value):
         assert accepts(compiled(schema), str(value)) == member
 
 
-def test_what_no_divisor_leaves_few_of_is_listed():
+def test_what_no_divisor_leaves_few_of_is_listed() -> None:
     grammar = compiled({"type": "integer", "minimum": -5, "maximum": 3000, "multipleOf": 1009})
     found = [n for n in range(-2100, 3100) if accepts(grammar, str(n))]
     assert found == [0, 1009, 2018]
 
 
-def test_what_is_no_multiple_is_not_read_as_one_either():
+def test_what_is_no_multiple_is_not_read_as_one_either() -> None:
     grammar = compiled({"type": "number", "not": {"multipleOf": 7}})
     assert accepts(grammar, "7.5")
     assert not accepts(grammar, "7.00000000000000000001")
@@ -89,7 +97,7 @@ def test_what_is_no_multiple_is_not_read_as_one_either():
 
 
 @given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False)), st.data())
-def test_a_constant_is_its_value_however_written(value, data):
+def test_a_constant_is_its_value_however_written(value: float, data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(numbers(value)))
     other = data.draw(st.one_of(st.integers(-5, 5), st.floats(-5, 5)))
     grammar = compiled({"const": value})
@@ -103,7 +111,7 @@ def test_a_constant_is_its_value_however_written(value, data):
 
 @pytest.mark.parametrize("text", ["01", "+1", ".5", "1.", "1e", "0x1", "--1", "1_0", "NaN", "1 "])
 @pytest.mark.parametrize("schema", [{}, {"type": "number"}, {"minimum": -5}, {"const": 1}])
-def test_what_is_no_json_number(schema, text):
+def test_what_is_no_json_number(schema: dict[str, Any], text: str) -> None:
     assert not accepts(compiled(schema), text)
 
 
@@ -111,7 +119,7 @@ def test_what_is_no_json_number(schema, text):
     "schema", [{"type": "integer"}, {"type": "number"}, {"minimum": 3}, {"multipleOf": 0.5}, {}]
 )
 @pytest.mark.parametrize("digits", ["1", "0.1", "1e0", "-2.0"])
-def test_digits_come_to_an_end(schema, digits):
+def test_digits_come_to_an_end(schema: dict[str, Any], digits: str) -> None:
     matcher = compiled(schema).matcher()
     taken = sum(1 for byte in digits.encode() + b"0" * 400 if matcher.accept(byte))
     assert taken < 200
@@ -129,13 +137,13 @@ NOT_INTEGERS = {"type": "number", "not": {"type": "integer"}}
         "123456789012345678.5",
     ],
 )
-def test_no_spelling_of_an_integer_is_a_fraction(text):
+def test_no_spelling_of_an_integer_is_a_fraction(text: str) -> None:
     assert not accepts(compiled(NOT_INTEGERS), text)
     assert not accepts(compiled({**NOT_INTEGERS, "minimum": -5}), text)
 
 
 @given(st.floats(-1e6, 1e6), st.booleans())
-def test_what_is_no_integer_is_accepted_as_it_is_printed(value, bounded):
+def test_what_is_no_integer_is_accepted_as_it_is_printed(value: float, bounded: bool) -> None:
     grammar = compiled({**NOT_INTEGERS, "minimum": -2e6} if bounded else NOT_INTEGERS)
     nearly = not value.is_integer() and abs(value - round(value)) < 1e-7 and abs(value) > 1
     if not nearly and (value == 0 or abs(value) > 1e-290):
@@ -146,14 +154,14 @@ def test_what_is_no_integer_is_accepted_as_it_is_printed(value, bounded):
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.data())
-def test_an_integer_in_any_notation_is_no_fraction(value, data):
+def test_an_integer_in_any_notation_is_no_fraction(value: float, data: st.DataObject) -> None:
     if value.is_integer():
         text = data.draw(st.sampled_from([*numbers(value), f"{value:e}", f"{value:.17e}"]))
         assert not accepts(compiled(NOT_INTEGERS), text)
 
 
 @pytest.mark.parametrize("text", ["1.25e1", "7.1200005E+2", "1.5e-3", "9e-300", "2.50e0", "0.5"])
-def test_fractions_in_scientific_notation(text):
+def test_fractions_in_scientific_notation(text: str) -> None:
     assert accepts(compiled(NOT_INTEGERS), text)
     assert accepts(compiled({**NOT_INTEGERS, "maximum": 1000}), text)
 
@@ -165,7 +173,9 @@ KEYWORDS = ("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "const
 
 
 @given(LARGE, st.sampled_from(KEYWORDS), st.booleans(), st.booleans(), st.data())
-def test_what_is_read_as_a_double_is_compared_as_one(bound, keyword, negative, floating, data):
+def test_what_is_read_as_a_double_is_compared_as_one(
+    bound: int, keyword: str, negative: bool, floating: bool, data: st.DataObject
+) -> None:
     bound = -bound if negative else bound
     schema = {"type": "number", keyword: float(bound) if floating else bound}
     grammar = compiled(schema)
@@ -189,8 +199,10 @@ def test_what_is_read_as_a_double_is_compared_as_one(bound, keyword, negative, f
     st.text("0123456789", max_size=20) | st.text("09", max_size=20),
     st.booleans(),
 )
-def test_multiples_of_many_digits_are_multiples_as_doubles_too(divisor, whole, behind, negated):
-    schema = {"multipleOf": divisor}
+def test_multiples_of_many_digits_are_multiples_as_doubles_too(
+    divisor: float, whole: int, behind: str, negated: bool
+) -> None:
+    schema: dict[str, Any] = {"multipleOf": divisor}
     schema = {"type": "number", "not": schema} if negated else {"type": "number", **schema}
     text = f"{whole}.{behind}" if behind else str(whole)
     if accepts(compiled(schema), text):
@@ -198,7 +210,9 @@ def test_multiples_of_many_digits_are_multiples_as_doubles_too(divisor, whole, b
 
 
 @given(st.text("0123456789", min_size=1, max_size=9), st.integers(1, 9), st.integers(0, 99))
-def test_an_exponent_makes_up_for_all_places_of_an_integer(places, first, exponent):
+def test_an_exponent_makes_up_for_all_places_of_an_integer(
+    places: str, first: int, exponent: int
+) -> None:
     text = f"{first}.{places}e{exponent}"
     whole = len(places) <= exponent
     assert accepts(compiled({"type": "integer"}), text) == (whole or places == "0")

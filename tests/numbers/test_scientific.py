@@ -25,7 +25,9 @@ _bounds = st.decimals("0.001", 5000, places=3).map(Fraction)
 
 
 @given(_bounds, st.booleans(), st.none() | _bounds, st.booleans(), st.lists(_texts, min_size=8))
-def test_bounds(low, low_open, high, high_open, texts):
+def test_bounds(
+    low: Fraction, low_open: bool, high: Fraction | None, high_open: bool, texts: list[str]
+) -> None:
     assume(high is None or low <= high)
     language = scientific(low, low_open, high, high_open)
     for text in texts:
@@ -36,7 +38,7 @@ def test_bounds(low, low_open, high, high_open, texts):
 
 
 @given(_texts)
-def test_integers_and_fractions_exclude_each_other(text):
+def test_integers_and_fractions_exclude_each_other(text: str) -> None:
     whole = Fraction(text).denominator == 1
     if fullmatch(scientific_integers(), text):
         assert whole
@@ -44,7 +46,7 @@ def test_integers_and_fractions_exclude_each_other(text):
         assert not whole
 
 
-def test_what_is_no_scientific_notation():
+def test_what_is_no_scientific_notation() -> None:
     language = scientific(Fraction(0), False, None, False)
     for text in ("1", "0e1", "10e1", "1.e1", "1e", "e1", "-1e1", "1e1.0", "1e999"):
         assert not fullmatch(language, text)

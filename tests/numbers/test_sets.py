@@ -30,24 +30,24 @@ SETS = st.builds(
 
 
 @given(SETS, SETS, VALUES)
-def test_meet_is_intersection(one, other, value):
+def test_meet_is_intersection(one: NumberSet, other: NumberSet, value: Fraction) -> None:
     both = meet(one, other)
     expected = contains(one, value) and contains(other, value)
     assert (both is not None and contains(both, value)) == expected
 
 
 @given(SETS, VALUES)
-def test_complement_is_the_rest(numbers, value):
+def test_complement_is_the_rest(numbers: NumberSet, value: Fraction) -> None:
     assert any(contains(each, value) for each in complement(numbers)) != contains(numbers, value)
 
 
 @given(SETS, VALUES)
-def test_a_set_with_a_member_is_not_empty(numbers, value):
+def test_a_set_with_a_member_is_not_empty(numbers: NumberSet, value: Fraction) -> None:
     assert not (contains(numbers, value) and is_empty(numbers))
 
 
 @given(SETS)
-def test_candidates_are_the_members(numbers):
+def test_candidates_are_the_members(numbers: NumberSet) -> None:
     listed = candidates(numbers, 100)
     if listed is not None:
         assert all(contains(numbers, each) for each in listed)
@@ -55,7 +55,7 @@ def test_candidates_are_the_members(numbers):
         assert {each for each in grid if contains(numbers, each)} <= set(listed)
 
 
-def test_a_single_number_has_no_neighbours():
+def test_a_single_number_has_no_neighbours() -> None:
     three = single(Fraction(3))
     assert contains(three, Fraction(3))
     assert not contains(three, Fraction(3001, 1000))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from vocabularies import small
 
 from bench.peers import engines, pool
 from bench.peers.cases import Case
 from bench.peers.engines import ROWS, RefusedError
 from bench.peers.judge import Verdict, judge
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 PLAIN = Case(
     "plain",
@@ -25,7 +31,7 @@ PLAIN = Case(
 
 
 @pytest.fixture(scope="module", params=ROWS)
-def engine(request):
+def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
     patch = pytest.MonkeyPatch()
     if pool.FOLDER.is_dir():
         patch.syspath_prepend(str(pool.FOLDER))
@@ -37,7 +43,7 @@ def engine(request):
         patch.undo()
 
 
-def test_all_are_right_of_a_plain_schema(engine):
+def test_all_are_right_of_a_plain_schema(engine: Any) -> None:
     outcome = judge(engine, small(), PLAIN)
     assert outcome.verdict is Verdict.RIGHT, outcome.detail
     ids = sum(len(small().encode(text)) for text in PLAIN.valid)
@@ -45,12 +51,12 @@ def test_all_are_right_of_a_plain_schema(engine):
     assert outcome.first_mask > 0
 
 
-def test_what_means_nothing_is_refused_and_no_crash(engine):
+def test_what_means_nothing_is_refused_and_no_crash(engine: Any) -> None:
     with pytest.raises(RefusedError, match=r"(?i)nonsense"):
         engine.compile({"type": "nonsense"})
 
 
-def test_texts_of_one_grammar_know_nothing_of_each_other(engine):
+def test_texts_of_one_grammar_know_nothing_of_each_other(engine: Any) -> None:
     grammar = engine.compile(PLAIN.schema)
     first, second = grammar.matcher(), grammar.matcher()
     ids = small().encode('{"city": "Paris"}')
@@ -61,13 +67,13 @@ def test_texts_of_one_grammar_know_nothing_of_each_other(engine):
     assert second.is_accepting()
 
 
-def test_the_settings_are_those_that_the_docs_tell():
+def test_the_settings_are_those_that_the_docs_tell() -> None:
     assert {name: dict(row.options) for name, row in ROWS.items() if row.options} == {
         "xgrammar-open": {"is_open": True}
     }
 
 
-def test_xgrammar_is_stricter_without_its_open_setting():
+def test_xgrammar_is_stricter_without_its_open_setting() -> None:
     open_object = {"type": "object", "properties": {"a": {"type": "integer"}}}
     case = Case("open", open_object, ('{"a": 1, "b": 2}',), (), ())
     found = {

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from vocabularies import small
 
 from bench.peers import worker
 from bench.peers.cases import Case
 from bench.peers.engines import RefusedError
 from bench.peers.judge import Verdict, judge
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 V = small()
 CASE = Case(
@@ -30,29 +35,37 @@ class Fake:
 
     unenforced = ()
 
-    def __init__(self, texts, *, masks=None, ends=True, refuses=False, crashes=False):
+    def __init__(
+        self,
+        texts: frozenset[str] | set[str],
+        *,
+        masks: frozenset[Any] | None = None,
+        ends: bool = True,
+        refuses: bool = False,
+        crashes: bool = False,
+    ) -> None:
         self.texts, self.ends, self.masks = texts, ends, texts if masks is None else masks
         self.refuses, self.crashes = refuses, crashes
         self.text = b""
 
-    def compile(self, _):
+    def compile(self, _: dict[str, Any]) -> Fake:
         if self.refuses:
             raise RefusedError("not this one")
         return self
 
-    def matcher(self):
+    def matcher(self) -> Fake:
         self.text = b""
         return self
 
-    def _begin(self, texts, token_id):
+    def _begin(self, texts: frozenset[str] | set[str], token_id: int) -> bool:
         said = self.text + V.token_bytes(token_id)
         return any(text.encode().startswith(said) for text in texts)
 
-    def fill(self, row):
+    def fill(self, row: NDArray[np.int32]) -> None:
         ids = [i for i in range(V.size) if V.token_bytes(i) and self._begin(self.masks, i)]
         row[:] = V.row(ids) if ids else np.zeros_like(row)
 
-    def accept(self, token_id):
+    def accept(self, token_id: int) -> bool:
         if self.crashes:
             raise MemoryError("too much")
         if not self._begin(self.texts, token_id):
@@ -60,7 +73,7 @@ class Fake:
         self.text += V.token_bytes(token_id)
         return True
 
-    def is_accepting(self):
+    def is_accepting(self) -> bool:
         return self.ends and self.text.decode() in self.texts
 
 
@@ -79,28 +92,28 @@ class Fake:
         (Fake(RIGHT, refuses=True), Verdict.REFUSED),
     ],
 )
-def test_a_verdict(engine, verdict):
+def test_a_verdict(engine: Fake, verdict: Verdict) -> None:
     assert judge(engine, V, CASE).verdict is verdict
 
 
-def test_the_order_of_properties_is_counted_by_itself():
+def test_the_order_of_properties_is_counted_by_itself() -> None:
     in_order = judge(Fake({'{"a": 1, "b": 2}'}), V, CASE)
     assert (in_order.verdict, in_order.in_any_order) == (Verdict.RIGHT, False)
     assert judge(Fake(RIGHT), V, CASE).in_any_order
 
 
-def test_a_wrong_accept_tells_the_text():
+def test_a_wrong_accept_tells_the_text() -> None:
     assert judge(Fake(ALL), V, CASE).detail in CASE.invalid
 
 
-def test_each_mask_after_the_first_has_a_time():
+def test_each_mask_after_the_first_has_a_time() -> None:
     outcome = judge(Fake(RIGHT), V, CASE)
     assert len(outcome.masks) == len(V.encode(CASE.valid[0]))
     assert outcome.first_mask > 0
     assert all(seconds >= 0 for seconds in outcome.masks)
 
 
-def test_a_crash_is_no_refusal():
+def test_a_crash_is_no_refusal() -> None:
     with pytest.raises(MemoryError):
         judge(Fake(RIGHT, crashes=True), V, CASE)
     found = worker.outcome(Fake(RIGHT, crashes=True), V, CASE)
@@ -108,6 +121,6 @@ def test_a_crash_is_no_refusal():
     assert "too much" in found["detail"]
 
 
-def test_an_outcome_goes_through_a_pipe():
+def test_an_outcome_goes_through_a_pipe() -> None:
     found = worker.outcome(Fake(RIGHT), V, CASE)
     assert json.loads(json.dumps(found))["verdict"] == "right"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,28 +13,32 @@ from bench.peers import page, plots, summary
 from bench.peers.engines import ROWS
 from bench.plots import FOLDER, PAGE, WIDTH
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
 KEPT = summary.kept()
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-def _cells(line):
+def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_the_page_is_the_one_that_is_written():
+def test_the_page_is_the_one_that_is_written() -> None:
     assert page.replaced(TEXT, page.section(KEPT)) == TEXT, "python -m bench.peers.page"
     assert page.section(KEPT).rstrip("\n") in TEXT
 
 
 @pytest.mark.parametrize("file", plots.PLOTS)
-def test_a_plot_is_the_one_that_is_drawn(file):
+def test_a_plot_is_the_one_that_is_drawn(file: str) -> None:
     drawn = plots.PLOTS[file](KEPT)
     assert (FOLDER / file).read_text(encoding="utf-8") == drawn, "python -m bench.peers.page"
     assert f"](assets/{file})" in TEXT
     ET.fromstring(drawn)  # noqa: S314 - drawn here
 
 
-def test_every_engine_has_a_column_whose_verdicts_are_all_schemas():
+def test_every_engine_has_a_column_whose_verdicts_are_all_schemas() -> None:
     head, _, *rows = map(_cells, page.table(KEPT).splitlines())
     assert head[1:] == [row.label for row in ROWS.values()]
     assert {len(row) for row in rows} == {len(head)}
@@ -43,7 +48,7 @@ def test_every_engine_has_a_column_whose_verdicts_are_all_schemas():
         assert sum(map(int, column)) == KEPT["schemas"], label
 
 
-def test_the_enforcer_is_wrong_about_nothing_and_peers_are_about_something():
+def test_the_enforcer_is_wrong_about_nothing_and_peers_are_about_something() -> None:
     """Else there is a fault to mend, or the table shows nothing."""
     wrong = {
         name: sum(each["verdicts"][of] for of in ("wrongly rejected", "wrongly accepted"))
@@ -53,7 +58,7 @@ def test_the_enforcer_is_wrong_about_nothing_and_peers_are_about_something():
     assert any(wrong.values())
 
 
-def test_the_page_says_where_peers_are_ahead():
+def test_the_page_says_where_peers_are_ahead() -> None:
     changed = copy.deepcopy(KEPT)
     ours, theirs = (changed["engines"][name] for name in ("enforcer", "llguidance"))
     ours["first mask, ms"]["p50"], theirs["first mask, ms"]["p50"] = 5.0, 4.0
@@ -65,7 +70,7 @@ def test_the_page_says_where_peers_are_ahead():
     assert not any("on average: llguidance" in line for line in said)
 
 
-def test_a_missing_engine_has_a_column_that_says_why():
+def test_a_missing_engine_has_a_column_that_says_why() -> None:
     changed = copy.deepcopy(KEPT)
     changed["engines"]["grid"] = {"missing": "No module named 'grid'"}
     head, _, *rows = map(_cells, page.table(changed).splitlines())
@@ -75,7 +80,7 @@ def test_a_missing_engine_has_a_column_that_says_why():
     assert all(draw(changed) for draw in plots.PLOTS.values())
 
 
-def test_a_part_of_the_page_takes_the_place_of_its_like():
+def test_a_part_of_the_page_takes_the_place_of_its_like() -> None:
     text = f"# A\n\n{page.HEADING}\nold\n\n## B\n\nmore\n"
     found = page.replaced(text, f"{page.HEADING}\nnew\n")
     assert found == f"# A\n\n{page.HEADING}\nnew\n\n## B\n\nmore\n"
@@ -84,7 +89,7 @@ def test_a_part_of_the_page_takes_the_place_of_its_like():
         page.replaced("# A\n", "new")
 
 
-def test_bars_are_as_long_as_their_counts():
+def test_bars_are_as_long_as_their_counts() -> None:
     root = ET.fromstring(plots.verdicts(KEPT))  # noqa: S314 - drawn here
     widths = [float(each.get("width")) for each in root if each.get("height") == "18"]
     counts = [
@@ -98,7 +103,7 @@ def test_bars_are_as_long_as_their_counts():
     assert widths == pytest.approx([whole * n / KEPT["schemas"] for n in _drawn_counts()], abs=0.2)
 
 
-def _drawn_counts():
+def _drawn_counts() -> Iterator[int]:
     for each in KEPT["engines"].values():
         for verdict in plots._VERDICTS:
             if each["verdicts"][verdict.value]:
@@ -106,7 +111,7 @@ def _drawn_counts():
 
 
 @pytest.mark.parametrize("draw", [plots.masks, plots.first_masks])
-def test_curves_stay_inside_and_never_turn_back(draw):
+def test_curves_stay_inside_and_never_turn_back(draw: Callable[..., Any]) -> None:
     root = ET.fromstring(draw(KEPT))  # noqa: S314 - drawn here
     lines = [each for each in root.iter() if each.tag.endswith("polyline")]
     assert len(lines) == len(KEPT["engines"])
@@ -119,7 +124,7 @@ def test_curves_stay_inside_and_never_turn_back(draw):
         assert max(xs) <= WIDTH
 
 
-def test_an_axis_is_logarithmic_or_is_not():
+def test_an_axis_is_logarithmic_or_is_not() -> None:
     assert plots.Axis(1, 100, 0, 10).at(10) == pytest.approx(5)
     assert plots.Axis(0, 100, 0, 10, is_logarithmic=False).at(10) == pytest.approx(1)
     assert plots.Axis(1, 0.01, 0, 10).at(0.1) == pytest.approx(5)

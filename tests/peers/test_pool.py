@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bench import processes
 from bench.peers import pool
 from bench.peers.cases import Case
+
+if TYPE_CHECKING:
+    from bench.peers.pool import Measured
+
 
 # Does to each case what its name says.
 SCRIPT = """
@@ -29,12 +34,12 @@ for line in sys.stdin:
 """
 
 
-def measure(*names, seconds=0.3, script=SCRIPT):
+def measure(*names: str, seconds: float = 0.3, script: str = SCRIPT) -> Measured:
     cases = [Case(name, {}, (), (), ()) for name in names]
     return pool.measure([sys.executable, "-c", script], cases, seconds)
 
 
-def test_what_hangs_and_what_dies_is_counted_and_the_others_go_on():
+def test_what_hangs_and_what_dies_is_counted_and_the_others_go_on() -> None:
     found = measure("a", "hang", "b", "die", "c")
     assert [(each["case"], each["verdict"]) for each in found.outcomes] == [
         ("a", "right"),
@@ -47,25 +52,25 @@ def test_what_hangs_and_what_dies_is_counted_and_the_others_go_on():
     assert len({each["pid"] for each in found.outcomes if "pid" in each}) == 3
 
 
-def test_the_last_case_may_hang():
+def test_the_last_case_may_hang() -> None:
     assert [each["verdict"] for each in measure("a", "hang").outcomes] == ["right", "timed out"]
 
 
-def test_the_peak_is_that_of_all_its_processes():
+def test_the_peak_is_that_of_all_its_processes() -> None:
     assert measure("a").peak + 50 < measure("eat", "die", "a").peak
 
 
-def test_an_engine_that_is_not_installed():
+def test_an_engine_that_is_not_installed() -> None:
     script = """print('{"missing": "No module named grid"}', flush=True)"""
     with pytest.raises(pool.MissingError, match="No module named grid"):
         measure("a", script=script)
 
 
-def test_no_process_is_left():
+def test_no_process_is_left() -> None:
     found = measure("a")
     assert processes.resident(found.ready["pid"]) == 0.0
     assert processes.processor(found.ready["pid"]) == 0.0
 
 
-def test_the_command_of_an_engine():
+def test_the_command_of_an_engine() -> None:
     assert json.dumps(pool.command("grid")[1:]) == '["-m", "bench.peers.worker", "grid"]'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bench.peers import summary
@@ -11,7 +13,15 @@ from bench.peers.pool import Measured
 READY = {"versions": {"x": "1"}, "vocabulary": "small", "ids": 300, "mib": 10.4}
 
 
-def outcome(case, verdict="right", *, first=0.001, masks=(0.00001,), in_any_order=True, names=()):
+def outcome(
+    case: str,
+    verdict: str = "right",
+    *,
+    first: float = 0.001,
+    masks: tuple[float, ...] = (0.00001,),
+    in_any_order: bool = True,
+    names: tuple[str, ...] = (),
+) -> dict[str, Any]:
     return {
         "case": case,
         "verdict": verdict,
@@ -23,18 +33,18 @@ def outcome(case, verdict="right", *, first=0.001, masks=(0.00001,), in_any_orde
     }
 
 
-def hung(case):
+def hung(case: str) -> dict[str, Any]:
     return {"case": case, "verdict": "timed out", "detail": "more than 10 s"}
 
 
-def results(**outcomes):
+def results(**outcomes: Any) -> dict[str, Any]:
     names = [each["case"] for each in next(iter(outcomes.values()))]
     sample = Sample([Case(name, {}, ("{}",), ("[]", "1"), ()) for name in names], 3, 4)
     measured = {name: Measured(READY, list(each), 20.6) for name, each in outcomes.items()}
     return summary.results(sample, 10.0, "a machine", measured)
 
 
-def test_verdicts_are_counted_each_by_its_name():
+def test_verdicts_are_counted_each_by_its_name() -> None:
     found = results(
         enforcer=[outcome("a"), outcome("b", "wrongly accepted"), hung("c"), outcome("d")]
     )["engines"]["enforcer"]
@@ -53,7 +63,7 @@ def test_verdicts_are_counted_each_by_its_name():
     assert found["memory, MiB"] == {"ready": 10, "peak": 21}
 
 
-def test_right_in_any_order_is_right_in_the_given_one_first():
+def test_right_in_any_order_is_right_in_the_given_one_first() -> None:
     found = results(
         enforcer=[
             outcome("a"),
@@ -64,7 +74,7 @@ def test_right_in_any_order_is_right_in_the_given_one_first():
     assert found["engines"]["enforcer"]["right in any order"] == 1
 
 
-def test_a_wrong_accept_that_was_named_is_counted():
+def test_a_wrong_accept_that_was_named_is_counted() -> None:
     found = results(
         grid=[
             outcome("a", "wrongly accepted", names=("oneOf",)),
@@ -75,7 +85,7 @@ def test_a_wrong_accept_that_was_named_is_counted():
     assert found["engines"]["grid"]["wrongly accepted, but named"] == 1
 
 
-def test_what_was_refused_has_no_times():
+def test_what_was_refused_has_no_times() -> None:
     found = results(
         enforcer=[
             outcome("a", first=0.002),
@@ -88,7 +98,7 @@ def test_what_was_refused_has_no_times():
     assert found["mask, us"]["mean"] == 10.0
 
 
-def test_shared_times_are_of_what_all_walked():
+def test_shared_times_are_of_what_all_walked() -> None:
     found = results(
         enforcer=[outcome("a"), outcome("b", masks=(1.0,)), outcome("c", masks=(2.0,))],
         llguidance=[
@@ -102,8 +112,9 @@ def test_shared_times_are_of_what_all_walked():
     assert means == {"enforcer": 10.0, "llguidance": 30.0}
 
 
-def test_a_missing_engine_says_why():
+def test_a_missing_engine_says_why() -> None:
     sample = Sample([Case("a", {}, ("{}",), (), ())])
+    measured: dict[str, Measured | str]
     measured = {"enforcer": Measured(READY, [outcome("a")]), "grid": "No module named 'grid'"}
     found = summary.results(sample, 10.0, "a machine", measured)
     assert found["engines"]["grid"] == {"missing": "No module named 'grid'"}
@@ -111,11 +122,11 @@ def test_a_missing_engine_says_why():
 
 
 @pytest.mark.parametrize(("share", "value"), [(0.0, 1), (0.5, 51), (0.99, 100), (1.0, 100)])
-def test_quantiles(share, value):
+def test_quantiles(share: float, value: int) -> None:
     assert summary.quantile(range(1, 101), share) == value
 
 
-def test_a_curve_rises_through_its_percentiles():
+def test_a_curve_rises_through_its_percentiles() -> None:
     found = summary.spread([n / 1e6 for n in range(1000)], 1e6, curve=True)
     assert found["curve"] == sorted(found["curve"])
     assert found["curve"][summary.SHARES.index(0.99)] == found["p99"] == 990

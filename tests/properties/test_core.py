@@ -4,28 +4,46 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
-import vocabularies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from vocabularies import call, legal, row_of, split, write
-from walks import FORMS, OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
 import enforcer
 from enforcer.turn.parser import Happening, Parser
+from tests import vocabularies
+from tests.vocabularies import call, legal, row_of, split, write
+from tests.walks import (
+    FORMS,
+    OBJECTS,
+    V,
+    examples,
+    instances,
+    requests,
+    schemas,
+    served,
+    step,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.turn.matcher import Matcher
+
 
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 TAILS = [None, "", HEADER, HEADER + "<think>", HEADER + "<think></think>", HEADER + "Well, "]
 SEEDS = st.integers(0, 2**32)
 
 
-def prompt_ids(tail):
+def prompt_ids(tail: str | None) -> list[int] | None:
     return None if tail is None else write(V, tail)
 
 
-def first_index(request):
+def first_index(request: dict[str, Any]) -> int:
     return len(request["messages"][0]["tool_calls"])
 
 
@@ -34,7 +52,9 @@ def first_index(request):
 
 @examples(150)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
-def test_whatever_is_sampled_every_call_is_declared_and_valid(request, tail, seed):
+def test_whatever_is_sampled_every_call_is_declared_and_valid(
+    request: dict[str, Any], tail: str | None, seed: int
+) -> None:
     prompt = prompt_ids(tail)
     matcher = served().matcher(**request, prompt_ids=prompt)
     ids = walk(matcher, Random(seed))
@@ -62,7 +82,9 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(request, tail, see
 
 @examples(150)
 @given(st.data(), OBJECTS, st.sampled_from(FORMS), SEEDS)
-def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(data, schema, form, seed):
+def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(
+    data: st.DataObject, schema: dict[str, Any], form: Callable[..., Any], seed: int
+) -> None:
     value = data.draw(instances(schema))
     text = form(value)
     random = Random(seed)
@@ -85,7 +107,9 @@ def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(data, sche
 
 @examples(25)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
-def test_a_bit_is_set_exactly_if_accept_then_succeeds(request, tail, seed):
+def test_a_bit_is_set_exactly_if_accept_then_succeeds(
+    request: dict[str, Any], tail: str | None, seed: int
+) -> None:
     matcher = served().matcher(**request, prompt_ids=prompt_ids(tail))
     random = Random(seed)
     for at in range(60):
@@ -101,7 +125,9 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(request, tail, seed):
 
 
 @given(requests(), st.sampled_from(TAILS[1:]), SEEDS, st.booleans())
-def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(request, tail, seed, formatted):
+def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(
+    request: dict[str, Any], tail: str, seed: int, formatted: bool
+) -> None:
     prompt, random = prompt_ids(tail), Random(seed)
     form = None
     if formatted and request["tool_choice"] in (None, "auto", "none"):
@@ -120,7 +146,7 @@ def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(request, tail
         assert reader.state == matcher.state
 
 
-def test_what_is_forced_may_be_split_in_any_way():
+def test_what_is_forced_may_be_split_in_any_way() -> None:
     """A text without an alternative is still many rows of ids."""
     schema = {
         "type": "object",
@@ -142,15 +168,18 @@ def test_what_is_forced_may_be_split_in_any_way():
 class GoingBackAndForth(RuleBasedStateMachine):
     """A matcher that goes back and forth is where one is that went straight there."""
 
+    start_anew: Callable[[], Matcher]
+    ids: list[int]
+
     @initialize(request=requests(), tail=st.sampled_from(TAILS))
-    def start(self, request, tail):
+    def start(self, request: dict[str, Any], tail: str | None) -> None:
         self.start_anew = lambda: served().matcher(**request, prompt_ids=prompt_ids(tail))
         self.matcher = self.start_anew()
         self.ids = []
         self.rows = [row_of(self.matcher)]
 
     @rule(seed=SEEDS, count=st.integers(1, 20))
-    def forth(self, seed, count):
+    def forth(self, seed: int, count: int) -> None:
         random = Random(seed)
         for _ in range(count):
             self.ids.append(step(self.matcher, random, hurry=0.5))
@@ -158,7 +187,7 @@ class GoingBackAndForth(RuleBasedStateMachine):
             self.rows.append(row_of(self.matcher))
 
     @rule(token_id=st.integers(-2, V.size + 2))
-    def one(self, token_id):
+    def one(self, token_id: int) -> None:
         accepted = self.matcher.accept(token_id)
         assert accepted == (token_id in vocabularies.bits(self.rows[-1]))
         if accepted:
@@ -167,14 +196,14 @@ class GoingBackAndForth(RuleBasedStateMachine):
 
     @precondition(lambda self: self.ids)
     @rule(share=st.floats(0, 1))
-    def back(self, share):
+    def back(self, share: float) -> None:
         count = round(share * len(self.ids))
         self.matcher.rollback(count)
         del self.ids[len(self.ids) - count :]
         del self.rows[len(self.rows) - count :]
 
     @rule(seed=SEEDS, drafted=st.lists(st.integers(0, V.size - 1), max_size=3))
-    def draft(self, seed, drafted):
+    def draft(self, seed: int, drafted: list[int]) -> None:
         ahead = self.start_anew()
         for token_id in self.ids:
             assert ahead.accept(token_id)
@@ -189,7 +218,7 @@ class GoingBackAndForth(RuleBasedStateMachine):
         assert self.matcher.validate(good + drafted) == len(good) + legal_too
 
     @invariant()
-    def the_mask_is_what_it_was_here(self):
+    def the_mask_is_what_it_was_here(self) -> None:
         assert (row_of(self.matcher) == self.rows[-1]).all()
         assert self.matcher.accepted == len(self.ids)
         assert self.matcher.failure is None
@@ -204,7 +233,9 @@ TestGoingBackAndForth.settings = settings(examples(25), stateful_step_count=15)
 
 @examples(50)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
-def test_any_split_of_a_sampled_turn_gives_the_same(request, tail, seed):
+def test_any_split_of_a_sampled_turn_gives_the_same(
+    request: dict[str, Any], tail: str | None, seed: int
+) -> None:
     prompt = prompt_ids(tail)
     random = Random(seed)
     ids = walk(served().matcher(**request, prompt_ids=prompt), random)
@@ -225,7 +256,9 @@ def test_any_split_of_a_sampled_turn_gives_the_same(request, tail, seed):
 
 @examples(60)
 @given(st.data(), st.lists(st.tuples(st.sampled_from(["get", "天气"]), OBJECTS), max_size=3))
-def test_what_is_rendered_is_parsed(data, wanted):
+def test_what_is_rendered_is_parsed(
+    data: st.DataObject, wanted: list[tuple[str, dict[str, Any]]]
+) -> None:
     texts = [json.dumps(data.draw(instances(schema)), ensure_ascii=False) for _, schema in wanted]
     calls = [call(name, i, "\0") for i, (name, _) in enumerate(wanted)]
     ids = write(V, "<|tool_calls_section_begin|>") if wanted else []

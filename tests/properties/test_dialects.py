@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from functools import cache
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from dialect_cases import NAMES, opening, served, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import legal, row_of, split, write
-from walks import OBJECTS, examples
 
 import enforcer
 from enforcer.layouts import Kind
@@ -21,19 +19,28 @@ from enforcer.request.tools import parse
 from enforcer.turn import dialects
 from enforcer.turn.kept import KeptRows
 from enforcer.turn.parser import Happening, Parser
+from tests.dialect_cases import NAMES, opening, served, vocabulary
+from tests.vocabularies import legal, row_of, split, write
+from tests.walks import OBJECTS, examples
+
+if TYPE_CHECKING:
+    from enforcer.api import Enforcer
+    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.turn.matcher import Matcher
+
 
 SEEDS = st.integers(0, 2**32)
 TOOLS = ["get", "get_", "a", "get_weather"]
 
 
 @st.composite
-def requests(draw):
+def requests(draw: st.DrawFn) -> dict[str, Any]:
     names = draw(st.lists(st.sampled_from(TOOLS), unique=True, max_size=3))
     tools = [
         {"type": "function", "function": {"name": name, "parameters": draw(OBJECTS)}}
         for name in names
     ]
-    choices = ["auto", "none"]
+    choices: list[Any] = ["auto", "none"]
     if names:
         choices += ["required", {"type": "function", "function": {"name": names[-1]}}]
     return {
@@ -43,7 +50,7 @@ def requests(draw):
     }
 
 
-def step(matcher, random, hurry):
+def step(matcher: ExplainedMatcher | Matcher, random: Random, hurry: float) -> int:
     found = matcher.envelope.table.vocabulary
     ids = sorted(legal(matcher))
     if random.random() < hurry:
@@ -54,8 +61,8 @@ def step(matcher, random, hurry):
     return random.choice(ids)
 
 
-def walk(matcher, random, most=200):
-    ids = []
+def walk(matcher: ExplainedMatcher, random: Random, most: int = 200) -> list[int]:
+    ids: list[Any] = []
     final = matcher.envelope.table.dialect.final
     while len(ids) < most and matcher.state != final:
         ids.append(step(matcher, random, hurry=0.4 + len(ids) / most))
@@ -63,13 +70,13 @@ def walk(matcher, random, most=200):
     return ids
 
 
-def callable_tools(request):
+def callable_tools(request: dict[str, Any]) -> list[str]:
     if request["tool_choice"] == "none":
         return []
     return [tool["function"]["name"] for tool in request["tools"]]
 
 
-def written(name, request):
+def written(name: str, request: dict[str, Any]) -> dict[str, Any]:
     """Leave out the arguments that a dialect has to refuse for their names."""
     if dialects.load(name).arguments.kind is Kind.JSON:
         return request
@@ -84,14 +91,16 @@ def written(name, request):
     return {**request, "tools": tools}
 
 
-def matcher_of(name, request):
+def matcher_of(name: str, request: dict[str, Any]) -> ExplainedMatcher:
     return served(name).matcher(**request, prompt_ids=opening(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(request=requests(), seed=SEEDS)
-def test_whatever_is_sampled_every_call_is_declared_and_valid(name, request, seed):
+def test_whatever_is_sampled_every_call_is_declared_and_valid(
+    name: str, request: dict[str, Any], seed: int
+) -> None:
     request = written(name, request)
     matcher = matcher_of(name, request)
     ids = walk(matcher, Random(seed))
@@ -115,7 +124,9 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(name, request, see
 @pytest.mark.parametrize("name", NAMES)
 @examples(8)
 @given(request=requests(), seed=SEEDS)
-def test_a_bit_is_set_exactly_if_accept_then_succeeds(name, request, seed):
+def test_a_bit_is_set_exactly_if_accept_then_succeeds(
+    name: str, request: dict[str, Any], seed: int
+) -> None:
     request = written(name, request)
     matcher = matcher_of(name, request)
     random = Random(seed)
@@ -133,7 +144,7 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(name, request, seed):
 
 
 @cache
-def two(name):
+def two(name: str) -> list[Enforcer]:
     """Give enforcers that no other test has asked for masks."""
     return [enforcer.Enforcer(vocabulary(name), name) for _ in range(2)]
 
@@ -141,7 +152,9 @@ def two(name):
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(request=requests(), first=st.integers(0, 2), seed=SEEDS)
-def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(name, request, first, seed):
+def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(
+    name: str, request: dict[str, Any], first: int, seed: int
+) -> None:
     request = written(name, request)
     spec = Spec(parse(**request), first)
     matcher, anew = (each.start(spec, opening(name)) for each in two(name))
@@ -159,7 +172,7 @@ def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(name, request, fi
 @pytest.mark.parametrize("name", NAMES)
 @examples(30)
 @given(request=requests(), seed=SEEDS)
-def test_going_back_is_as_if_it_had_not_been(name, request, seed):
+def test_going_back_is_as_if_it_had_not_been(name: str, request: dict[str, Any], seed: int) -> None:
     request = written(name, request)
     matcher, random = matcher_of(name, request), Random(seed)
     rows = [row_of(matcher)]
@@ -180,7 +193,9 @@ def test_going_back_is_as_if_it_had_not_been(name, request, seed):
 @pytest.mark.parametrize("name", NAMES)
 @examples(30)
 @given(request=requests(), seed=SEEDS)
-def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(name, request, seed):
+def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(
+    name: str, request: dict[str, Any], seed: int
+) -> None:
     request = written(name, request)
     matcher, random = matcher_of(name, request), Random(seed)
     reader = Parser(served(name).table, opening(name), callable_tools(request))
@@ -199,10 +214,12 @@ CASES = [(name, at) for name in NAMES for at in range(len(dialects.load(name).ex
 @pytest.mark.parametrize(("name", "at"), CASES)
 @examples(30)
 @given(seed=SEEDS)
-def test_the_files_examples_are_accepted_and_read_in_any_split(name, at, seed):
+def test_the_files_examples_are_accepted_and_read_in_any_split(
+    name: str, at: int, seed: int
+) -> None:
     example = dialects.load(name).examples[at]
     found, random = vocabulary(name), Random(seed)
-    ids = []
+    ids: list[Any] = []
     for token in write(found, example["text"]):
         # Runs of bytes are split anew; control tokens stay what they are.
         if token in found.control_ids:
@@ -211,7 +228,7 @@ def test_the_files_examples_are_accepted_and_read_in_any_split(name, at, seed):
             ids[-1] += found.token_bytes(token)
         else:
             ids.append(found.token_bytes(token))
-    flat = []
+    flat: list[int] = []
     for part in ids:
         flat += split(random.choice, found, part) if isinstance(part, bytes) else [part]
     calls = example.get("calls", [])
@@ -238,7 +255,7 @@ def test_the_files_examples_are_accepted_and_read_in_any_split(name, at, seed):
 
 
 @pytest.mark.parametrize(("name", "at"), CASES)
-def test_calls_to_tools_that_are_not_declared_are_dropped_whole(name, at):
+def test_calls_to_tools_that_are_not_declared_are_dropped_whole(name: str, at: int) -> None:
     example = dialects.load(name).examples[at]
     ids = write(vocabulary(name), example["text"])
     reader = Parser(served(name).table, opening(name), ["other"])

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
-from schema_strategies import schemas
-from vocabularies import legal, row_of, write
-from walks import V, examples, requests, served, step
 
 from enforcer.errors import SchemaError
+from tests.schema_strategies import schemas
+from tests.vocabularies import legal, row_of, write
+from tests.walks import V, examples, requests, served, step
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
+    from enforcer.explain.words import Expected
+
 
 SEEDS = st.integers(0, 2**32)
 BEGUN = write(
@@ -20,7 +26,7 @@ BEGUN = write(
 )
 
 
-def begun(schema):
+def begun(schema: dict[str, Any]) -> ExplainedMatcher | None:
     """Start the arguments of a tool with that schema; None where it is refused."""
     tool = {"type": "function", "function": {"name": "t", "parameters": schema}}
     try:
@@ -33,7 +39,7 @@ def begun(schema):
     return matcher
 
 
-def check(matcher, random):
+def check(matcher: ExplainedMatcher, random: Random) -> Expected:
     """Compare all that is said at one place with the mask, which must not change by it."""
     row = row_of(matcher)
     ids = legal(matcher)
@@ -54,7 +60,7 @@ def check(matcher, random):
 
 @examples(40)
 @given(st.data(), SEEDS)
-def test_words_for_the_arguments_of_any_schema(data, seed):
+def test_words_for_the_arguments_of_any_schema(data: st.DataObject, seed: int) -> None:
     schema = data.draw(schemas())
     matcher = begun(schema if isinstance(schema, dict) else {})
     assume(matcher is not None)
@@ -71,7 +77,7 @@ def test_words_for_the_arguments_of_any_schema(data, seed):
 
 @examples(30)
 @given(requests(), SEEDS)
-def test_words_for_a_whole_turn(request, seed):
+def test_words_for_a_whole_turn(request: dict[str, Any], seed: int) -> None:
     matcher = served().matcher(**request)
     random = Random(seed)
     for at in range(60):
@@ -81,7 +87,7 @@ def test_words_for_a_whole_turn(request, seed):
         assert matcher.accept(step(matcher, random, hurry=0.3 + at / 60))
 
 
-def values_can_follow(matcher, found):
+def values_can_follow(matcher: ExplainedMatcher, found: Expected) -> None:
     """Check that every value and name that is listed can really be written next."""
     for option in found.options:
         if option.what.startswith(("the value of", "element", "the name of a property")):
@@ -91,13 +97,13 @@ def values_can_follow(matcher, found):
                     assert can(matcher, rest), f"{value} after {found.begun!r}"
 
 
-def can(matcher, text):
+def can(matcher: ExplainedMatcher, text: str) -> bool:
     """Tell whether a text can follow, behind the line feed that a carriage return wants, too."""
     tried = [V.encode(text), V.encode("\n" + text)]
     return any(matcher.validate(ids) == len(ids) for ids in tried)
 
 
-def rest_of(value, begun):
+def rest_of(value: str, begun: str) -> str | None:
     """Write what is left of a JSON text; None where it has been begun in another spelling."""
     return value[len(begun) :] if value.startswith(begun) else None
 
@@ -111,7 +117,9 @@ SCALARS = st.one_of(
 
 @examples(40)
 @given(st.lists(SCALARS, min_size=1, max_size=6), SEEDS)
-def test_the_values_of_an_enum_that_are_named_are_those_that_remain(values, seed):
+def test_the_values_of_an_enum_that_are_named_are_those_that_remain(
+    values: list[float | str | None], seed: int
+) -> None:
     properties = {"v": {"enum": values}}
     schema = {"properties": properties, "required": ["v"], "additionalProperties": False}
     matcher = begun(schema)

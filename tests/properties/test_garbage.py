@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from walks import V, examples, served
 
 import enforcer
 from enforcer.errors import EnforcerError
@@ -17,6 +17,11 @@ from enforcer.request import response_format as formats
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.walks import V, examples, served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 
 DEEP: object = "end"
 for _ in range(50_000):
@@ -69,7 +74,7 @@ GARBAGE = st.recursive(
     max_leaves=8,
 )
 
-REQUEST = {
+REQUEST: dict[str, Any] = {
     "tools": [
         {
             "type": "function",
@@ -107,7 +112,7 @@ REQUEST = {
 }
 
 
-def places(value, path=()):
+def places(value: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
     """Give the path of every part of a value."""
     yield path
     if isinstance(value, dict | list):
@@ -119,11 +124,11 @@ PLACES = [path for path in places(REQUEST) if path]
 
 
 @st.composite
-def damaged(draw):
+def damaged(draw: st.DrawFn) -> dict[str, Any]:
     """Draw a right request, one or two parts of which are garbage."""
     request = copy.deepcopy(REQUEST)
     for path in draw(st.lists(st.sampled_from(PLACES), min_size=1, max_size=2)):
-        part = request
+        part: Any = request
         *way, last = path
         try:
             for key in way:
@@ -134,7 +139,7 @@ def damaged(draw):
     return request
 
 
-def only_enforcer_errors(function, *args, **kwargs):
+def only_enforcer_errors(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except EnforcerError as error:
@@ -142,20 +147,22 @@ def only_enforcer_errors(function, *args, **kwargs):
         return None
 
 
-def test_the_request_is_right_before_it_is_damaged():
+def test_the_request_is_right_before_it_is_damaged() -> None:
     served().matcher(**REQUEST)
 
 
 @examples(150)
 @given(damaged())
-def test_a_damaged_request(request):
+def test_a_damaged_request(request: dict[str, Any]) -> None:
     only_enforcer_errors(served().matcher, **request)
     only_enforcer_errors(enforcer.extra_body, **request)
 
 
 @examples(150)
 @given(GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE)
-def test_garbage_in_every_field(listed, choice, parallel, messages, text_format):
+def test_garbage_in_every_field(
+    listed: Any, choice: Any, parallel: Any, messages: Any, text_format: Any
+) -> None:
     only_enforcer_errors(served().matcher, listed, choice, parallel, messages)
     only_enforcer_errors(tools.parse, listed, choice, parallel)
     only_enforcer_errors(history.count_calls, messages)
@@ -166,10 +173,10 @@ def test_garbage_in_every_field(listed, choice, parallel, messages, text_format)
 
 @pytest.mark.parametrize("path", PLACES, ids=str)
 @pytest.mark.parametrize("value", [DEEP, CIRCLE, 10**5000], ids=["deep", "circle", "huge"])
-def test_what_has_no_end(path, value):
+def test_what_has_no_end(path: tuple[int | str, ...], value: Any) -> None:
     request = copy.deepcopy(REQUEST)
     *way, last = path
-    part = request
+    part: Any = request
     for key in way:
         part = part[key]
     part[last] = value
@@ -179,7 +186,7 @@ def test_what_has_no_end(path, value):
 
 @examples(150)
 @given(st.lists(st.integers(-5, V.size + 5), max_size=12))
-def test_any_prompt(ids):
+def test_any_prompt(ids: list[int]) -> None:
     matcher = only_enforcer_errors(served().matcher, REQUEST["tools"], prompt_ids=ids)
     served().parse(ids, ids)
     if matcher is not None:
@@ -191,25 +198,25 @@ DIALECT = (dialects._folder() / "kimi_k2.toml").read_text(encoding="utf-8")
 
 
 @st.composite
-def edited(draw, text):
+def edited(draw: st.DrawFn, text: str) -> str:
     """Draw a text from which a stretch is taken, into which another is put."""
     start = draw(st.integers(0, len(text)))
     end = min(len(text), start + draw(st.integers(0, 30)))
-    return (
+    return str(
         text[:start] + draw(st.sampled_from(["", '"', "{}", "[", "1", "x", "\n", "}"])) + text[end:]
     )
 
 
 @examples(150)
 @given(st.one_of(GARBAGE, edited(SPEC), GARBAGE.map(lambda value: repr(value)[:200])))
-def test_any_spec(text):
+def test_any_spec(text: Any) -> None:
     only_enforcer_errors(specs.read, text)
     specs.from_structural_tag(text)
 
 
 @examples(150)
 @given(st.sampled_from([key for key in json.loads(SPEC)]), GARBAGE)  # noqa: C416
-def test_a_forged_spec(field, value):
+def test_a_forged_spec(field: str, value: Any) -> None:
     try:
         text = json.dumps({**json.loads(SPEC), field: value})
     except (TypeError, ValueError):
@@ -219,20 +226,20 @@ def test_a_forged_spec(field, value):
 
 @examples(150)
 @given(st.one_of(GARBAGE, edited(DIALECT)))
-def test_any_dialect(text):
+def test_any_dialect(text: Any) -> None:
     only_enforcer_errors(dialects.parse, text)
 
 
 @examples(150)
 @given(GARBAGE)
-def test_any_name_of_a_dialect_or_engine(name):
+def test_any_name_of_a_dialect_or_engine(name: Any) -> None:
     only_enforcer_errors(enforcer.Enforcer, V, name)
     only_enforcer_errors(enforcer.Enforcer, V, "kimi_k2", name)
 
 
 @examples(150)
 @given(GARBAGE, GARBAGE)
-def test_any_vocabulary(one, other):
+def test_any_vocabulary(one: Any, other: Any) -> None:
     only_enforcer_errors(Vocabulary, one, other)
     only_enforcer_errors(Vocabulary, [bytes([byte]) for byte in range(256)], other)
     only_enforcer_errors(Vocabulary.from_transformers, one)

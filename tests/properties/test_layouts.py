@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from laid_out import (
+
+from enforcer.errors import UnsupportedSchema
+from enforcer.layouts import Decoder
+from enforcer.layouts.pattern import ID
+from enforcer.schema import Root, compile_schema
+from tests.laid_out import (
     DECLARED,
     FORMATS,
     bound,
@@ -25,13 +31,12 @@ from laid_out import (
     write,
     written_symbols,
 )
-from vocabularies import split
-from walks import OBJECTS, examples, instances
+from tests.vocabularies import split
+from tests.walks import OBJECTS, examples, instances
 
-from enforcer.errors import UnsupportedSchema
-from enforcer.layouts import Decoder
-from enforcer.layouts.pattern import ID
-from enforcer.schema import Root, compile_schema
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+
 
 V = vocabulary()
 SEEDS = st.integers(0, 2**32)
@@ -79,7 +84,7 @@ VALUES = st.recursive(
 INSTANCES = st.dictionaries(KEYS, VALUES, max_size=3)
 
 
-def compiled(name, schema):
+def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
     grammar = compile_schema(schema, root=Root.OBJECT)
     try:
         return engine().compile(grammar, bound(name))
@@ -87,7 +92,7 @@ def compiled(name, schema):
         assume(False)
 
 
-def step(matcher, random, hurry):
+def step(matcher: ArgumentMatcher, random: Random, hurry: float) -> int:
     ids = sorted(legal(matcher))
     assert ids
     ends = [
@@ -99,9 +104,9 @@ def step(matcher, random, hurry):
     return random.choice(ids)
 
 
-def walk(matcher, random, most=250):
+def walk(matcher: ArgumentMatcher, random: Random, most: int = 250) -> list[int] | None:
     """Sample a text to its end; None if it does not come in so many ids."""
-    ids = []
+    ids: list[Any] = []
     while not matcher.is_accepting() or random.random() < 0.5:
         if len(ids) == most or not legal(matcher):
             break
@@ -112,7 +117,9 @@ def walk(matcher, random, most=250):
 
 @examples(300)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_whatever_is_sampled_is_read_as_valid_arguments(name, schema, seed):
+def test_whatever_is_sampled_is_read_as_valid_arguments(
+    name: str, schema: dict[str, Any], seed: int
+) -> None:
     ids = walk(compiled(name, schema).matcher(), Random(seed))
     assume(ids is not None)
     text = spelled(ids)
@@ -125,7 +132,7 @@ def test_whatever_is_sampled_is_read_as_valid_arguments(name, schema, seed):
     assert json.loads(said) == dict(pairs), text
 
 
-def is_read_back(name, value, text, schema):
+def is_read_back(name: str, value: dict[str, Any], text: str, schema: dict[str, Any]) -> bool:
     """Tell whether vLLM's parser reads what was written, the very types included."""
     if not all(key_is_writable(name, key) for key in value):
         return False
@@ -153,7 +160,9 @@ def is_read_back(name, value, text, schema):
 
 @examples(400)
 @given(st.data(), st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(data, name, schema, seed):
+def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(
+    data: st.DataObject, name: str, schema: dict[str, Any], seed: int
+) -> None:
     drawn = [INSTANCES] if "type" not in schema else [INSTANCES, instances(schema)]
     if schema in HARD:
         drawn = [INSTANCES]
@@ -185,7 +194,9 @@ def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(data, name,
 
 @examples(25)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_a_bit_is_set_exactly_if_accept_then_succeeds(name, schema, seed):
+def test_a_bit_is_set_exactly_if_accept_then_succeeds(
+    name: str, schema: dict[str, Any], seed: int
+) -> None:
     matcher = compiled(name, schema).matcher()
     random = Random(seed)
     for at in range(40):
@@ -203,10 +214,11 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(name, schema, seed):
 
 @examples(60)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_going_back_leads_where_the_text_was(name, schema, seed):
+def test_going_back_leads_where_the_text_was(name: str, schema: dict[str, Any], seed: int) -> None:
     grammar = compiled(name, schema)
     matcher, random = grammar.matcher(), Random(seed)
-    rows, ids = [legal(matcher)], []
+    rows = [legal(matcher)]
+    ids: list[int] = []
     for _ in range(60):
         if ids and random.random() < 0.2:
             count = random.randint(1, len(ids))
@@ -221,7 +233,9 @@ def test_going_back_leads_where_the_text_was(name, schema, seed):
 
 @examples(100)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(name, schema, seed):
+def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(
+    name: str, schema: dict[str, Any], seed: int
+) -> None:
     matcher, random = compiled(name, schema).matcher(), Random(seed)
     scan = bound(name).scan()
     for at in range(80):
@@ -237,7 +251,7 @@ def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(name, s
 
 @examples(100)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_any_split_of_a_text_is_decoded_alike(name, schema, seed):
+def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any], seed: int) -> None:
     random = Random(seed)
     ids = walk(compiled(name, schema).matcher(), random)
     assume(ids is not None)
@@ -259,8 +273,10 @@ def test_any_split_of_a_text_is_decoded_alike(name, schema, seed):
        types=st.lists(st.sampled_from(
            ["null", "integer", "number", "boolean", "object", "array", "string"]),
            min_size=1, max_size=3, unique=True))  # fmt: skip
-def test_a_raw_text_is_legal_only_if_it_is_read_as_something_valid(name, text, types):
-    schema = {"properties": {"a": {"type": types}}, "required": ["a"]}
+def test_a_raw_text_is_legal_only_if_it_is_read_as_something_valid(
+    name: str, text: str, types: list[str]
+) -> None:
+    schema: dict[str, Any] = {"properties": {"a": {"type": types}}, "required": ["a"]}
     assume(not any(each in text for each in bound(name).avoided))
     value = coerced(text, schema["properties"]["a"])
     matcher = engine().compile(compile_schema(schema, root=Root.OBJECT), bound(name)).matcher()

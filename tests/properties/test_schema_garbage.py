@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from schema_judge import engine
 
 from enforcer.errors import EnforcerError
 from enforcer.schema import compile_schema
+from tests.schema_judge import engine
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +40,7 @@ ANYTHING = st.recursive(
 
 @settings(max_examples=2000, deadline=None)
 @given(ANYTHING)
-def test_garbage_raises_only_our_errors(schema):
+def test_garbage_raises_only_our_errors(schema: dict[str, Any]) -> None:
     try:
         engine().check(compile_schema(schema))
     except EnforcerError as error:

@@ -11,30 +11,39 @@ import os
 import re
 from decimal import Decimal
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from drawn_json import DIALECTS, DRAFT4, DRAFT7
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
-from instance_strategies import instances
-from schema_judge import accepts, compiled, engine, is_valid, walk
-from schema_strategies import schemas
-from second_source import from_schema
-from spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, Root, compile_schema
+from tests.drawn_json import DIALECTS, DRAFT4, DRAFT7
+from tests.instance_strategies import instances
+from tests.schema_judge import accepts, compiled, engine, is_valid, walk
+from tests.schema_strategies import schemas
+from tests.second_source import from_schema
+from tests.spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
 
-pytestmark = pytest.mark.slow
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from enforcer.engines import CompiledGrammar
+    from enforcer.schema import ArgumentGrammar
+    from tests.drawn_json import Dialect
+
+
+pytestmark = [pytest.mark.slow]
 
 SEEDS = st.integers(0, 2**32)
 USUAL = 2100
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", USUAL))
 
 
-def share(part):
+def share(part: float) -> settings:
     """Give the settings of a property that takes such a part of all examples."""
     return settings(
         max_examples=max(round(EXAMPLES * part), 1),
@@ -47,7 +56,7 @@ if EXAMPLES > USUAL:
     pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 
 
-def judged(schema, value):
+def judged(schema: dict[str, Any], value: Any) -> bool | None:
     """Ask the validator; skip the example where it recurses without end, or fails.
 
     It looks for the length of `items`, a boolean, beside `unevaluatedItems` of 2019-09. The
@@ -65,12 +74,12 @@ def judged(schema, value):
     return None
 
 
-def asserts_formats(schema):
+def asserts_formats(schema: dict[str, Any]) -> bool:
     named = schema.get("$schema", "") if isinstance(schema, dict) else ""
     return next(d for d in DIALECTS if d.uri == named).asserts_formats
 
 
-def compiled_or_not(schema):
+def compiled_or_not(schema: dict[str, Any]) -> CompiledGrammar | None:
     """Compile; None if the schema is refused by name, which an event tells."""
     try:
         return compiled(schema)
@@ -84,13 +93,13 @@ def compiled_or_not(schema):
     return None
 
 
-def named(error):
+def named(error: UnsupportedSchema) -> None:
     """Require of a refusal that it says where, and why."""
     assert all(problem.path.startswith("$") for problem in error.problems)
     assert all(problem.reason for problem in error.problems)
 
 
-def texts(schema, value, random):
+def texts(schema: dict[str, Any], value: Any, random: Random) -> list[str]:
     """Spell a value in the printers' forms and in two at random."""
     # Divisors other than 1 are enforced on plain decimals only; see docs/schema-support.md.
     free = "multipleOf" not in json.dumps(schema)
@@ -99,7 +108,7 @@ def texts(schema, value, random):
     return [text for text in spelled if free or not re.search("[0-9][eE][-+]?[0-9]", text)]
 
 
-def check(schema, grammar, value, random):
+def check(schema: dict[str, Any], grammar: CompiledGrammar, value: Any, random: Random) -> None:
     """Require of all spellings of a value that acceptance is validity."""
     if is_read_as_another(schema, value):
         return
@@ -111,7 +120,7 @@ def check(schema, grammar, value, random):
         )
 
 
-def is_read_as_another(schema, value):
+def is_read_as_another(schema: dict[str, Any], value: Any) -> bool:
     """Tell whether a pattern may read a value in two ways: by `.` and an odd line end."""
     if isinstance(value, dict):
         return any(is_read_as_another(schema, each) for each in (*value, *value.values()))
@@ -126,7 +135,7 @@ def is_read_as_another(schema, value):
 
 @share(0.4)
 @given(st.data(), SEEDS)
-def test_what_is_valid_is_accepted_and_nothing_else(data, seed):
+def test_what_is_valid_is_accepted_and_nothing_else(data: st.DataObject, seed: int) -> None:
     schema = data.draw(schemas())
     values = [data.draw(instances(schema)) for _ in range(3)]
     grammar = compiled_or_not(schema)
@@ -137,7 +146,7 @@ def test_what_is_valid_is_accepted_and_nothing_else(data, seed):
 
 @share(0.15)
 @given(st.data(), st.sampled_from(DIALECTS), SEEDS)
-def test_every_draft_by_its_own_rules(data, dialect, seed):
+def test_every_draft_by_its_own_rules(data: st.DataObject, dialect: Dialect, seed: int) -> None:
     schema = data.draw(schemas(dialect, 2))
     values = [data.draw(instances(schema, dialect)) for _ in range(3)]
     grammar = compiled_or_not(schema)
@@ -152,7 +161,7 @@ def test_every_draft_by_its_own_rules(data, dialect, seed):
                 check(schema, grammar, value, Random(seed))
 
 
-def has_integer_with_point(value):
+def has_integer_with_point(value: Any) -> bool:
     """Tell whether a value has a number that draft 4 takes for no integer, as 2.0."""
     if isinstance(value, dict):
         return any(map(has_integer_with_point, value.values()))
@@ -163,7 +172,7 @@ def has_integer_with_point(value):
 
 @share(0.1)
 @given(st.data(), SEEDS)
-def test_instances_of_another_source(data, seed):
+def test_instances_of_another_source(data: st.DataObject, seed: int) -> None:
     schema = data.draw(schemas(DRAFT7, 2, references=False))
     grammar = compiled_or_not(schema)
     assume(grammar is not None)
@@ -177,7 +186,7 @@ def test_instances_of_another_source(data, seed):
     check(schema, grammar, value, Random(seed))
 
 
-def within_bounds(value):
+def within_bounds(value: Any) -> bool:
     """Tell whether numbers stay within what docs/schema-support.md says of their spelling."""
     if isinstance(value, dict):
         return all(map(within_bounds, value.values()))
@@ -190,7 +199,7 @@ def within_bounds(value):
     return 1e-299 < abs(value) < 1e300 and not is_next_to_an_integer(value)
 
 
-def is_next_to_an_integer(value):
+def is_next_to_an_integer(value: Any) -> bool:
     """Tell whether it takes more than 16 digits to tell a fraction from an integer."""
     whole, _, behind = f"{abs(Decimal(repr(value))):f}".partition(".")
     first = set(behind[: max(16 - len(whole), 0)])
@@ -199,7 +208,7 @@ def is_next_to_an_integer(value):
 
 @share(0.05)
 @given(st.data(), SEEDS)
-def test_an_object_at_the_root_is_an_object(data, seed):
+def test_an_object_at_the_root_is_an_object(data: st.DataObject, seed: int) -> None:
     schema = data.draw(schemas())
     value = data.draw(instances(schema))
     assume(within_bounds(value))
@@ -216,7 +225,9 @@ def test_an_object_at_the_root_is_an_object(data, seed):
 
 @share(0.2)
 @given(st.data(), SEEDS)
-def test_whatever_is_sampled_is_valid_and_accepted_in_every_form(data, seed):
+def test_whatever_is_sampled_is_valid_and_accepted_in_every_form(
+    data: st.DataObject, seed: int
+) -> None:
     schema = data.draw(schemas())
     grammar = compiled_or_not(schema)
     assume(grammar is not None)
@@ -235,11 +246,11 @@ def test_whatever_is_sampled_is_valid_and_accepted_in_every_form(data, seed):
             check(schema, grammar, value, random)
 
 
-def repeats_itself(text):
+def repeats_itself(text: str) -> bool:
     """Tell whether a property name occurs twice in one object."""
     repeated = False
 
-    def pairs(members):
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal repeated
         repeated = repeated or len({name for name, _ in members}) < len(members)
         return dict(members)
@@ -253,7 +264,7 @@ def repeats_itself(text):
 
 @share(0.1)
 @given(st.data())
-def test_what_is_called_unsatisfiable_has_no_instance(data):
+def test_what_is_called_unsatisfiable_has_no_instance(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     try:
         compile_schema(schema)
@@ -266,7 +277,7 @@ def test_what_is_called_unsatisfiable_has_no_instance(data):
 
 @share(0.05)
 @given(st.data(), SEEDS)
-def test_relaxed_is_a_superset_that_says_so(data, seed):
+def test_relaxed_is_a_superset_that_says_so(data: st.DataObject, seed: int) -> None:
     schema = data.draw(schemas())
     values = [data.draw(instances(schema)) for _ in range(3)]
     try:
@@ -291,7 +302,7 @@ def test_relaxed_is_a_superset_that_says_so(data, seed):
         assert grammar.relaxed == ()
 
 
-def relaxed_or_not(schema, values):
+def relaxed_or_not(schema: dict[str, Any], values: Iterable[Any]) -> ArgumentGrammar | None:
     """Compile the nearest superset; None where there is none, as for what nothing fits."""
     try:
         return compile_schema(schema, on_unsupported=OnUnsupported.RELAX)

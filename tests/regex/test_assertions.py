@@ -1,22 +1,24 @@
+from __future__ import annotations
+
 import re
 
 import pytest
 from hypothesis import assume, example, given
-from languages import SHARP, asserting_patterns, plain_patterns, texts
 
 from enforcer.regex import ANY, NOTHING, both, fullmatch, is_empty, literal, not_matching, parse
+from tests.languages import SHARP, asserting_patterns, plain_patterns, texts
 
 _AGREED = "abAB01_- .,"  # no reading of any construct differs on these
 
 
 @given(plain_patterns, texts())
-def test_plain_patterns_match_as_in_python(pattern, text):
+def test_plain_patterns_match_as_in_python(pattern: str, text: str) -> None:
     assert fullmatch(parse(pattern), text) == (re.search(pattern, text) is not None)
 
 
 @given(asserting_patterns, texts(_AGREED))
 @example("(?<=a)b$", "ab")
-def test_assertions_match_as_in_python(pattern, text):
+def test_assertions_match_as_in_python(pattern: str, text: str) -> None:
     assume(text or r"\B" not in pattern)  # Python finds none in an empty string before 3.14
     found = re.search(pattern, text) is not None
     assert fullmatch(parse(pattern), text) == found
@@ -24,7 +26,7 @@ def test_assertions_match_as_in_python(pattern, text):
 
 
 @given(asserting_patterns, texts(SHARP))
-def test_where_readings_differ_both_have_to_agree(pattern, text):
+def test_where_readings_differ_both_have_to_agree(pattern: str, text: str) -> None:
     found = re.search(pattern, text) is not None
     if fullmatch(parse(pattern), text):
         assert found
@@ -54,7 +56,7 @@ def test_where_readings_differ_both_have_to_agree(pattern, text):
         ("(?:(?=a)|b)c", ["bc"], ["ac", "c"]),
     ],
 )
-def test_typical_assertions(pattern, members, others):
+def test_typical_assertions(pattern: str, members: list[str], others: list[str]) -> None:
     for text in members:
         assert fullmatch(parse(pattern), text)
     for text in others:
@@ -62,16 +64,16 @@ def test_typical_assertions(pattern, members, others):
 
 
 @pytest.mark.parametrize("pattern", ["a^b", "a$b", "(?!)", r"a\bb", "(?=a)b", r"^[^\s\S]$"])
-def test_branches_that_cannot_match_are_nothing(pattern):
+def test_branches_that_cannot_match_are_nothing(pattern: str) -> None:
     assert is_empty(parse(pattern))
 
 
 @pytest.mark.parametrize("pattern", ["", "(?=)", "(?!a)|a", "^", "$", "(?:)*", ".*"])
-def test_patterns_that_match_everything(pattern):
+def test_patterns_that_match_everything(pattern: str) -> None:
     assert all(fullmatch(parse(pattern), text) for text in ("", "a", "ab\n", "é"))
 
 
-def test_usual_anchoring_costs_nothing():
+def test_usual_anchoring_costs_nothing() -> None:
     assert parse("^foo$") == literal("foo")
     assert parse("^[a-z]*$") == parse("^(?:[a-z]*)$")
     assert parse("") == ANY
@@ -89,13 +91,13 @@ def test_usual_anchoring_costs_nothing():
         ("(?m)^b", "a\rb"),
     ],
 )  # fmt: skip
-def test_texts_on_which_readings_differ_are_in_neither_language(pattern, text):
+def test_texts_on_which_readings_differ_are_in_neither_language(pattern: str, text: str) -> None:
     assert not fullmatch(parse(pattern), text)
     assert not fullmatch(not_matching(pattern), text)
 
 
 @given(asserting_patterns)
-def test_a_pattern_and_its_negation_are_disjoint(pattern):
+def test_a_pattern_and_its_negation_are_disjoint(pattern: str) -> None:
     language = both(parse(pattern), not_matching(pattern))
     for text in ("", "a", "ab", "é", "٣", "a\n", "\u2028", "_ -"):
         assert not fullmatch(language, text)

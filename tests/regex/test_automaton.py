@@ -1,18 +1,25 @@
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
-from languages import SHARP, looping_patterns, texts
 
 from enforcer.regex import RegexError, fullmatch, is_empty, not_matching, parse
 from enforcer.regex.automaton import language
 from enforcer.regex.edges import Reading
 from enforcer.regex.pattern import read
+from tests.languages import SHARP, looping_patterns, texts
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
+
 
 _AGREED = "abAB01_- .,"
 
 
-def _language(pattern, reading=Reading.NARROW):
+def _language(pattern: str, reading: Reading = Reading.NARROW) -> Regex:
     try:
         return language(read(pattern), reading, pattern)
     except RegexError as error:
@@ -21,7 +28,7 @@ def _language(pattern, reading=Reading.NARROW):
 
 
 @given(looping_patterns, texts(_AGREED))
-def test_loops_match_as_in_python(pattern, text):
+def test_loops_match_as_in_python(pattern: str, text: str) -> None:
     assume(text or r"\B" not in pattern)
     found = re.search(pattern, text) is not None
     assert fullmatch(_language(pattern), text) == found
@@ -29,7 +36,7 @@ def test_loops_match_as_in_python(pattern, text):
 
 
 @given(looping_patterns, texts(SHARP))
-def test_where_readings_differ_both_have_to_agree(pattern, text):
+def test_where_readings_differ_both_have_to_agree(pattern: str, text: str) -> None:
     found = re.search(pattern, text) is not None
     if fullmatch(_language(pattern), text):
         assert found
@@ -53,7 +60,7 @@ def test_where_readings_differ_both_have_to_agree(pattern, text):
         (r"^(?!.*(.*foo$|bar)).*(?<!ba|z)$", ["x", "oo"], ["xfoo", "ba", "barx", "z"]),
     ],
 )
-def test_typical_loops(pattern, members, others):
+def test_typical_loops(pattern: str, members: list[str], others: list[str]) -> None:
     for text in members:
         assert fullmatch(parse(pattern), text)
         assert not fullmatch(not_matching(pattern), text)
@@ -62,7 +69,7 @@ def test_typical_loops(pattern, members, others):
         assert fullmatch(not_matching(pattern), text)
 
 
-def test_results_are_plain_expressions():
+def test_results_are_plain_expressions() -> None:
     assert not parse(r"^((?!ab).)*$").boolean
     assert parse(r"^((?!ab).)*$").size < 30
     assert is_empty(parse(r"^(?:(?=b)a)+$"))
@@ -79,6 +86,6 @@ def test_results_are_plain_expressions():
         r"(?<=a\b)c",
     ],
 )
-def test_what_is_too_large_or_too_strange_is_refused(pattern):
+def test_what_is_too_large_or_too_strange_is_refused(pattern: str) -> None:
     with pytest.raises(RegexError):
         parse(pattern)

@@ -1,10 +1,17 @@
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex.charset import ALL, EMPTY, CharSet, _cased, digit, space, unicode_property, word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 _codes = st.one_of(
     st.integers(0, 300), st.integers(0xD7F0, 0xE010), st.integers(0x10FFF0, 0x10FFFF)
@@ -16,7 +23,7 @@ _chars = _codes.filter(lambda c: not 0xD800 <= c <= 0xDFFF).map(chr)
 
 
 @given(_sets, _sets, _chars)
-def test_operators_are_those_of_sets(a, b, char):
+def test_operators_are_those_of_sets(a: CharSet, b: CharSet, char: str) -> None:
     assert (char in (a | b)) == (char in a or char in b)
     assert (char in (a & b)) == (char in a and char in b)
     assert (char in (a - b)) == (char in a and char not in b)
@@ -24,7 +31,7 @@ def test_operators_are_those_of_sets(a, b, char):
 
 
 @given(_sets, _sets)
-def test_equal_sets_have_equal_ranges(a, b):
+def test_equal_sets_have_equal_ranges(a: CharSet, b: CharSet) -> None:
     assert a | b == b | a
     assert ~(~a) == a
     assert ~(a | b) == ~a & ~b
@@ -32,19 +39,19 @@ def test_equal_sets_have_equal_ranges(a, b):
     assert sorted(a) == list(a)
 
 
-def test_no_set_holds_a_surrogate():
+def test_no_set_holds_a_surrogate() -> None:
     assert "\ud800" not in ALL
     assert CharSet.of([(0xD800, 0xDFFF)]) == EMPTY
     assert len(ALL) == 0x110000 - 0x800
 
 
 @pytest.mark.parametrize(("escape", "found"), [(r"\d", digit), (r"\w", word), (r"\s", space)])
-def test_python_readings_are_pythons(escape, found):
+def test_python_readings_are_pythons(escape: str, found: Callable[..., Any]) -> None:
     accepts = re.compile(escape)
     assert "".join(found().python) == "".join(accepts.findall("".join(ALL)))
 
 
-def test_ecma_readings_are_ecmas():
+def test_ecma_readings_are_ecmas() -> None:
     assert "".join(digit().ecma) == "0123456789"
     assert set("azAZ09_") <= set(word().ecma)
     assert len(word().ecma) == 63
@@ -53,13 +60,13 @@ def test_ecma_readings_are_ecmas():
     assert len(space().ecma) == 25
 
 
-def test_a_class_and_its_negation_are_everything_to_both_readings():
+def test_a_class_and_its_negation_are_everything_to_both_readings() -> None:
     every = space() | ~space()
     assert every.narrow == ALL
     assert space().narrow | (~space()).narrow != ALL
 
 
-def test_properties():
+def test_properties() -> None:
     assert "你" in unicode_property("Script=Han")
     assert "A" in unicode_property("Lu")
     assert "a" not in unicode_property("Lu")
@@ -67,7 +74,7 @@ def test_properties():
         unicode_property("NoSuchThing")
 
 
-def test_ignoring_case_adds_partners():
+def test_ignoring_case_adds_partners() -> None:
     assert set(_cased()) == {c for c in ALL if c.lower() != c or c.upper() != c}
     assert set(CharSet.span("ac").ignoring_case()) == set("abcABC")
     assert "é" in CharSet.span("É").ignoring_case()

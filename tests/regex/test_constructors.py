@@ -1,16 +1,22 @@
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import PLAIN, languages, texts
 
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.regex.constructors import EPSILON, concat, repeat
+from tests.languages import PLAIN, languages, texts
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
 
 
 @given(languages, languages, texts())
-def test_operators_are_those_of_sets(a, b, text):
+def test_operators_are_those_of_sets(a: Regex, b: Regex, text: str) -> None:
     in_a, in_b = fullmatch(a, text), fullmatch(b, text)
     assert fullmatch(both(a, b), text) == (in_a and in_b)
     assert fullmatch(either(a, b), text) == (in_a or in_b)
@@ -18,13 +24,13 @@ def test_operators_are_those_of_sets(a, b, text):
 
 
 @given(languages, languages, texts(max_size=4))
-def test_concatenation_tries_every_split(a, b, text):
+def test_concatenation_tries_every_split(a: Regex, b: Regex, text: str) -> None:
     splits = any(fullmatch(a, text[:i]) and fullmatch(b, text[i:]) for i in range(len(text) + 1))
     assert fullmatch(concat(a, b), text) == splits
 
 
 @given(languages, texts(max_size=4))
-def test_repetition_is_repeated_concatenation(a, text):
+def test_repetition_is_repeated_concatenation(a: Regex, text: str) -> None:
     assert fullmatch(repeat(a, 2, 2), text) == fullmatch(concat(a, a), text)
     assert fullmatch(repeat(a, 0, 1), text) == (not text or fullmatch(a, text))
     star = repeat(a, 0, None)
@@ -35,7 +41,7 @@ def test_repetition_is_repeated_concatenation(a, text):
 
 
 @given(languages, texts())
-def test_derived_attributes_hold(a, text):
+def test_derived_attributes_hold(a: Regex, text: str) -> None:
     assert a.nullable == fullmatch(a, "")
     if fullmatch(a, text):
         assert a.shortest <= len(text)
@@ -43,7 +49,7 @@ def test_derived_attributes_hold(a, text):
 
 
 @given(languages, languages)
-def test_laws_hold_as_equality(a, b):
+def test_laws_hold_as_equality(a: Regex, b: Regex) -> None:
     assert both(a, ANY) == a
     assert either(a, NOTHING) == a
     assert both(a, NOTHING) == NOTHING
@@ -80,26 +86,26 @@ def test_laws_hold_as_equality(a, b):
         (either(), NOTHING),
     ],
 )
-def test_usual_combinations_collapse(built, simple):
+def test_usual_combinations_collapse(built: Regex, simple: Regex) -> None:
     assert built == simple
 
 
-def test_large_counts_stay_symbolic():
+def test_large_counts_stay_symbolic() -> None:
     assert parse("^(?:ab|c){1,100000}$").size < 20
     assert length(0, 10**9).size < 5
 
 
-def test_texts_with_lone_surrogates_are_members_of_nothing():
+def test_texts_with_lone_surrogates_are_members_of_nothing() -> None:
     for language in (ANY, inverse(literal("a")), parse("^.$")):
         assert not fullmatch(language, "\ud800")
 
 
-def test_a_regex_is_frozen():
+def test_a_regex_is_frozen() -> None:
     with pytest.raises(AttributeError):
         ANY.nullable = False  # type: ignore[misc]
 
 
-def test_the_alphabet_of_these_tests_is_sharp_enough():
+def test_the_alphabet_of_these_tests_is_sharp_enough() -> None:
     assert fullmatch(parse(f"^[{PLAIN[:4]}]$"), "b")
 
 
@@ -110,7 +116,9 @@ def test_the_alphabet_of_these_tests_is_sharp_enough():
     st.integers(0, 4) | st.none(),
     st.integers(0, 20),
 )
-def test_a_count_of_counts_holds_what_it_says(least, more, minimum, further, length_of_text):
+def test_a_count_of_counts_holds_what_it_says(
+    least: int, more: int | None, minimum: int, further: int | None, length_of_text: int
+) -> None:
     most = None if more is None else least + more
     maximum = None if further is None else minimum + further
     pattern = f"(?:a{{{least},{'' if most is None else most}}})"

@@ -1,9 +1,11 @@
+from __future__ import annotations
+
 import re
 from itertools import product
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
-from languages import languages
 
 from enforcer.regex import (
     ANY,
@@ -24,12 +26,17 @@ from enforcer.regex import (
 )
 from enforcer.regex.charset import ALL
 from enforcer.regex.derivative import derivative, first_classes
+from tests.languages import languages
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
+
 
 _BUDGET = 300
 
 
 @given(languages)
-def test_an_example_is_a_shortest_member(language):
+def test_an_example_is_a_shortest_member(language: Regex) -> None:
     try:
         found = example(language, budget=_BUDGET)
     except RegexBudget:
@@ -43,7 +50,7 @@ def test_an_example_is_a_shortest_member(language):
 
 
 @given(languages)
-def test_classes_partition_and_derivatives_agree_within(language):
+def test_classes_partition_and_derivatives_agree_within(language: Regex) -> None:
     classes = first_classes(language)
     assert sum(map(len, classes)) == len(ALL)
     for members in classes:
@@ -52,7 +59,7 @@ def test_classes_partition_and_derivatives_agree_within(language):
 
 
 @given(languages)
-def test_finite_members_are_all_of_them(language):
+def test_finite_members_are_all_of_them(language: Regex) -> None:
     try:
         found = finite_members(language, 40, budget=_BUDGET)
     except RegexBudget:
@@ -64,7 +71,7 @@ def test_finite_members_are_all_of_them(language):
     assert is_empty(rest, budget=10 * _BUDGET)
 
 
-def test_finite_members():
+def test_finite_members() -> None:
     assert finite_members(parse("^(?:a|b)?c$"), 5) == ("c", "ac", "bc")
     assert finite_members(parse("^[ab]{2}$"), 4) == ("aa", "ab", "ba", "bb")
     assert finite_members(parse("^[ab]{2}$"), 3) is None
@@ -74,7 +81,7 @@ def test_finite_members():
     assert finite_members(both(parse("a"), inverse(parse("b")), length(1, 1)), 2) == ("a",)
 
 
-def test_emptiness_of_patterns_that_exclude_each_other():
+def test_emptiness_of_patterns_that_exclude_each_other() -> None:
     assert is_empty(both(parse("^a"), parse("^b")))
     assert is_empty(both(parse("^[a-z]+$"), parse("[0-9]")))
     assert is_empty(both(parse("^(?:aa)*$"), parse("^a(?:aa)*$")))
@@ -82,12 +89,12 @@ def test_emptiness_of_patterns_that_exclude_each_other():
     assert example(both(parse("^(?:aa)+$"), parse("^(?:aaa)+$"))) == "aaaaaa"
 
 
-def test_long_members_are_found_without_exploring_all_shorter_texts():
+def test_long_members_are_found_without_exploring_all_shorter_texts() -> None:
     long = both(parse("^[a-z]*$"), length(2000, 2000), inverse(parse("foo")), parse("bar"))
     assert not is_empty(long, budget=2100)
 
 
-def test_many_texts_are_one_state_after_another():
+def test_many_texts_are_one_state_after_another() -> None:
     names = [f"name_{i * 7919}" for i in range(2000)]
     language = either(*map(literal, names))
     assert finite_members(language, 2000) == tuple(sorted(names, key=lambda n: (len(n), n)))
@@ -96,7 +103,7 @@ def test_many_texts_are_one_state_after_another():
     assert is_empty(both(language, inverse(parse("^name_"))), budget=200)
 
 
-def test_a_question_beyond_its_budget_is_refused():
+def test_a_question_beyond_its_budget_is_refused() -> None:
     hard = both(parse("^(?:aa)*b*$"), parse(f"^(?:{'a' * 1999})+$"), parse("c"))
     with pytest.raises(RegexBudget, match="100 states"):
         is_empty(hard, budget=100)
@@ -104,18 +111,18 @@ def test_a_question_beyond_its_budget_is_refused():
         example(hard, budget=100)
 
 
-def test_growth_tells_ambiguous_counts_from_clear_ones():
+def test_growth_tells_ambiguous_counts_from_clear_ones() -> None:
     assert growth(parse("^[a-z]{1,1000}(-[a-z]{1,50}){3}$"), budget=10_000) < 5_000
     assert growth(parse("^([a-z]{1,100},){1,100}$"), budget=10_000) < 5_000
     assert growth(parse("^([a-z]{1,100},?){1,100}$"), budget=10_000) > 10_000
     assert growth(parse("^[a-z]*(a|ab)*$"), budget=10_000) == 0  # nothing is counted
 
 
-def is_beginning(language, text):
+def is_beginning(language: Regex, text: str) -> bool:
     return not is_empty(both(language, parse(f"^{re.escape(text)}")))
 
 
-def test_demanding_texts_begin_members_and_are_as_long_as_wanted():
+def test_demanding_texts_begin_members_and_are_as_long_as_wanted() -> None:
     language = parse("^(?:[a-c]x{0,9}|[d-f]y){1,9}$")
     found = demanding(language, 20, 2, budget=10**6)
     assert len({text[0] for text in found}) == len(found) == 2
@@ -125,13 +132,13 @@ def test_demanding_texts_begin_members_and_are_as_long_as_wanted():
     assert found[0][0] in "abc"
 
 
-def test_demanding_texts_end_with_the_members_and_with_the_budget():
+def test_demanding_texts_end_with_the_members_and_with_the_budget() -> None:
     assert demanding(literal("abc"), 20, 5, budget=10**6) == ["abc"]
     assert demanding(parse("^a{99}$"), 20, 5, budget=1) == ["aa"]
     assert demanding(literal(""), 20, 5, budget=10**6) == []
 
 
-def test_growth_is_of_counts_inside_counts_alone():
+def test_growth_is_of_counts_inside_counts_alone() -> None:
     flat, nested = parse("^(?:ab){1,30}$"), parse("^(?:a{1,9}b?){1,9}$")
     assert growth(flat, budget=10**6) == 0
     assert growth(nested, budget=10**6) > 64

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import re
 
 import pytest
@@ -21,23 +23,25 @@ _EDGES = st.sampled_from([(Edge.WORD, r"\b"), (Edge.NOT_WORD, r"\B")])
 
 
 @given(_EDGES, _NEIGHBOURS, _NEIGHBOURS)
-def test_boundaries_are_those_of_ascii_and_of_unicode_words(edge, before, after):
+def test_boundaries_are_those_of_ascii_and_of_unicode_words(
+    edge: tuple[Edge, str], before: str | None, after: str | None
+) -> None:
     kind, pattern = edge
     text, at = (before or "") + (after or ""), len(before or "")
     ecma = re.compile(pattern, re.ASCII).match(text, at) is not None
     python = re.compile(pattern).match(text, at) is not None
     if not text and kind is Edge.NOT_WORD:
         ecma, python = True, False  # as `re` before 3.14 has it; ECMA-262 matches
-    sets = [None if c is None else CharSet.span(c) for c in (before, after)]
-    assert is_boundary(kind, *sets, Reading.NARROW) == (ecma and python)
-    assert is_boundary(kind, *sets, Reading.WIDE) == (ecma or python)
+    left, right = (None if c is None else CharSet.span(c) for c in (before, after))
+    assert is_boundary(kind, left, right, Reading.NARROW) == (ecma and python)
+    assert is_boundary(kind, left, right, Reading.WIDE) == (ecma or python)
     if after is not None:
         for reading in Reading:
-            allowed = after in after_boundary(kind, sets[0], reading)
-            assert allowed == is_boundary(kind, *sets, reading)
+            allowed = after in after_boundary(kind, left, reading)
+            assert allowed == is_boundary(kind, left, right, reading)
 
 
-def test_word_kinds_are_a_partition():
+def test_word_kinds_are_a_partition() -> None:
     kinds = word_kinds()
     assert sum(map(len, kinds)) == len(ALL)
     assert kinds[0] | kinds[1] == word().wide
@@ -47,20 +51,20 @@ def test_word_kinds_are_a_partition():
     ("pattern", "count"),
     [("^a$", 1), (r"\ba", 3), ("(?<=a)b", 2), ("(?<![ab])(?<=[bc])x", 4), ("(?<=ab)c", 1)],
 )
-def test_contexts_are_told_apart_only_as_far_as_needed(pattern, count):
+def test_contexts_are_told_apart_only_as_far_as_needed(pattern: str, count: int) -> None:
     assert len(left_classes(read(pattern))) == count
 
 
 @pytest.mark.parametrize(
     ("item", "found"), [("a", "a"), ("[ab]", "ab"), ("a|b", "ab"), ("ab", None)]
 )
-def test_lookbehinds_of_one_character(item, found):
+def test_lookbehinds_of_one_character(item: str, found: str | None) -> None:
     members = one_character(read(item), Reading.NARROW)
     assert members == (None if found is None else CharSet.span(*found))
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 9)), max_size=4), max_size=4))
-def test_partitions_keep_sets_whole(spans):
+def test_partitions_keep_sets_whole(spans: list[list[tuple[int, int]]]) -> None:
     sets = [CharSet.of((low, low + more) for low, more in one) for one in spans]
     parts = partition(sets)
     assert sum(map(len, parts)) == len(ALL)

@@ -1,17 +1,27 @@
 """Formats against the official test suite, the strict checkers, and real schemas."""
 
+from __future__ import annotations
+
 import gzip
 import json
 from datetime import date
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer.regex import example, format_regex, fullmatch
 from enforcer.regex.formats import FORMATS
+from tests.shared_data import shared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+    from ipaddress import IPv4Address, IPv6Address
+    from uuid import UUID
+
 
 _CHECKER = jsonschema.Draft202012Validator.FORMAT_CHECKER
 
@@ -35,7 +45,7 @@ _CHECKERS_ARE_STRICTER = {
 }
 
 
-def _suite():
+def _suite() -> Iterator[tuple[str, str, bool]]:
     folder = shared(
         "cases", "json-schema-test-suite", "tests", "draft2020-12", "optional", "format"
     )
@@ -47,7 +57,7 @@ def _suite():
                         yield group["schema"]["format"], test["data"], test["valid"]
 
 
-def test_the_official_suite():
+def test_the_official_suite() -> None:
     wrong, seen = [], 0
     for name, text, valid in _suite():
         language = format_regex(name)
@@ -61,7 +71,7 @@ def test_the_official_suite():
     assert not wrong
 
 
-def test_what_is_accepted_passes_the_strict_checkers():
+def test_what_is_accepted_passes_the_strict_checkers() -> None:
     wrong = [
         (name, text)
         for name, text, _ in _suite()
@@ -73,7 +83,7 @@ def test_what_is_accepted_passes_the_strict_checkers():
     assert not wrong
 
 
-def _walk(schema, value, depth=0):
+def _walk(schema: dict[str, Any], value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield format and text wherever a schema's plain structure leads to both."""
     if not isinstance(schema, dict) or depth > 12:
         return
@@ -88,7 +98,7 @@ def _walk(schema, value, depth=0):
             yield from _walk(schema.get("items"), item, depth + 1)
 
 
-def test_valid_instances_of_real_schemas():
+def test_valid_instances_of_real_schemas() -> None:
     wrong, seen = set(), 0
     with gzip.open(shared("cases", "maskbench", "cases.jsonl.gz"), "rt") as lines:
         for line in lines:
@@ -107,12 +117,12 @@ def test_valid_instances_of_real_schemas():
 
 
 @given(st.dates())
-def test_every_date_is_one(day):
+def test_every_date_is_one(day: date) -> None:
     assert fullmatch(format_regex("date"), day.isoformat())
 
 
 @given(st.integers(0, 9999), st.integers(0, 13), st.integers(0, 32))
-def test_nothing_else_is_a_date(year, month, day):
+def test_nothing_else_is_a_date(year: int, month: int, day: int) -> None:
     text = f"{year:04}-{month:02}-{day:02}"
     try:
         date.fromisoformat(text)
@@ -123,7 +133,7 @@ def test_nothing_else_is_a_date(year, month, day):
 
 
 @given(st.datetimes(timezones=st.timezones()))
-def test_every_moment_is_a_date_time(moment):
+def test_every_moment_is_a_date_time(moment: datetime) -> None:
     assume(moment.utcoffset().total_seconds() % 60 == 0)
     text = moment.isoformat()
     assert fullmatch(format_regex("date-time"), text)
@@ -132,14 +142,14 @@ def test_every_moment_is_a_date_time(moment):
 
 
 @given(st.ip_addresses())
-def test_every_address_is_one(address):
+def test_every_address_is_one(address: IPv4Address | IPv6Address) -> None:
     assert fullmatch(format_regex(f"ipv{address.version}"), str(address))
     if address.version == 6:
         assert fullmatch(format_regex("ipv6"), address.exploded)
 
 
 @given(st.uuids())
-def test_every_uuid_is_one(uuid):
+def test_every_uuid_is_one(uuid: UUID) -> None:
     assert fullmatch(format_regex("uuid"), str(uuid))
     assert fullmatch(format_regex("uuid"), str(uuid).upper())
 
@@ -148,7 +158,7 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 @given(st.integers(0, 2**130 - 1), st.booleans())
-def test_what_128_bits_hold_is_a_ulid(number, lower):
+def test_what_128_bits_hold_is_a_ulid(number: int, lower: bool) -> None:
     text = "".join(_CROCKFORD[number >> 5 * place & 31] for place in reversed(range(26)))
     text = text.lower() if lower else text
     language = format_regex("ulid")
@@ -158,13 +168,13 @@ def test_what_128_bits_hold_is_a_ulid(number, lower):
 
 
 @given(st.emails())
-def test_every_email_is_one(email):
+def test_every_email_is_one(email: str) -> None:
     assert fullmatch(format_regex("email"), email)
     assert fullmatch(format_regex("idn-email"), email)
 
 
 @given(st.sampled_from(sorted(FORMATS)), st.data())
-def test_changed_texts_pass_only_if_the_checkers_agree(name, data):
+def test_changed_texts_pass_only_if_the_checkers_agree(name: str, data: st.DataObject) -> None:
     language = format_regex(name)
     seeds = {
         "uri": "http://a.b:80/c?d#e", "iri": "http://é.b/c", "uri-reference": "//[::1]/b?c",
@@ -183,13 +193,13 @@ def test_changed_texts_pass_only_if_the_checkers_agree(name, data):
         assert lenient or ":60" in text
 
 
-def test_annotations():
+def test_annotations() -> None:
     for name in ("regex", "idn-hostname", "int32", "no-such-format", "", "DATE"):
         assert format_regex(name) is None
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
-def test_every_format_has_members_and_others(name):
+def test_every_format_has_members_and_others(name: str) -> None:
     language = format_regex(name)
     assert fullmatch(language, example(language))
     assert not fullmatch(language, "\n")

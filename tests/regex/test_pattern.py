@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import re
 
 import pytest
@@ -8,7 +10,7 @@ from enforcer.regex import Regex, RegexError, fullmatch, parse
 from enforcer.regex.pattern import MAX_COUNT, MAX_NESTING
 
 
-def _matches(pattern, text):
+def _matches(pattern: str, text: str) -> bool:
     return fullmatch(parse(f"^(?:{pattern})$"), text)
 
 
@@ -45,14 +47,14 @@ def _matches(pattern, text):
         (r"é", ["é"], ["e\u0301"]),
     ],
 )
-def test_constructs(pattern, members, others):
+def test_constructs(pattern: str, members: list[str], others: list[str]) -> None:
     for text in members:
         assert _matches(pattern, text)
     for text in others:
         assert not _matches(pattern, text)
 
 
-def test_flags_for_the_whole_pattern():
+def test_flags_for_the_whole_pattern() -> None:
     assert fullmatch(parse("(?i)^ab$"), "AB")
     assert fullmatch(parse("(?s)^a.b$"), "a\nb")
     assert fullmatch(parse("(?m)^b$"), "a\nb\nc")
@@ -96,7 +98,7 @@ def test_flags_for_the_whole_pattern():
         ("(" * 10_000 + "a" + ")" * 10_000, MAX_NESTING, "nested"),
     ],
 )
-def test_refusals_name_the_place_and_the_reason(pattern, position, reason):
+def test_refusals_name_the_place_and_the_reason(pattern: str, position: int, reason: str) -> None:
     with pytest.raises(RegexError, match=reason) as caught:
         parse(pattern)
     assert caught.value.position == position
@@ -104,14 +106,14 @@ def test_refusals_name_the_place_and_the_reason(pattern, position, reason):
     assert len(str(caught.value)) < 600
 
 
-def test_the_deepest_pattern_that_is_read_can_be_used():
+def test_the_deepest_pattern_that_is_read_can_be_used() -> None:
     nested = "^" + "(?:a" * (MAX_NESTING - 1) + "|b)*" * (MAX_NESTING - 1) + "$"
     language = parse(nested)
     assert fullmatch(language, "a" * (MAX_NESTING - 1))
     assert not fullmatch(language, "c")
 
 
-def _parsed_or_refused(pattern):
+def _parsed_or_refused(pattern: str) -> Regex | RegexError:
     try:
         return parse(pattern)
     except RegexError as error:
@@ -119,7 +121,7 @@ def _parsed_or_refused(pattern):
 
 
 @given(st.text(alphabet="ab01(){}[]|?*+^$\\.,:=!<>-Pdwsbxupik \n#é😀\ud800", max_size=25))
-def test_any_text_parses_or_is_refused(pattern):
+def test_any_text_parses_or_is_refused(pattern: str) -> None:
     found = _parsed_or_refused(pattern)
     if isinstance(found, RegexError):
         assert 0 <= found.position <= len(pattern)
@@ -129,7 +131,7 @@ def test_any_text_parses_or_is_refused(pattern):
 
 
 @given(st.text(alphabet="ab(){}[]|?*+^$\\.,1-:dwsb", max_size=10), st.text("ab1-.", max_size=4))
-def test_what_is_accepted_matches_for_python_too(pattern, text):
+def test_what_is_accepted_matches_for_python_too(pattern: str, text: str) -> None:
     try:
         found = re.search(pattern, text) is not None
         accepted = fullmatch(parse(pattern), text)
@@ -140,7 +142,7 @@ def test_what_is_accepted_matches_for_python_too(pattern, text):
 
 
 @pytest.mark.parametrize("counts", ["{N}", "{N,}", "{3,N}", "{,N}"])
-def test_counts_are_bounded_whichever_of_the_two_is_large(counts):
+def test_counts_are_bounded_whichever_of_the_two_is_large(counts: str) -> None:
     for body in ("a", "(?:ab)", "[ab]"):
         parse(body + counts.replace("N", str(MAX_COUNT)))
         with pytest.raises(RegexError, match="count is over"):

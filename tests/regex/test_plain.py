@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeVar
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from languages import languages, texts
 
 from enforcer.regex import (
     NOTHING,
@@ -20,11 +21,19 @@ from enforcer.regex import (
 )
 from enforcer.regex import parse as pattern
 from enforcer.regex.plain import automaton, plain
+from tests.languages import languages, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.regex.syntax import Regex
+
 
 BUDGET = 400
+T = TypeVar("T")
 
 
-def within_budget(make, language):
+def within_budget(make: Callable[[Regex, int], T], language: Regex) -> T:
     try:
         return make(language, BUDGET)
     except RegexBudget:
@@ -32,14 +41,16 @@ def within_budget(make, language):
 
 
 @given(languages, texts())
-def test_a_plain_expression_has_the_same_members_and_no_operators(language, text):
+def test_a_plain_expression_has_the_same_members_and_no_operators(
+    language: Regex, text: str
+) -> None:
     found = within_budget(plain, language)
     assert not found.boolean
     assert fullmatch(found, text) == fullmatch(language, text)
 
 
 @given(languages, texts())
-def test_an_automaton_has_the_same_members(language, text):
+def test_an_automaton_has_the_same_members(language: Regex, text: str) -> None:
     states = within_budget(automaton, language)
     at = 0
     for char in text:
@@ -53,7 +64,7 @@ def test_an_automaton_has_the_same_members(language, text):
 
 
 @given(languages)
-def test_every_state_but_a_first_without_end_leads_to_an_end(language):
+def test_every_state_but_a_first_without_end_leads_to_an_end(language: Regex) -> None:
     states = within_budget(automaton, language)
     live = {i for i, state in enumerate(states) if state.accepting}
     for _ in states:
@@ -61,7 +72,7 @@ def test_every_state_but_a_first_without_end_leads_to_an_end(language):
     assert set(range(1, len(states))) <= live
 
 
-def test_a_budget_is_kept():
+def test_a_budget_is_kept() -> None:
     hard = inverse(parse("^(a|b)*a(a|b){9}$"))
     for make in (automaton, plain):
         with pytest.raises(RegexBudget):
@@ -79,7 +90,7 @@ LANGUAGES = [
 
 @pytest.mark.parametrize("regex", LANGUAGES, ids=range(len(LANGUAGES)))
 @given(text=LETTERS)
-def test_plain_is_the_same_language(regex, text):
+def test_plain_is_the_same_language(regex: Regex, text: str) -> None:
     found = plain(regex, 5_000)
     assert not found.boolean
     assert fullmatch(found, text) == fullmatch(regex, text)
@@ -96,7 +107,7 @@ def test_plain_is_the_same_language(regex, text):
 
 
 @pytest.mark.parametrize("regex", LANGUAGES, ids=range(len(LANGUAGES)))
-def test_every_state_leads_to_an_end(regex):
+def test_every_state_leads_to_an_end(regex: Regex) -> None:
     states = automaton(regex, 1_000)
     alive = {at for at, state in enumerate(states) if state.accepting}
     for _ in states:
@@ -106,14 +117,14 @@ def test_every_state_leads_to_an_end(regex):
     assert len(alive) == len(states)
 
 
-def test_a_language_without_members_has_one_state_without_moves():
+def test_a_language_without_members_has_one_state_without_moves() -> None:
     empty = both(pattern("^a+$"), pattern("^b+$"))
     states = automaton(empty, 1_000)
     assert [(state.accepting, state.moves) for state in states] == [(False, ())]
     assert plain(empty, 1_000) == NOTHING
 
 
-def test_budgets():
+def test_budgets() -> None:
     with pytest.raises(RegexBudget):
         automaton(LANGUAGES[0], 3)
     with pytest.raises(RegexBudget):

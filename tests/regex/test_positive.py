@@ -1,6 +1,9 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from hypothesis import given
 from hypothesis import strategies as st
-from languages import asserting_patterns, languages, texts
 
 from enforcer.regex import (
     ANY,
@@ -17,32 +20,37 @@ from enforcer.regex import (
     unwritten,
 )
 from enforcer.regex.syntax import Complement, Intersection
+from tests.languages import asserting_patterns, languages, texts
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
+
 
 _LONG = length(0, 400)
 
 
-def _free(_steps):
+def _free(_steps: int) -> None:
     pass
 
 
-def _positive(regex):
+def _positive(regex: Regex) -> Regex:
     return positive(regex, _free)
 
 
-def _entangled(regex):
+def _entangled(regex: Regex) -> frozenset[Regex]:
     return entangled(_positive(regex))
 
 
-def _unwritten(regex):
+def _unwritten(regex: Regex) -> frozenset[Regex]:
     return unwritten(regex, _free)
 
 
-def _loosened(regex):
+def _loosened(regex: Regex) -> Regex:
     return loosened(_positive(regex))
 
 
 @given(languages, st.lists(texts(), min_size=1, max_size=8))
-def test_the_language_stays_the_same(language, some):
+def test_the_language_stays_the_same(language: Regex, some: list[str]) -> None:
     beside = both(language, _LONG)
     written = _positive(beside)
     for text in some:
@@ -50,7 +58,9 @@ def test_the_language_stays_the_same(language, some):
 
 
 @given(asserting_patterns, st.lists(texts(max_size=8), min_size=1, max_size=8))
-def test_what_a_pattern_does_not_match_is_written_without_complements(pattern, some):
+def test_what_a_pattern_does_not_match_is_written_without_complements(
+    pattern: str, some: list[str]
+) -> None:
     failing = not_matching(pattern)
     if not isinstance(failing, Complement):
         return
@@ -61,12 +71,12 @@ def test_what_a_pattern_does_not_match_is_written_without_complements(pattern, s
             assert fullmatch(_loosened(failing), text)
 
 
-def _complements(regex):
+def _complements(regex: Regex) -> list[Regex]:
     parts = regex.parts if isinstance(regex, Intersection) else [regex]
     return [part for part in parts if isinstance(part, Complement)]
 
 
-def test_only_what_is_large_or_beside_a_large_count_is_written_anew():
+def test_only_what_is_large_or_beside_a_large_count_is_written_anew() -> None:
     failing = not_matching("--")
     assert _positive(failing) == failing
     assert _positive(both(failing, length(0, 10))) == both(failing, length(0, 10))
@@ -79,24 +89,25 @@ def test_only_what_is_large_or_beside_a_large_count_is_written_anew():
     assert not fullmatch(written, "a--b")
 
 
-def test_what_is_too_large_together_is_written_part_by_part():
+def test_what_is_too_large_together_is_written_part_by_part() -> None:
     words = "admin|support|postmaster|hostmaster|security|noreply|billing|accounting|superuser"
     failing = not_matching(f"(?i)^.*({words}|javascript:|on[a-z]+=|data:text/html)")
     written = _positive(both(failing, _LONG))
     assert not _complements(written)
+    assert isinstance(written, Intersection)
     assert len(written.parts) > 2
     for text in ("ADMIN", "a SuperUser", "oNclick=", "x data:text/html"):
         assert not fullmatch(written, text)
     assert fullmatch(written, "adm1n on= securit")
 
 
-def test_complements_of_finitely_many_texts_stay():
+def test_complements_of_finitely_many_texts_stay() -> None:
     failing = inverse(literal("none"))
     assert _positive(both(failing, _LONG)) == both(failing, _LONG)
     assert not _entangled(both(failing, _LONG))
 
 
-def test_only_what_no_small_automaton_says_is_entangled():
+def test_only_what_no_small_automaton_says_is_entangled() -> None:
     hard, easy = not_matching("x.{20}y"), not_matching("xy")
     assert _entangled(both(hard, easy, _LONG)) == _unwritten(hard) == {hard}
     assert not _entangled(both(easy, _LONG))
@@ -110,7 +121,7 @@ def test_only_what_no_small_automaton_says_is_entangled():
     assert not _entangled(both(late, _LONG)), "most texts begin in another way"
 
 
-def test_loosened_leaves_out_only_what_cannot_be_written():
+def test_loosened_leaves_out_only_what_cannot_be_written() -> None:
     hard, easy = not_matching("x.{20}y"), not_matching("xy")
     assert loosened(hard) == ANY
     left = _loosened(both(hard, easy, inverse(literal("none")), _LONG))
@@ -119,8 +130,8 @@ def test_loosened_leaves_out_only_what_cannot_be_written():
     assert not fullmatch(left, "none")
 
 
-def test_work_is_counted_whether_or_not_it_was_done_before():
-    spent = []
+def test_work_is_counted_whether_or_not_it_was_done_before() -> None:
+    spent: list[Any] = []
     for _ in range(2):
         positive(both(not_matching("abc|abd"), _LONG), spent.append)
     assert sum(spent[: len(spent) // 2]) == sum(spent[len(spent) // 2 :]) > 0

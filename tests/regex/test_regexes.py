@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, walk
 
 from enforcer.regex import fullmatch
 from enforcer.regex.regexes import broken, regexes
+from tests.schema_judge import accepts, compiled, walk
 
 GOOD = [
     *("", "|", "a|b|", "^[a-z]+$", r"\d{3}-\d{4}", "^(foo|bar)?$", r"[^\s\/]+", r".*\.png$"),
@@ -26,19 +26,19 @@ BAD = [
 
 
 @pytest.mark.parametrize("text", GOOD)
-def test_what_both_syntaxes_take_is_a_regular_expression(text):
+def test_what_both_syntaxes_take_is_a_regular_expression(text: str) -> None:
     re.compile(text)
     assert fullmatch(regexes(), text)
     assert not fullmatch(broken(), text)
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_what_one_of_them_refuses_is_none(text):
+def test_what_one_of_them_refuses_is_none(text: str) -> None:
     assert not fullmatch(regexes(), text)
 
 
 @given(st.text(alphabet="ab1,-^$|()[]{}?*+.\\dx", max_size=8))
-def test_nothing_that_python_cannot_read_is_taken(text):
+def test_nothing_that_python_cannot_read_is_taken(text: str) -> None:
     if fullmatch(regexes(), text):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -49,7 +49,7 @@ def test_nothing_that_python_cannot_read_is_taken(text):
 
 
 @given(st.integers(0, 10**9))
-def test_whatever_is_generated_can_be_read(seed):
+def test_whatever_is_generated_can_be_read(seed: int) -> None:
     text = walk(compiled({"type": "string", "format": "regex"}), Random(seed))
     if text is not None:
         with warnings.catch_warnings():
@@ -57,7 +57,7 @@ def test_whatever_is_generated_can_be_read(seed):
             re.compile(json.loads(text))
 
 
-def test_what_is_no_expression_is_so_by_either_reading():
+def test_what_is_no_expression_is_so_by_either_reading() -> None:
     grammar = compiled({"type": "string", "not": {"format": "regex"}})
     assert accepts(grammar, json.dumps("a\\"))
     assert not accepts(grammar, json.dumps("a(((((b)))))"))

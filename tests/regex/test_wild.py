@@ -1,15 +1,16 @@
 """Patterns that people have written: real schemas, and the official test suite."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import random
 import re
 import warnings
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from shared_data import shared
-from terminals import Terminal, spellings
 
 from enforcer.engines.llguidance.terminals import expression
 from enforcer.regex import (
@@ -22,13 +23,22 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.spelling import JSON
+from tests.shared_data import shared
+from tests.terminals import Terminal, spellings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from random import Random
+
+    from enforcer.regex.syntax import Regex
+
 
 pytestmark = pytest.mark.slow
 
 _ALPHABET = 'abZ019-_. /\\"\n\té٣😀\x7f\ufeff\u2028'
 
 
-def _patterns(schema):
+def _patterns(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         if isinstance(schema.get("pattern"), str):
             yield schema["pattern"]
@@ -43,8 +53,8 @@ def _patterns(schema):
 
 
 @pytest.fixture(scope="module")
-def wild():
-    found = Counter()
+def wild() -> list[str]:
+    found: Counter[str] = Counter()
     with gzip.open(shared("cases", "maskbench", "cases.jsonl.gz"), "rt") as lines:
         for line in lines:
             if '"pattern' in line:
@@ -53,15 +63,15 @@ def wild():
 
 
 @pytest.fixture(scope="module")
-def official():
+def official() -> list[str]:
     folder = shared("cases", "json-schema-test-suite", "tests", "draft2020-12")
-    found = Counter()
+    found: Counter[str] = Counter()
     for path in sorted(folder.rglob("*.json")):
         found.update(_patterns(json.loads(path.read_text())))
     return sorted(found)
 
 
-def _parsed(patterns):
+def _parsed(patterns: Iterable[str]) -> tuple[list[tuple[str, Regex]], list[tuple[str, str]]]:
     parsed, refused = [], []
     for pattern in patterns:
         try:
@@ -71,27 +81,27 @@ def _parsed(patterns):
     return parsed, refused
 
 
-def _report(name, parsed, refused):
+def _report(name: str, parsed: list[tuple[str, Regex]], refused: list[tuple[str, str]]) -> None:
     print(f"\n{name}: {len(parsed)} patterns parsed, {len(refused)} refused")  # noqa: T201
     for pattern, reason in refused:
         print(f"  {pattern[:80]!r}: {reason}")  # noqa: T201
 
 
-def test_real_schemas_patterns_are_hardly_ever_refused(wild):
+def test_real_schemas_patterns_are_hardly_ever_refused(wild: list[str]) -> None:
     parsed, refused = _parsed(wild)
     _report("real schemas", parsed, refused)
     assert len(parsed) > 1000
     assert len(refused) <= 1
 
 
-def test_the_suites_patterns_are_all_read(official):
+def test_the_suites_patterns_are_all_read(official: list[str]) -> None:
     parsed, refused = _parsed(official)
     _report("test suite", parsed, refused)
     assert len(parsed) > 30
     assert not refused
 
 
-def _near(text, chance):
+def _near(text: str, chance: Random) -> Iterator[str]:
     """Change a text a little, so that it is now a member and now not."""
     yield text
     for _ in range(3):
@@ -99,9 +109,9 @@ def _near(text, chance):
         yield text[:at] + chance.choice(_ALPHABET) + text[at + chance.randint(0, 1) :]
 
 
-def test_real_patterns_mean_what_python_says_and_what_the_engine_accepts(wild):
+def test_real_patterns_mean_what_python_says_and_what_the_engine_accepts(wild: list[str]) -> None:
     chance = random.Random(7)
-    compared = Counter()
+    compared: Counter[bool] = Counter()
     for pattern, language in _parsed(wild)[0]:
         if language == NOTHING:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -12,26 +13,30 @@ from enforcer.errors import InvalidTools
 from enforcer.request import history
 from enforcer.turn import dialects
 
+if TYPE_CHECKING:
+    from enforcer.request.history import PastCall
+
+
 KIMI = dialects.load("kimi_k2")
 
 
-def kimi(call):
+def kimi(call: PastCall) -> str | None:
     return call.name and KIMI.header_text(call.name, call.index)
 
 
-def asks(*calls):
+def asks(*calls: tuple[str | None, str | None]) -> dict[str, Any]:
     listed = [{"id": i, "type": "function", "function": {"name": n}} for i, n in calls]
     return {"role": "assistant", "content": None, "tool_calls": listed}
 
 
-def answers(call_id):
+def answers(call_id: str | None) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": "21 °C"}
 
 
 USER = {"role": "user", "content": "And now?"}
 
 
-def normalise(*messages):
+def normalise(*messages: dict[str, Any]) -> list[str | None]:
     """Give the ids of calls and results in order."""
     ids = []
     for message in history.normalise(list(messages), kimi):
@@ -53,7 +58,9 @@ def normalise(*messages):
         ([{"role": "assistant", "tool_calls": iter([{"id": "x"}, {"id": "y"}])}], 2),
     ],
 )
-def test_calls_are_counted(messages, count):
+def test_calls_are_counted(
+    messages: list[dict[str, Any]] | tuple[dict[str, Any], ...] | None, count: int
+) -> None:
     assert history.count_calls(messages) == count
 
 
@@ -73,14 +80,14 @@ def test_calls_are_counted(messages, count):
         ([{"role": "assistant", "tool_calls": [{}, 1]}], "$.messages[0].tool_calls[1]"),
     ],
 )
-def test_what_is_no_dialog(messages, path):
+def test_what_is_no_dialog(messages: Any, path: str) -> None:
     for read in (history.count_calls, lambda value: history.normalise(value, kimi)):
         with pytest.raises(InvalidTools) as caught:
             read(messages)
         assert caught.value.path == path
 
 
-def test_ids_continue_across_messages_and_results_follow():
+def test_ids_continue_across_messages_and_results_follow() -> None:
     assert normalise(
         asks(("search:2", "search"), ("call_abc", "get")),
         *(answers("call_abc"), answers("search:2"), USER),
@@ -92,12 +99,12 @@ def test_ids_continue_across_messages_and_results_follow():
     ]
 
 
-def test_ids_that_are_right_stay():
+def test_ids_that_are_right_stay() -> None:
     ids = ["functions.a:0", "functions.b:1"]
     assert normalise(asks((ids[0], "a"), (ids[1], "b")), *map(answers, ids)) == ids * 2
 
 
-def test_repeated_ids_are_told_apart_by_order():
+def test_repeated_ids_are_told_apart_by_order() -> None:
     assert normalise(asks(("x", "a"), ("x", "b")), answers("x"), answers("x")) == [
         *("functions.a:0", "functions.b:1") * 2,
     ]
@@ -107,13 +114,13 @@ def test_repeated_ids_are_told_apart_by_order():
     ]
 
 
-def test_missing_ids_are_matched_by_order():
+def test_missing_ids_are_matched_by_order() -> None:
     assert normalise(asks((None, "a"), (None, "b")), answers(None), answers("")) == [
         *("functions.a:0", "functions.b:1") * 2,
     ]
 
 
-def test_a_call_without_a_name_keeps_its_id():
+def test_a_call_without_a_name_keeps_its_id() -> None:
     calls = asks(("x", None), (None, ""), ("y", "a"))
     assert normalise(calls, answers("x"), answers("y")) == [
         *("x", None, "functions.a:2"),
@@ -121,13 +128,13 @@ def test_a_call_without_a_name_keeps_its_id():
     ]
 
 
-def test_a_result_that_answers_nothing_keeps_its_id():
+def test_a_result_that_answers_nothing_keeps_its_id() -> None:
     assert normalise(answers("before"), asks(("x", "a")), answers("other"), answers("x")) == [
         *("before", "functions.a:0", "other", "functions.a:0"),
     ]
 
 
-def test_a_second_result_of_a_call_follows_it_too():
+def test_a_second_result_of_a_call_follows_it_too() -> None:
     asked = asks(("x", "a"), ("x", "b"), ("y", "c"))
     given = (USER, asked, answers("x"), answers("x"), answers("y"), answers("y"), answers("x"))
     calls = ["functions.a:0", "functions.b:1", "functions.c:2"]
@@ -136,7 +143,7 @@ def test_a_second_result_of_a_call_follows_it_too():
     assert later[8:] == ["functions.a:3", "y", "functions.a:3"]
 
 
-def test_the_given_dialog_is_left_alone():
+def test_the_given_dialog_is_left_alone() -> None:
     messages = [USER, asks(("x", "a")), answers("x")]
     before = copy.deepcopy(messages)
     changed = history.normalise(messages, kimi)
@@ -157,7 +164,9 @@ def test_the_given_dialog_is_left_alone():
         max_size=4,
     )
 )
-def test_all_ids_become_the_dialogs_counter_and_stay_so(turns):
+def test_all_ids_become_the_dialogs_counter_and_stay_so(
+    turns: list[list[tuple[str | None, str]]],
+) -> None:
     messages = []
     for calls in turns:
         messages += [USER, asks(*calls), *(answers(call_id) for call_id, _ in calls)]

@@ -1,5 +1,8 @@
+from __future__ import annotations
+
 import json
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -17,12 +20,15 @@ OTHER = Options(
 )
 
 
-def test_every_option_differs_from_its_default_in_the_other():
+EMPTY: list[Any] = []
+
+
+def test_every_option_differs_from_its_default_in_the_other() -> None:
     assert all(getattr(OTHER, f.name) != getattr(Options(), f.name) for f in fields(Options))
 
 
 @pytest.mark.parametrize("options", [Options(), OTHER])
-def test_options_come_back_from_json_as_they_were(options):
+def test_options_come_back_from_json_as_they_were(options: Options) -> None:
     assert Options.from_json(json.loads(json.dumps(options.to_json()))) == options
 
 
@@ -36,7 +42,7 @@ GOOD = Options().to_json()
         {**GOOD, "more": 1},
         {key: value for key, value in GOOD.items() if key != "limits"},
         *({**GOOD, "max_calls": n} for n in (0, -1, True, "3", 1.5, None, 10**13)),
-        *({**GOOD, "on_unsupported": word} for word in ("ignore", None, [])),
+        *({**GOOD, "on_unsupported": word} for word in ("ignore", None, EMPTY)),
         *({**GOOD, "finish_within_budget": word} for word in ("on", 1, None)),
         *(
             {**GOOD, "conventions": {**GOOD["conventions"], **wrong}}
@@ -45,10 +51,10 @@ GOOD = Options().to_json()
         {**GOOD, "conventions": {}},
         *(
             {**GOOD, "limits": limits}
-            for limits in ([], {"width": 3}, {"depth": 0}, {"depth": "1"})
+            for limits in (EMPTY, {"width": 3}, {"depth": 0}, {"depth": "1"})
         ),
     ],
 )
-def test_others_are_refused(value):
+def test_others_are_refused(value: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError, KeyError, AttributeError)):
         Options.from_json(value)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from enforcer.errors import InvalidTools
 from enforcer.request.response_format import FormatKind, ResponseFormat, parse
+
+EMPTY: list[Any] = []
 
 
 @pytest.mark.parametrize(
@@ -23,7 +26,7 @@ from enforcer.request.response_format import FormatKind, ResponseFormat, parse
         ({"type": "choice", "choice": ["é", "b"]}, FormatKind.CHOICE, ["é", "b"]),
     ],
 )
-def test_formats_with_a_json_source(value, kind, source):
+def test_formats_with_a_json_source(value: dict[str, Any], kind: FormatKind, source: Any) -> None:
     found = parse(value)
     assert found is not None
     assert found.kind is kind
@@ -31,16 +34,16 @@ def test_formats_with_a_json_source(value, kind, source):
 
 
 @pytest.mark.parametrize("kind", ["regex", "grammar"])
-def test_formats_with_a_source_of_their_own(kind):
+def test_formats_with_a_source_of_their_own(kind: str) -> None:
     assert parse({"type": kind, kind: "a|b"}) == ResponseFormat(FormatKind(kind), "a|b")
 
 
 @pytest.mark.parametrize("value", [None, {"type": "text"}])
-def test_free_text_is_no_format(value):
+def test_free_text_is_no_format(value: dict[str, Any] | None) -> None:
     assert parse(value) is None
 
 
-def test_equal_formats_are_equal_values():
+def test_equal_formats_are_equal_values() -> None:
     made = [
         parse({"type": "choice", "choice": ("a", "b")}),
         parse({"type": "choice", "choice": ["a", "b"]}),
@@ -52,7 +55,7 @@ def test_equal_formats_are_equal_values():
     ("value", "path"),
     [
         *((each, "") for each in (3, "text", ["text"], True)),
-        *(({"type": each}, ".type") for each in ("json", None, [], 3)),
+        *(({"type": each}, ".type") for each in ("json", None, EMPTY, 3)),
         ({}, ".type"),
         *(({"type": "regex", "regex": each}, ".regex") for each in ("", None, 3)),
         ({"type": "grammar"}, ".grammar"),
@@ -66,7 +69,7 @@ def test_equal_formats_are_equal_values():
         ),
     ],
 )
-def test_another_form_is_refused_with_its_place(value, path):
+def test_another_form_is_refused_with_its_place(value: Any, path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         parse(value)
     assert caught.value.path == f"$.response_format{path}"

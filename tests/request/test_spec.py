@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,9 @@ from enforcer.request.tools import ToolChoice
 from enforcer.schema import Conventions, Formats, OnUnsupported
 from enforcer.schema.bundling import Documents
 
-TOOL = {
+EMPTY: list[Any] = []
+NOTHING: dict[str, Any] = {}
+TOOL: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "get",
@@ -30,12 +33,12 @@ HISTORY = [
 ]
 
 
-def body(*args, **kwargs):
+def body(*args: list[dict[str, Any]] | None, **kwargs: Any) -> str:
     """Give the spec that `extra_body` writes for the plugin."""
-    return specs.extra_body(*args, **kwargs)["structured_outputs"]["structural_tag"]
+    return str(specs.extra_body(*args, **kwargs)["structured_outputs"]["structural_tag"])
 
 
-def test_what_is_written_is_read_back():
+def test_what_is_written_is_read_back() -> None:
     spec = specs.read(
         specs.from_structural_tag(body([TOOL], parallel_tool_calls=False, messages=HISTORY))
     )
@@ -48,11 +51,11 @@ def test_what_is_written_is_read_back():
     assert spec.response_format is None
 
 
-def test_descriptions_do_not_travel():
+def test_descriptions_do_not_travel() -> None:
     assert "Gets." not in body([TOOL])
 
 
-def test_the_embedded_format_is_read_by_xgrammar_but_never_compiled():
+def test_the_embedded_format_is_read_by_xgrammar_but_never_compiled() -> None:
     xgrammar = pytest.importorskip("xgrammar")
     tag = body([TOOL])
     xgrammar.Grammar.from_structural_tag(tag)  # all that vLLM's API server does with it
@@ -62,7 +65,7 @@ def test_the_embedded_format_is_read_by_xgrammar_but_never_compiled():
         xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
 
 
-def test_the_other_route():
+def test_the_other_route() -> None:
     sent = specs.extra_body([TOOL], "required", via=Route.LOGITS_PROCESSOR)
     assert set(sent) == {"vllm_xargs"}
     text = sent["vllm_xargs"][KEY]
@@ -71,7 +74,7 @@ def test_the_other_route():
 
 
 @pytest.mark.parametrize("tools", [None, []])
-def test_without_tools_nothing_may_be_called(tools):
+def test_without_tools_nothing_may_be_called(tools: list[Any] | None) -> None:
     assert specs.read(specs.from_structural_tag(body(tools))).toolset.choice is ToolChoice.NONE
 
 
@@ -88,7 +91,9 @@ def test_without_tools_nothing_may_be_called(tools):
         (([TOOL],), {"response_format": 3}, "$.response_format"),
     ],
 )
-def test_what_a_chat_request_does_not_carry_is_refused_at_once(args, kwargs, path):
+def test_what_a_chat_request_does_not_carry_is_refused_at_once(
+    args: tuple[Any, ...], kwargs: dict[str, Any], path: str
+) -> None:
     with pytest.raises(InvalidTools) as caught:
         specs.extra_body(*args, **kwargs)
     assert caught.value.path == path
@@ -99,7 +104,7 @@ def test_what_a_chat_request_does_not_carry_is_refused_at_once(args, kwargs, pat
     [{1, 2}, float("nan"), [b"x"], {"type": object()}],
     ids=["set", "NaN", "bytes", "object"],
 )
-def test_what_is_no_json_is_refused(value):
+def test_what_is_no_json_is_refused(value: Any) -> None:
     with pytest.raises(InvalidTools):
         specs.write(value, None, None, 0)
 
@@ -121,21 +126,24 @@ GOOD = json.loads(specs.write([TOOL], "auto", True, 0))
         json.dumps({**GOOD, "tool_choice": "never"}),
         json.dumps({**GOOD, "parallel_tool_calls": "x"}),
         json.dumps({**GOOD, "response_format": []}),
-        *(json.dumps({**GOOD, "finish_within_budget": word}) for word in ("on", 1, [])),
-        *(json.dumps({**GOOD, "closed_objects": word}) for word in ("on", 0, {})),
-        *(json.dumps({**GOOD, "settled": word}) for word in (True, [], {}, {"dialect": "x"})),
+        *(json.dumps({**GOOD, "finish_within_budget": word}) for word in ("on", 1, EMPTY)),
+        *(json.dumps({**GOOD, "closed_objects": word}) for word in ("on", 0, NOTHING)),
+        *(
+            json.dumps({**GOOD, "settled": word})
+            for word in (True, EMPTY, NOTHING, {"dialect": "x"})
+        ),
         json.dumps({**GOOD, "settled": {**SETTLED, "options": {}}}),
         json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
-        *(json.dumps({**GOOD, "on_unsupported": word}) for word in ("ignore", True, [], 1)),
+        *(json.dumps({**GOOD, "on_unsupported": word}) for word in ("ignore", True, EMPTY, 1)),
         json.dumps({**GOOD, "tools": [{"function": {"name": "a", "parameters": {"a": 1e999}}}]}),
     ],
 )
-def test_a_forged_spec_is_refused(text):
+def test_a_forged_spec_is_refused(text: bytes | int | str | None) -> None:
     with pytest.raises(InvalidTools):
         specs.read(text)
 
 
-def test_a_wish_for_closed_objects_leaves_the_other_conventions_as_they_are():
+def test_a_wish_for_closed_objects_leaves_the_other_conventions_as_they_are() -> None:
     text = specs.write([TOOL], "auto", True, 0, closed_objects=True)
     own = Options(conventions=Conventions(Formats.STANDARD))
     assert specs.read(text).resolve(own).conventions == Conventions(Formats.STANDARD, True)
@@ -143,7 +151,7 @@ def test_a_wish_for_closed_objects_leaves_the_other_conventions_as_they_are():
     assert other.resolve(specs.read(text).resolve(own)) == own
 
 
-def test_what_a_server_settles_travels():
+def test_what_a_server_settles_travels() -> None:
     settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3, preamble_ids=0))
     text = specs.write([TOOL], "auto", True, 2, on_unsupported="relax", finish_within_budget=True)
     before, after = specs.read(text), specs.read(specs.settle(text, settled))
@@ -154,7 +162,7 @@ def test_what_a_server_settles_travels():
 
 
 @pytest.mark.parametrize("end", [',"settled":null}', ',"settled": null }', "}"])
-def test_settling_takes_a_text_as_its_client_has_written_it(end):
+def test_settling_takes_a_text_as_its_client_has_written_it(end: str) -> None:
     settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3))
     written = specs.write([TOOL], "auto", True, 2).removesuffix(',"settled":null}')
     text = written.replace('{"', '{"settled":null,"', 1) + "}" if end == "}" else written + end
@@ -172,7 +180,9 @@ def test_settling_takes_a_text_as_its_client_has_written_it(end):
         ({KEY: ' {"version": 2}'}, ' {"version": 2}'),
     ],
 )
-def test_a_word_in_the_extra_arguments_is_no_spec(extra, found):
+def test_a_word_in_the_extra_arguments_is_no_spec(
+    extra: dict[str, Any] | None, found: str | None
+) -> None:
     assert specs.from_extra(extra) == found
 
 
@@ -189,17 +199,17 @@ def test_a_word_in_the_extra_arguments_is_no_spec(extra, found):
         (f'{{"{KEY}": "x"}}', "x"),
     ],
 )
-def test_a_tag_of_another_kind_carries_no_spec(tag, found):
+def test_a_tag_of_another_kind_carries_no_spec(tag: bytes | str | None, found: str | None) -> None:
     assert specs.from_structural_tag(tag) == found
 
 
-def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read():
+def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read() -> None:
     with pytest.raises(InvalidTools):
         specs.read(specs.from_structural_tag(f'{{"{KEY}": {{"tools": []}}}}'))
 
 
 @pytest.mark.parametrize(("first", "good"), [(0, True), (10**8 - 1, True), (10**8, False)])
-def test_an_index_has_at_most_as_many_digits_as_are_read_back(first, good):
+def test_an_index_has_at_most_as_many_digits_as_are_read_back(first: int, good: bool) -> None:
     text = json.dumps({**GOOD, "first_index": first})
     if good:
         assert specs.read(text).first_index == first
@@ -213,7 +223,7 @@ PARTS = {"https://example.com/a": {"type": "integer"}, "https://example.com/b": 
 WANTED = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"$ref": [*PARTS][1]}}}
 
 
-def referring(*uris, response_format=None):
+def referring(*uris: str, response_format: dict[str, Any] | None = None) -> str:
     tools = [
         {"type": "function", "function": {"name": f"f{at}", "parameters": {"$ref": uri}}}
         for at, uri in enumerate(uris)
@@ -222,7 +232,7 @@ def referring(*uris, response_format=None):
                        "auto", None, 0, response_format)  # fmt: skip
 
 
-def test_documents_are_put_into_all_schemas_of_a_spec_and_travel_with_it():
+def test_documents_are_put_into_all_schemas_of_a_spec_and_travel_with_it() -> None:
     bundle = Documents(PARTS).bundle
     text = referring(*PARTS, response_format=WANTED)
     spec = specs.read(text)
@@ -237,7 +247,7 @@ def test_documents_are_put_into_all_schemas_of_a_spec_and_travel_with_it():
     assert specs.bundled(specs.read(travelled), bundle, 0) == bundled
 
 
-def test_a_spec_that_refers_to_no_document_is_the_same_object():
+def test_a_spec_that_refers_to_no_document_is_the_same_object() -> None:
     spec = specs.read(referring("#", "https://example.com/absent"))
     assert specs.bundled(spec, Documents(PARTS).bundle, 0) is spec
 
@@ -249,7 +259,9 @@ def test_a_spec_that_refers_to_no_document_is_the_same_object():
         ([*PARTS], WANTED, "$.response_format.json_schema.schema"),
     ],
 )
-def test_what_documents_add_to_a_request_is_bounded(uris, wanted, path):
+def test_what_documents_add_to_a_request_is_bounded(
+    uris: list[str], wanted: dict[str, Any] | None, path: str
+) -> None:
     bundle = Documents(PARTS).bundle
     spec = specs.read(referring(*PARTS))
     added = sum(

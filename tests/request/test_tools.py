@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,27 +14,27 @@ from enforcer.errors import InvalidTools
 from enforcer.request import tools
 from enforcer.request.tools import ToolChoice
 
-DEEP = []
+DEEP: list[Any] = []
 for _ in range(100_000):
     DEEP = [DEEP]
 CIRCLE: dict[str, object] = {}
 CIRCLE["properties"] = CIRCLE
 
 
-def tool(name="get", **function):
+def tool(name: Any = "get", **function: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, **function}}
 
 
-def named(name):
+def named(name: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name}}
 
 
-def allowed(mode, *names):
+def allowed(mode: Any, *names: str) -> dict[str, Any]:
     listed = {"mode": mode, "tools": [named(name) for name in names]}
     return {"type": "allowed_tools", "allowed_tools": listed}
 
 
-def test_a_tool_is_read():
+def test_a_tool_is_read() -> None:
     schema = {"type": "object", "properties": {"città": {"type": "string"}}}
     toolset = tools.parse([tool("get", parameters=schema)], "auto", True)
     read = toolset.tools["get"]
@@ -44,17 +45,17 @@ def test_a_tool_is_read():
 
 
 @pytest.mark.parametrize("function", [{}, {"parameters": None}, {"parameters": {}}])
-def test_parameters_may_be_missing_or_empty(function):
+def test_parameters_may_be_missing_or_empty(function: dict[str, Any]) -> None:
     assert tools.parse([tool(**function)], None, None).tools["get"].schema == "{}"
 
 
 @pytest.mark.parametrize("strict", [True, False, None])
-def test_strict_changes_nothing(strict):
+def test_strict_changes_nothing(strict: bool | None) -> None:
     with_strict = tools.parse([tool(strict=strict, parameters={"type": "object"})], None, None)
     assert with_strict == tools.parse([tool(parameters={"type": "object"})], None, None)
 
 
-def test_the_type_of_a_tool_may_be_left_out():
+def test_the_type_of_a_tool_may_be_left_out() -> None:
     assert tools.parse([{"function": {"name": "get"}}], None, None).allowed == ("get",)
 
 
@@ -71,7 +72,7 @@ def test_the_type_of_a_tool_may_be_left_out():
         (allowed("auto"), ToolChoice.AUTO, ()),
     ],
 )
-def test_choices(choice, kind, names):
+def test_choices(choice: Any, kind: ToolChoice, names: tuple[str, ...]) -> None:
     toolset = tools.parse([tool("a"), tool("b")], choice, None)
     assert (toolset.choice, toolset.allowed) == (kind, names)
     assert set(toolset.tools) == {"a", "b"}
@@ -80,13 +81,15 @@ def test_choices(choice, kind, names):
 
 @pytest.mark.parametrize("choice", ["none", None])
 @pytest.mark.parametrize("listed", [None, [], ()])
-def test_without_tools_nothing_may_be_called(listed, choice):
+def test_without_tools_nothing_may_be_called(
+    listed: list[Any] | tuple[Any, ...] | None, choice: str | None
+) -> None:
     toolset = tools.parse(listed, choice, None)
     assert (toolset.choice, toolset.allowed) == (ToolChoice.NONE, ())
 
 
 @pytest.mark.parametrize(("given_", "parallel"), [(None, True), (True, True), (False, False)])
-def test_parallel_calls(given_, parallel):
+def test_parallel_calls(given_: bool | None, parallel: bool) -> None:
     assert tools.parse([tool()], None, given_).parallel is parallel
 
 
@@ -94,7 +97,7 @@ ALLOWED_IN_NAMES = string.ascii_letters + string.digits + "_-./"
 
 
 @pytest.mark.parametrize("name", [*ALLOWED_IN_NAMES, ALLOWED_IN_NAMES, "ü", "天气", "x" * 128])
-def test_legal_names(name):
+def test_legal_names(name: str) -> None:
     assert tools.parse([tool(name)], None, None).allowed == (name,)
 
 
@@ -106,14 +109,14 @@ def test_legal_names(name):
         *(None, 3, b"get", ["get"], {"a": 1}, True),
     ],
 )
-def test_illegal_names(name):
+def test_illegal_names(name: Any) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse([tool("ok"), tool(name)], None, None)
     assert caught.value.path == "$.tools[1].function.name"
 
 
 @pytest.mark.parametrize("name", [DEEP, "x" * 10**6, ["x" * 10**6]], ids=["deep", "long", "list"])
-def test_a_monstrous_value_gives_a_short_message(name):
+def test_a_monstrous_value_gives_a_short_message(name: Any) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse([tool(name)], None, None)
     assert len(str(caught.value)) < 300
@@ -126,7 +129,7 @@ def test_a_monstrous_value_gives_a_short_message(name):
         assert len(str(caught.value)) < 300
 
 
-def test_a_name_twice():
+def test_a_name_twice() -> None:
     with pytest.raises(InvalidTools, match="twice") as caught:
         tools.parse([tool("a"), tool("b"), tool("a")], None, None)
     assert caught.value.path == "$.tools[2].function.name"
@@ -164,7 +167,7 @@ def test_a_name_twice():
         ([tool(parameters=CIRCLE)], "$.tools[0].function.parameters"),
     ],
 )
-def test_what_is_no_list_of_tools(value, path):
+def test_what_is_no_list_of_tools(value: Any, path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse(value, None, None)
     assert caught.value.path == path
@@ -192,7 +195,7 @@ def test_what_is_no_list_of_tools(value, path):
         (allowed("required"), "$.tool_choice"),
     ],
 )
-def test_what_is_no_choice(choice, path):
+def test_what_is_no_choice(choice: Any, path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse([tool()], choice, None)
     assert caught.value.path == path
@@ -200,19 +203,19 @@ def test_what_is_no_choice(choice, path):
 
 @pytest.mark.parametrize("choice", ["required", named("get")])
 @pytest.mark.parametrize("listed", [None, []])
-def test_a_call_is_demanded_but_there_is_no_tool(listed, choice):
+def test_a_call_is_demanded_but_there_is_no_tool(listed: list[Any] | None, choice: Any) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse(listed, choice, None)
     assert caught.value.path.startswith("$.tool_choice")
 
 
 @pytest.mark.parametrize("parallel", ["yes", 1, 0, [], {}])
-def test_parallel_must_be_a_truth_value(parallel):
+def test_parallel_must_be_a_truth_value(parallel: Any) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse([tool()], None, parallel)
     assert caught.value.path == "$.parallel_tool_calls"
 
 
 @given(st.lists(st.text(ALLOWED_IN_NAMES + "é日", min_size=1, max_size=20), unique=True))
-def test_the_order_of_declaration_is_kept(names):
+def test_the_order_of_declaration_is_kept(names: list[str]) -> None:
     assert tools.parse([tool(name) for name in names], None, None).allowed == tuple(names)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,12 +16,17 @@ from enforcer.errors import (
 )
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.vocabulary import Vocabulary
+
 
 @pytest.fixture(scope="module")
-def accepts(vocabulary):
+def accepts(vocabulary: Vocabulary) -> Callable[..., bool]:
     engine = load("llguidance", vocabulary)
 
-    def run(schema, text, **options):
+    def run(schema: Any, text: str, **options: Any) -> bool:
         matcher = engine.compile(compile_schema(schema, **options)).matcher()
         return all(map(matcher.accept, vocabulary.encode(text))) and matcher.is_accepting()
 
@@ -74,11 +80,13 @@ APART = {
         ({"items": [{"type": "null"}], "additionalItems": False}, "[null, null]", False),
     ],
 )
-def test_spellings_and_values(accepts, schema, text, expected):
+def test_spellings_and_values(
+    accepts: Callable[..., bool], schema: dict[str, Any], text: str, expected: bool
+) -> None:
     assert accepts(schema, text) is expected
 
 
-def test_a_name_that_decides_past_the_bits_is_refused_by_name():
+def test_a_name_that_decides_past_the_bits_is_refused_by_name() -> None:
     names = [f"n{i}" for i in range(70)]
     grammar = compile_schema({"type": "object", "anyOf": [{"required": [x]} for x in names]})
     with pytest.raises(UnsupportedSchema, match="at most 64"):
@@ -93,7 +101,9 @@ def test_a_name_that_decides_past_the_bits_is_refused_by_name():
         {"patternProperties": {"^b$": {}}, "additionalProperties": False},
     ],
 )
-def test_no_comma_promises_a_property_that_cannot_be(vocabulary, names):
+def test_no_comma_promises_a_property_that_cannot_be(
+    vocabulary: Vocabulary, names: dict[str, Any]
+) -> None:
     schema = {"type": "object", "properties": {"b": {"type": "string"}}, **names}
     matcher = load("llguidance", vocabulary).compile(compile_schema(schema)).matcher()
     assert all(map(matcher.accept, b'{"b":"x"'))
@@ -102,7 +112,9 @@ def test_no_comma_promises_a_property_that_cannot_be(vocabulary, names):
     assert matcher.is_accepting()
 
 
-def test_many_optional_properties_keep_the_required_ones_exact(accepts):
+def test_many_optional_properties_keep_the_required_ones_exact(
+    accepts: Callable[..., bool],
+) -> None:
     properties = {f"n{i}": {"type": "integer"} for i in range(300)}
     schema = {"properties": properties, "required": ["n299"], "additionalProperties": False}
     assert accepts(schema, '{"n7": 1, "n299": 2, "n250": 3}')
@@ -142,13 +154,15 @@ def test_many_optional_properties_keep_the_required_ones_exact(accepts):
         ),
     ],
 )
-def test_refusals_name_the_path(schema, error, path):
+def test_refusals_name_the_path(
+    schema: Any, error: type[InvalidSchema | UnsatisfiableSchema | UnsupportedSchema], path: str
+) -> None:
     with pytest.raises(error) as caught:
         compile_schema(schema)
     assert caught.value.path == path
 
 
-def test_every_offender_is_listed():
+def test_every_offender_is_listed() -> None:
     schema = {
         "properties": {"a": {"pattern": "(x)\\1"}, "b": {"items": {"pattern": "(?<n>y)\\k<n>"}}}
     }
@@ -160,38 +174,38 @@ def test_every_offender_is_listed():
     ]
 
 
-def test_relaxing_leaves_a_divisor_out_and_nothing_else(accepts):
+def test_relaxing_leaves_a_divisor_out_and_nothing_else(accepts: Callable[..., bool]) -> None:
     schema = {"type": "integer", "minimum": 5, "multipleOf": 10007}
-    relax = {"on_unsupported": OnUnsupported.RELAX}
+    relax: dict[str, Any] = {"on_unsupported": OnUnsupported.RELAX}
     assert [x.path for x in compile_schema(schema, **relax).relaxed] == ["$.multipleOf"]
     texts = ("7", "7.5", "3", "10007")
     assert [accepts(schema, text, **relax) for text in texts] == [True, False, False, True]
 
 
-def test_relaxing_reports_what_it_leaves_out(accepts):
+def test_relaxing_reports_what_it_leaves_out(accepts: Callable[..., bool]) -> None:
     schema = {"items": {"type": "number"}, "uniqueItems": True, "type": "array"}
     grammar = compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
     assert [x.keyword for x in grammar.relaxed] == ["uniqueItems"]
-    relax = {"on_unsupported": OnUnsupported.RELAX}
+    relax: dict[str, Any] = {"on_unsupported": OnUnsupported.RELAX}
     assert accepts(schema, "[1, 1]", **relax)
     assert not accepts(schema, '["a"]', **relax)
 
 
 @pytest.mark.parametrize("schema", [None, {}, True])
-def test_an_absent_schema_means_any_object(accepts, schema):
+def test_an_absent_schema_means_any_object(accepts: Callable[..., bool], schema: Any) -> None:
     assert accepts(schema, '{"x": [1]}', root=Root.OBJECT)
     assert not accepts(schema, "[1]", root=Root.OBJECT)
 
 
-def nested(depth):
-    schema: dict = {}
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
     for _ in range(depth):
         schema = {"items": schema}
     return schema
 
 
-def cyclic():
-    schema: dict = {}
+def cyclic() -> dict[str, Any]:
+    schema: dict[str, Any] = {}
     schema["not"] = schema
     return schema
 
@@ -211,27 +225,27 @@ def cyclic():
     ],
     ids=["deep", "cyclic", "digits", "enum", "product", "one-of", "pattern", "properties"],
 )
-def test_monsters_are_refused_or_compiled_but_never_crash(schema):
+def test_monsters_are_refused_or_compiled_but_never_crash(schema: dict[str, Any]) -> None:
     try:
         compile_schema(schema)
     except SchemaError as error:
         assert error.problems  # noqa: PT017 - either outcome is right
 
 
-def test_limits_are_the_callers():
+def test_limits_are_the_callers() -> None:
     with pytest.raises(SchemaLimit):
         compile_schema({"enum": [1, 2, 3]}, limits=Limits(enum=2))
     with pytest.raises(SchemaLimit):
         compile_schema({"items": {"items": {}}}, limits=Limits(depth=1))
 
 
-def test_equal_schemas_have_equal_keys():
+def test_equal_schemas_have_equal_keys() -> None:
     a, b = (compile_schema(json.loads('{"type": "string"}')) for _ in range(2))
     assert a.key == b.key
     assert a.key != compile_schema({"type": "string"}, root=Root.ANY, limits=Limits(depth=9)).key
 
 
-def kinds(count):
+def kinds(count: int) -> list[dict[str, Any]]:
     return [
         {
             "type": "object",
@@ -244,13 +258,13 @@ def kinds(count):
 
 
 @pytest.mark.parametrize("branches", [kinds(500), [{"const": f"v{i}"} for i in range(2_000)]])
-def test_alternatives_that_one_look_tells_apart_may_be_many(branches):
+def test_alternatives_that_one_look_tells_apart_may_be_many(branches: list[dict[str, Any]]) -> None:
     # The steps bound the work: comparing all pairs would be over their limit.
     compile_schema({"oneOf": branches}, limits=Limits(steps=100_000))
 
 
 @pytest.mark.slow
-def test_many_branches_that_require_a_name_each(accepts):
+def test_many_branches_that_require_a_name_each(accepts: Callable[[Any, str], bool]) -> None:
     branches = [
         {"type": "object", "properties": {name: {"$ref": "#"}}, "required": [name]}
         for name in (f"op{i}" for i in range(20))
@@ -262,7 +276,9 @@ def test_many_branches_that_require_a_name_each(accepts):
     assert not accepts(schema, '{"op1": {"op2": 5}}')
 
 
-def test_a_name_that_can_never_be_is_no_way_to_fulfil_a_clause(accepts):
+def test_a_name_that_can_never_be_is_no_way_to_fulfil_a_clause(
+    accepts: Callable[..., bool],
+) -> None:
     endless = {"properties": {"next": {"$ref": "#/$defs/N"}}, "required": ["next"]}
     schema = {
         "$defs": {"N": {"type": "object", **endless}},

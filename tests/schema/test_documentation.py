@@ -4,10 +4,9 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import schema_judge
-from schema_judge import accepts, compiled
 
 from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
@@ -16,6 +15,12 @@ from enforcer.schema import Conventions, Limits, OnUnsupported, compile_schema
 from enforcer.schema.finishing import settle_arrays
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
+from tests import schema_judge
+from tests.schema_judge import accepts, compiled
+
+if TYPE_CHECKING:
+    from enforcer.schema.bundling.documents import Documents
+
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(
@@ -23,7 +28,7 @@ BLOCKS = re.findall(
 )
 
 
-OPTIONS = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "schema": {},
     "relaxed": {"on_unsupported": OnUnsupported.RELAX},
     "closed": {"conventions": Conventions(closed_objects=True)},
@@ -31,15 +36,16 @@ OPTIONS = {
 }
 
 
-def provided():
+def provided() -> Documents:
     """Give the documents of the page's example."""
     (example,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    given = {"vocabulary": schema_judge.V}
+    given: dict[str, Any] = {"vocabulary": schema_judge.V}
     exec(example, given)  # noqa: S102 - ours
-    return given["e"].documents
+    found: Documents = given["e"].documents
+    return found
 
 
-def table(heading):
+def table(heading: str) -> dict[str, int]:
     section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return {
         key.strip("`"): int(value) for key, value in re.findall(r"\| (.+?) \| (\d+) \|", section)
@@ -47,7 +53,7 @@ def table(heading):
 
 
 @pytest.mark.parametrize(("kind", "block"), BLOCKS, ids=[each.split("\n")[0] for _, each in BLOCKS])
-def test_every_example_is_as_the_page_says(kind, block):
+def test_every_example_is_as_the_page_says(kind: str, block: str) -> None:
     source, *claims = block.strip().split("\n")
     schema = json.loads(provided().bundle(source) if kind == "documents" else source)
     assert claims
@@ -67,16 +73,16 @@ def test_every_example_is_as_the_page_says(kind, block):
             assert accepts(compiled(schema, **options), text.replace("⏎", "\n")) == (sign == "✓")
 
 
-def test_the_page_has_every_part():
+def test_the_page_has_every_part() -> None:
     assert len(BLOCKS) > 40
     assert set(OPTIONS) == {kind for kind, _ in BLOCKS}
 
 
-def test_the_limits_are_the_defaults():
+def test_the_limits_are_the_defaults() -> None:
     assert table("Limits") == asdict(Limits())
 
 
-def test_the_bounds_are_those_of_the_code():
+def test_the_bounds_are_those_of_the_code() -> None:
     assert table("Bounded") == {
         "spaces between two tokens on one line": 1,
         "characters of indentation after a line break": INDENTATION,
@@ -90,12 +96,12 @@ def test_the_bounds_are_those_of_the_code():
     assert f"at most {unevaluated._MOST_CASES}." in PAGE
 
 
-def at_the_bound(schema, fits, over):
+def at_the_bound(schema: dict[str, Any], fits: str, over: str) -> tuple[bool, bool]:
     grammar = compiled(schema)
     return accepts(grammar, fits), accepts(grammar, over)
 
 
-def test_the_bounds_are_those_of_the_grammar():
+def test_the_bounds_are_those_of_the_grammar() -> None:
     bounds = table("Bounded")
     indent = bounds["characters of indentation after a line break"]
     whole, places = bounds["digits before the point"], bounds["digits behind the point"]
@@ -111,7 +117,7 @@ def test_the_bounds_are_those_of_the_grammar():
     assert at_the_bound({}, f"0.{'1' * places}", f"0.{'1' * (places + 1)}") == only
 
 
-def test_the_formats_are_those_of_the_code():
+def test_the_formats_are_those_of_the_code() -> None:
     rows = PAGE.split("| `format` | after |\n|---|---|\n")[1].split("\n\n")[0]
     listed = re.findall(r"^\| `([^`]+)` \| .+ \|$", rows, re.MULTILINE)
     assert len(listed) == len(rows.split("\n"))

@@ -19,14 +19,16 @@ MAXIMA = st.none() | st.integers(0, 5)
 
 
 @given(MAXIMA, MAXIMA, st.integers(0, 6))
-def test_the_least_of_two_maxima_bounds_what_both_bound(a, b, count):
-    def within(maximum):
+def test_the_least_of_two_maxima_bounds_what_both_bound(
+    a: int | None, b: int | None, count: int
+) -> None:
+    def within(maximum: int | None) -> bool:
         return maximum is None or count <= maximum
 
     assert within(least(a, b)) == (within(a) and within(b))
 
 
-def test_every_child_is_mentioned():
+def test_every_child_is_mentioned() -> None:
     f = [Formula(i) for i in range(10)]
     array = ArrayShape(prefix=(f[2], f[3]), rest=f[4], contains=(Contains(f[5], 0, 1, None),))
     shape = ObjectShape(
@@ -37,6 +39,6 @@ def test_every_child_is_mentioned():
     assert sorted(mentioned(Value(arrays=(array,), objects=(shape,)))) == f[2:]
 
 
-def test_where_a_shape_comes_from_is_no_part_of_what_it_is():
+def test_where_a_shape_comes_from_is_no_part_of_what_it_is() -> None:
     assert ObjectShape(path="$.a") == ObjectShape(path="$.b")
     assert len({ArrayShape(path="$.a"), ArrayShape(path="$.b")}) == 1

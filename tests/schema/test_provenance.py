@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
@@ -16,7 +18,7 @@ BRANCHES = {
 }
 
 
-def sources(schema, *keys):
+def sources(schema: dict[str, Any], *keys: int | str) -> tuple[str, ...]:
     """Give the paths of the value at a position, the first shape of an object being taken."""
     grammar, provenance = trace_schema(schema, root=Root.OBJECT)
     found, number = provenance.root, grammar.root
@@ -32,22 +34,22 @@ def sources(schema, *keys):
     return found.paths
 
 
-def test_equal_subschemas_are_told_apart_by_their_positions():
+def test_equal_subschemas_are_told_apart_by_their_positions() -> None:
     schema = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
     assert sources(schema, "a") == ("$.properties.a",)
     assert sources(schema, "b") == ("$.properties.b",)
 
 
-def test_a_reference_and_what_it_leads_to():
+def test_a_reference_and_what_it_leads_to() -> None:
     schema = {"properties": {"u": {"$ref": "#/$defs/u"}}, "$defs": {"u": {"enum": ["c", "f"]}}}
     assert sources(schema, "u") == ("$.properties.u", "$.$defs.u")
 
 
-def test_a_branch_that_is_out_of_question_is_no_source():
+def test_a_branch_that_is_out_of_question_is_no_source() -> None:
     assert sources(BRANCHES, "v") == ("$.oneOf[0].properties.v",)
 
 
-def test_parts_that_are_combined_are_all_sources():
+def test_parts_that_are_combined_are_all_sources() -> None:
     schema = {
         "properties": {"n": {"type": "integer"}},
         "allOf": [{"properties": {"n": {"minimum": 3}}}],
@@ -69,11 +71,11 @@ def test_parts_that_are_combined_are_all_sources():
         ({"type": "object"}, ["a"], "$"),
     ],
 )
-def test_positions_of_every_kind(schema, keys, path):
+def test_positions_of_every_kind(schema: dict[str, Any], keys: list[int | str], path: str) -> None:
     assert sources(schema, *keys) == (path,)
 
 
-def test_every_definition_knows_all_places_that_it_is_used_at():
+def test_every_definition_knows_all_places_that_it_is_used_at() -> None:
     schema = {
         "properties": {"a": {"enum": ["x"]}, "b": {"items": {"enum": ["x"]}}},
         "$defs": {"unused": {"enum": ["x"]}},
@@ -83,7 +85,7 @@ def test_every_definition_knows_all_places_that_it_is_used_at():
     assert provenance.paths[number] == ("$.properties.a", "$.properties.b.items")
 
 
-def test_recursion_comes_to_an_end():
+def test_recursion_comes_to_an_end() -> None:
     node = {"properties": {"next": {"$ref": "#/$defs/node"}, "v": {"type": "integer"}}}
     schema = {"properties": {"head": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
     _, provenance = trace_schema(schema, root=Root.OBJECT)
@@ -91,7 +93,7 @@ def test_recursion_comes_to_an_end():
     assert "$.$defs.node.properties.v" in said
 
 
-def test_tracing_changes_nothing_of_the_grammar():
+def test_tracing_changes_nothing_of_the_grammar() -> None:
     traced, _ = trace_schema(BRANCHES)
     plain = compile_schema(BRANCHES)
     assert (traced.definitions, traced.root, traced.key) == (
@@ -130,7 +132,9 @@ def test_tracing_changes_nothing_of_the_grammar():
         ),
     ],
 )
-def test_of_equal_offenders_each_is_named(schema, keyword, paths):
+def test_of_equal_offenders_each_is_named(
+    schema: dict[str, Any], keyword: str, paths: list[str]
+) -> None:
     with pytest.raises(UnsupportedSchema) as caught:
         compile_schema(schema)
     assert [(p.path, p.keyword) for p in caught.value.problems] == [(p, keyword) for p in paths]
@@ -160,14 +164,16 @@ def test_of_equal_offenders_each_is_named(schema, keyword, paths):
         ),
     ],
 )
-def test_a_limit_names_the_part_that_was_worked_on(limits, schema, path):
+def test_a_limit_names_the_part_that_was_worked_on(
+    limits: Limits, schema: dict[str, Any], path: str
+) -> None:
     whole = {"properties": {"fine": {"type": "string"}, "deep": schema}}
     with pytest.raises(SchemaLimit) as caught:
         compile_schema(whole, limits=limits)
     assert caught.value.path == path
 
 
-def test_many_positions_are_not_looked_for_without_end():
+def test_many_positions_are_not_looked_for_without_end() -> None:
     branches = [{"properties": {"n": UNIQUE, "k": {"const": i}}} for i in range(150)]
     schema = {"properties": {f"p{i}": {"anyOf": branches} for i in range(40)}}
     with pytest.raises(UnsupportedSchema) as caught:

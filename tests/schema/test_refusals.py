@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, Root, compile_schema
+from tests.schema_judge import accepts, compiled
 
 RELAX = OnUnsupported.RELAX
 NUMBERS = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}
 
 
-def test_every_offender_is_listed_in_document_order():
+def test_every_offender_is_listed_in_document_order() -> None:
     schema = {
         "properties": {
             "a": {"pattern": "(x)\\1"},
@@ -30,7 +32,7 @@ def test_every_offender_is_listed_in_document_order():
     assert all(each.reason for each in caught.value.problems)
 
 
-def test_every_malformed_keyword_is_listed():
+def test_every_malformed_keyword_is_listed() -> None:
     schema = {"minLength": "x", "properties": {"a": {"type": 5}, "b": {"required": "a"}}}
     with pytest.raises(InvalidSchema) as caught:
         compile_schema(schema)
@@ -49,7 +51,7 @@ def test_every_malformed_keyword_is_listed():
         {"anyOf": [{"type": "null"}, NUMBERS]},
     ],
 )
-def test_relaxing_keeps_all_but_what_it_reports(schema):
+def test_relaxing_keeps_all_but_what_it_reports(schema: dict[str, Any]) -> None:
     grammar = compile_schema(schema, on_unsupported=RELAX)
     (left_out,) = grammar.relaxed
     assert left_out.keyword == "uniqueItems"
@@ -61,7 +63,7 @@ def test_relaxing_keeps_all_but_what_it_reports(schema):
         assert not accepts(usable, '{"tags": ["a"]}')
 
 
-def test_more_required_names_than_can_be_tracked():
+def test_more_required_names_than_can_be_tracked() -> None:
     names = [f"p{i}" for i in range(66)]
     wide = {"properties": {name: {"type": "integer"} for name in names}, "required": names}
     schema = {"properties": {"wide": wide, "tags": NUMBERS}, "additionalProperties": False}
@@ -91,7 +93,9 @@ def test_more_required_names_than_can_be_tracked():
         ),
     ],
 )
-def test_patterns_that_no_engine_can_keep_out_of_a_long_text(schema, paths):
+def test_patterns_that_no_engine_can_keep_out_of_a_long_text(
+    schema: dict[str, Any], paths: list[str]
+) -> None:
     text = {"type": "string", "maxLength": 400, **schema}
     for tried in (text, {"type": "object", "propertyNames": text}, {"type": "string", **schema}):
         with pytest.raises(UnsupportedSchema) as caught:
@@ -104,7 +108,7 @@ def test_patterns_that_no_engine_can_keep_out_of_a_long_text(schema, paths):
     assert not accepts(grammar, f'"{"-" * 401}"')
 
 
-def test_what_is_no_schema_is_never_relaxed():
+def test_what_is_no_schema_is_never_relaxed() -> None:
     with pytest.raises(InvalidSchema):
         compile_schema({**NUMBERS, "minItems": -1}, on_unsupported=RELAX)
 
@@ -136,7 +140,7 @@ def test_what_is_no_schema_is_never_relaxed():
         {"type": "null", "if": {"const": None}, "then": False},
     ],
 )
-def test_unsatisfiable(schema):
+def test_unsatisfiable(schema: Any) -> None:
     with pytest.raises(UnsatisfiableSchema):
         compile_schema(schema)
     with pytest.raises(UnsatisfiableSchema):
@@ -161,12 +165,12 @@ def test_unsatisfiable(schema):
         },
     ],
 )
-def test_recursion_without_an_end(schema):
+def test_recursion_without_an_end(schema: dict[str, Any]) -> None:
     with pytest.raises(UnsatisfiableSchema, match="without an end"):
         compile_schema(schema)
 
 
-def test_recursion_with_a_way_out_takes_it():
+def test_recursion_with_a_way_out_takes_it() -> None:
     tree = {
         "type": "object",
         "properties": {"left": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
@@ -177,14 +181,14 @@ def test_recursion_with_a_way_out_takes_it():
     assert not accepts(grammar, '{"left": {}}')
 
 
-def test_an_object_at_the_root_on_demand():
+def test_an_object_at_the_root_on_demand() -> None:
     for schema in ({"type": "string"}, {"enum": [1, [2]]}):
         compile_schema(schema)
         with pytest.raises(UnsatisfiableSchema):
             compile_schema(schema, root=Root.OBJECT)
 
 
-def test_every_offender_is_listed_whenever_it_is_found():
+def test_every_offender_is_listed_whenever_it_is_found() -> None:
     pattern = {"type": "string", "pattern": "(a)\\1"}
     with pytest.raises(UnsupportedSchema) as refused:
         compiled({"properties": {"a": pattern, "b": NUMBERS}})
@@ -194,7 +198,7 @@ def test_every_offender_is_listed_whenever_it_is_found():
     ]
 
 
-def test_what_is_malformed_behind_a_reference_is_told_first():
+def test_what_is_malformed_behind_a_reference_is_told_first() -> None:
     schema = {
         "properties": {"a": {"$ref": "#/$defs/a"}, "b": {"pattern": "(a)\\1"}},
         "$defs": {"a": {"items": {"type": "text"}}},

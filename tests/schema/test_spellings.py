@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled
-from spelled_json import Form, spell
+
+from tests.schema_judge import accepts, compiled
+from tests.spelled_json import Form, spell
 
 NAMED = {
     "type": "object",
@@ -19,7 +21,7 @@ CITY = ["city", "\\u0063ity", "cit\\u0079", "\\u0063\\u0069\\u0074\\u0079"]
 
 
 @pytest.mark.parametrize("name", CITY)
-def test_an_escaped_name_is_that_property(name):
+def test_an_escaped_name_is_that_property(name: str) -> None:
     grammar = compiled(NAMED)
     assert accepts(grammar, f'{{"{name}": 1}}')
     assert not accepts(grammar, f'{{"{name}": "text"}}')
@@ -27,14 +29,14 @@ def test_an_escaped_name_is_that_property(name):
 
 @pytest.mark.parametrize("one", CITY)
 @pytest.mark.parametrize("other", CITY)
-def test_a_name_never_repeats_in_any_spelling(one, other):
+def test_a_name_never_repeats_in_any_spelling(one: str, other: str) -> None:
     grammar = compiled(NAMED)
     assert not accepts(grammar, f'{{"{one}": 1, "{other}": 1}}')
     assert not accepts(grammar, f'{{"{one}": 1, "x": [], "{other}": 1}}')
 
 
 @pytest.mark.parametrize("name", CITY)
-def test_a_forbidden_name_is_forbidden_in_any_spelling(name):
+def test_a_forbidden_name_is_forbidden_in_any_spelling(name: str) -> None:
     assert not accepts(compiled({"not": {"required": ["city"]}}), f'{{"{name}": 1}}')
     assert not accepts(compiled({"properties": {"city": False}}), f'{{"{name}": 1}}')
     assert not accepts(compiled({"propertyNames": {"maxLength": 3}}), f'{{"{name}": 1}}')
@@ -43,14 +45,14 @@ def test_a_forbidden_name_is_forbidden_in_any_spelling(name):
 @pytest.mark.parametrize(
     "spelled", ['q\\"/é🙂', "q\\u0022\\/\\u00e9\\ud83d\\ude42", 'q\\"\\/é\\uD83D\\uDE42']
 )
-def test_quotes_solidus_and_pairs_in_names(spelled):
+def test_quotes_solidus_and_pairs_in_names(spelled: str) -> None:
     grammar = compiled(NAMED)
     assert accepts(grammar, f'{{"{spelled}": 1, "city": 2}}')
     assert not accepts(grammar, f'{{"{spelled}": null, "city": 2}}')
 
 
 @given(st.text(max_size=6), st.integers(0, 2**32))
-def test_any_text_is_a_name_and_a_constant_in_any_form(text, seed):
+def test_any_text_is_a_name_and_a_constant_in_any_form(text: str, seed: int) -> None:
     random = Random(seed)
     grammar = compiled(
         {"type": "object", "properties": {text: {"const": text}}, "required": [text]}
@@ -73,7 +75,7 @@ def test_any_text_is_a_name_and_a_constant_in_any_form(text, seed):
         ({"minProperties": 1, "maxProperties": 1}, '{"x": 1, "x": 1}', '{"x": 1}'),
     ],
 )
-def test_a_repeated_name_counts_once(schema, repeated, different):
+def test_a_repeated_name_counts_once(schema: dict[str, Any], repeated: str, different: str) -> None:
     grammar = compiled({"type": "object", **schema})
     assert not accepts(grammar, repeated)
     assert accepts(grammar, different)
@@ -81,7 +83,7 @@ def test_a_repeated_name_counts_once(schema, repeated, different):
 
 @pytest.mark.parametrize("space", [" ", "\n", "\t", "\r", "\n ", "\r\n"])
 @pytest.mark.parametrize("start", ["", "[", "[1", "[1,", "{", '{"a"', '{"a":', '{"a":1'])
-def test_white_space_comes_to_an_end(start, space):
+def test_white_space_comes_to_an_end(start: str, space: str) -> None:
     matcher = compiled({}).matcher()
     for byte in start.encode():
         assert matcher.accept(byte)
@@ -97,5 +99,5 @@ def test_white_space_comes_to_an_end(start, space):
     "text",
     [b'"\xff"', b'"\xc3"', b'"\xed\xa0\x80"', b'"\x01"', b'"\\ud800"', b'"\\udc00\\ud800"', b"'a'"],
 )
-def test_what_is_no_valid_text(text):
+def test_what_is_no_valid_text(text: bytes) -> None:
     assert not accepts(compiled({}), text)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import tokenizers
-from tokenizer_cases import MARKERS, byte_fallback, byte_level, wrapped
 from transformers import PreTrainedTokenizerFast
-from vocabularies import bits
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
+from tests.tokenizer_cases import MARKERS, byte_fallback, byte_level, wrapped
+from tests.vocabularies import bits
+
+if TYPE_CHECKING:
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 
-def test_byte_level():
+def test_byte_level() -> None:
     vocabulary = byte_level()
     (joined,) = vocabulary.encode(" x")
     assert vocabulary.token_bytes(joined) == b" x"
@@ -21,7 +26,7 @@ def test_byte_level():
     assert vocabulary.size - 1 in bits(vocabulary.text_row)
 
 
-def test_byte_fallback():
+def test_byte_fallback() -> None:
     vocabulary = byte_fallback()
     assert vocabulary.token_bytes(1) == b"\x00"
     assert vocabulary.token_bytes(256) == b"\xff"
@@ -29,7 +34,7 @@ def test_byte_fallback():
     assert sorted(vocabulary.controls) == sorted(MARKERS)
 
 
-def test_a_wrapper_of_tiktoken():
+def test_a_wrapper_of_tiktoken() -> None:
     vocabulary = wrapped()
     assert vocabulary.controls == {"[BOS]": 259, **{m: i for i, m in enumerate(MARKERS, 260)}}
     assert vocabulary.token_bytes(257) == b"abc"
@@ -52,6 +57,8 @@ def test_a_wrapper_of_tiktoken():
         ),
     ],
 )
-def test_tokenizers_that_cannot_be_read_exactly_are_refused(tokenizer):
+def test_tokenizers_that_cannot_be_read_exactly_are_refused(
+    tokenizer: object | str | TokenizersBackend | None,
+) -> None:
     with pytest.raises(InvalidVocabulary):
         Vocabulary.from_transformers(tokenizer)

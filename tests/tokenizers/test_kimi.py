@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tokenizer_cases import BYTES, RANKS, TEXTS
-from vocabularies import bits
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.tokenizers.kimi import split
 from enforcer.vocabulary import Vocabulary
+from tests.tokenizer_cases import BYTES, RANKS, TEXTS
+from tests.vocabularies import bits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
-def kimi_files(folder, ranks, names):
+def kimi_files(folder: Path, ranks: dict[bytes, int], names: dict[int, Any]) -> tuple[Path, Path]:
     lines = [base64.b64encode(data) + b" %d" % rank for data, rank in ranks.items()]
     (folder / "tiktoken.model").write_bytes(b"\n".join(lines) + b"\n")
     named = {str(i): {"content": name, "special": False} for i, name in names.items()}
@@ -22,7 +27,7 @@ def kimi_files(folder, ranks, names):
     return folder / "tiktoken.model", folder / "tokenizer_config.json"
 
 
-def test_two_files_are_read(tmp_path):
+def test_two_files_are_read(tmp_path: Path) -> None:
     files = kimi_files(tmp_path, RANKS, {259: "[BOS]", 261: "<|im_end|>"})
     vocabulary = Vocabulary.from_tiktoken(*files)
     assert vocabulary.size == 259 + 256
@@ -33,9 +38,9 @@ def test_two_files_are_read(tmp_path):
     assert bits(vocabulary.text_row) == set(range(259))
 
 
-def broken_files():
-    def write(ranks=None, config=None):
-        def make(folder):
+def broken_files() -> Iterator[tuple[str, Callable[..., Any]]]:
+    def write(ranks: bytes | None = None, config: bytes | None = None) -> Callable[..., Any]:
+        def make(folder: Path) -> tuple[Path, Path]:
             files = kimi_files(folder, RANKS, {259: "<|im_end|>"})
             for file, text in zip(files, (ranks, config), strict=True):
                 if text is not None:
@@ -44,7 +49,7 @@ def broken_files():
 
         return make
 
-    def deep(content):
+    def deep(content: bytes) -> bytes:
         return b'{"added_tokens_decoder": ' + content + b"}"
 
     yield "no ranks", lambda folder: (folder / "absent", kimi_files(folder, RANKS, {})[1])
@@ -74,17 +79,17 @@ BROKEN_FILES = dict(broken_files())
 
 
 @pytest.mark.parametrize("what", BROKEN_FILES)
-def test_broken_files_are_refused(what, tmp_path):
+def test_broken_files_are_refused(what: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidVocabulary):
         Vocabulary.from_tiktoken(*BROKEN_FILES[what](tmp_path))
 
 
-def test_a_file_that_is_missing_is_named(tmp_path):
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidVocabulary, match=r"No such file.*no\.model"):
         Vocabulary.from_tiktoken(tmp_path / "no.model", tmp_path / "no.json")
 
 
-def test_kimis_own(kimi_vocabulary):
+def test_kimis_own(kimi_vocabulary: Vocabulary) -> None:
     assert kimi_vocabulary.size == 163_840
     assert kimi_vocabulary.control("<|im_end|>") == 163_586
     assert kimi_vocabulary.control("<|tool_call_end|>") == 163_599
@@ -96,7 +101,7 @@ def test_kimis_own(kimi_vocabulary):
         assert kimi_vocabulary.decode(ids) == text.encode()
 
 
-def test_a_text_is_split_where_no_token_goes_across():
+def test_a_text_is_split_where_no_token_goes_across() -> None:
     assert split("don't stop, 12345 東京ok") == [
         "don't",
         " stop",

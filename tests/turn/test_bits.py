@@ -12,7 +12,7 @@ IDS = st.lists(st.integers(0, 32 * 5 - 1), max_size=40)
 
 
 @given(IDS, IDS)
-def test_what_was_added_is_there_and_nothing_else(first, second):
+def test_what_was_added_is_there_and_nothing_else(first: list[int], second: list[int]) -> None:
     row = np.zeros(5, dtype=np.int32)
     bits.add(row, bits.ids_of(first))
     bits.add(row, bits.ids_of(second))
@@ -20,7 +20,7 @@ def test_what_was_added_is_there_and_nothing_else(first, second):
     assert set(every[bits.has(row, every)].tolist()) == {*first, *second}
 
 
-def test_no_ids():
+def test_no_ids() -> None:
     row = np.full(2, 7, dtype=np.int32)
     bits.add(row, bits.ids_of(()))
     assert row.tolist() == [7, 7]

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
-from dialect_cases import NAMES, served
 
 from enforcer.turn.dialect import FREE_TEXT
 from enforcer.turn.lexer import OPEN
+from tests.dialect_cases import NAMES, served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.turn.lexer import Opening, Place
+    from enforcer.vocabulary import Vocabulary
+
 
 OPENINGS = [
     OPEN,
@@ -18,12 +26,12 @@ OPENINGS = [
 ]
 
 
-def texts(vocabulary):
+def texts(vocabulary: Vocabulary) -> Iterator[tuple[bytes, int]]:
     keys, ids = vocabulary.sorted_text
     return zip(keys, ids, strict=True)
 
 
-def places(name, limit=40):
+def places(name: str, limit: int = 40) -> list[Place]:
     """Give places outside headers and arguments, those within spelled markers too."""
     lexer, dialect = served(name).table.lexer, served(name).dialect
     found = [
@@ -39,7 +47,7 @@ def places(name, limit=40):
     return found
 
 
-def sort_of(name, place, data, opening):
+def sort_of(name: str, place: Place, data: bytes, opening: Opening) -> str:
     """Say what a token is: kept in the segment, ending in a marker, beyond one, or illegal."""
     lexer, borders = served(name).table.lexer, served(name).table.borders
     for count, byte in enumerate(data, 1):
@@ -56,7 +64,7 @@ def sort_of(name, place, data, opening):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_token_is_what_its_bytes_are(name):
+def test_every_token_is_what_its_bytes_are(name: str) -> None:
     table = served(name).table
     if table.is_simple:
         return
@@ -74,7 +82,7 @@ def test_every_token_is_what_its_bytes_are(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_tokens_that_leave_arguments_are_all_found(name):
+def test_tokens_that_leave_arguments_are_all_found(name: str) -> None:
     table = served(name).table
     state = next(n for n, s in table.dialect.states.items() if s.segment.value == "arguments")
     then = table.dialect.states[state].then

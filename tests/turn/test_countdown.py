@@ -7,16 +7,16 @@ from random import Random
 
 import jsonschema
 import pytest
-from budget_cases import HEADER, PIECES, SCHEMAS, V, drawn, least_budget, served, start
-from vocabularies import write
 
 from enforcer.budget.shortest import Shortest
 from enforcer.errors import BudgetTooSmall
 from enforcer.schema import compile_schema
+from tests.budget_cases import HEADER, PIECES, SCHEMAS, V, drawn, least_budget, served, start
+from tests.vocabularies import write
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_text_that_has_a_format_ends_in_time(schema):
+def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMAS[schema]}}
     random = Random(schema)
     with pytest.raises(BudgetTooSmall):
@@ -33,7 +33,7 @@ def test_text_that_has_a_format_ends_in_time(schema):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema, seed):
+def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema: str, seed: int) -> None:
     random = Random(f"{schema} {seed}")
     need = least_budget(schema=schema)
     budget = need + [0, 1, 40][seed]

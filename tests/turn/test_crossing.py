@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from dialect_cases import at, vocabulary
-from vocabularies import feed, legal, row_of
+
+from tests.dialect_cases import at, vocabulary
+from tests.vocabularies import feed, legal, row_of
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,9 @@ from vocabularies import feed, legal, row_of
          b"```json\n{", "ARGUMENTS"),
     ],
 )  # fmt: skip
-def test_a_token_runs_through_every_border_that_its_bytes_cross(name, text, token, state):
+def test_a_token_runs_through_every_border_that_its_bytes_cross(
+    name: str, text: str, token: bytes, state: str | None
+) -> None:
     matcher, find = at(name, text)
     before, token_id = row_of(matcher), find(token)
     assert token_id is not None
@@ -55,7 +58,7 @@ def test_a_token_runs_through_every_border_that_its_bytes_cross(name, text, toke
     assert (row_of(matcher) == before).all()
 
 
-def test_a_token_that_fails_behind_the_border_changes_nothing():
+def test_a_token_that_fails_behind_the_border_changes_nothing() -> None:
     matcher, find = at("hermes", '<tool_call>{"name": "get", "arguments": {"a": 1')
     before = row_of(matcher)
     assert not matcher.accept(find(b"}},"))
@@ -63,7 +66,7 @@ def test_a_token_that_fails_behind_the_border_changes_nothing():
     assert matcher.accept(find(b"}}\n"))
 
 
-def test_text_before_a_demanded_call_is_counted_by_tokens():
+def test_text_before_a_demanded_call_is_counted_by_tokens() -> None:
     matcher, find = at("hermes", "", tool_choice="required")
     many = find(b"functions.get:0")
     for _ in range(5):

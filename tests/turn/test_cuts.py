@@ -8,7 +8,7 @@ from enforcer.turn.cuts import NONE, Cut, Loose
 CUT = Cut(ids_of([5, 6]), ids_of([1, 2]), ids_of([3, 4]), (Loose(7, 1, 2, 8),))
 
 
-def test_those_that_are_needed_keep_their_parts():
+def test_those_that_are_needed_keep_their_parts() -> None:
     found = CUT.among(ids_of([6, 7, 9]))
     assert (found.ids.tolist(), found.heads.tolist(), found.tails.tolist()) == ([6], [2], [4])
     assert found.loose == CUT.loose
@@ -17,7 +17,7 @@ def test_those_that_are_needed_keep_their_parts():
     assert not NONE
 
 
-def test_what_has_to_be_known_behind_the_border():
+def test_what_has_to_be_known_behind_the_border() -> None:
     assert CUT.behind.tolist() == [3, 4, 8]
     assert CUT.among(ids_of([5])).behind.tolist() == [3]
     assert sorted(CUT.every) == [5, 6, 7]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from budget_cases import HEADER, PIECES, SCHEMAS, V, least_budget, served, start, tool
-from vocabularies import call, feed, legal, section, write
 
 import enforcer
 from enforcer.errors import BudgetTooSmall
+from tests.budget_cases import HEADER, PIECES, SCHEMAS, V, least_budget, served, start, tool
+from tests.vocabularies import call, feed, legal, section, write
 
 BEGIN = V.control("<|tool_calls_section_begin|>")
 STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
 
 
-def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough():
+def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough() -> None:
     need = least_budget()
     with pytest.raises(BudgetTooSmall, match=f"takes {need} ids, and {need - 1}"):
         start(need - 1)
@@ -27,7 +27,7 @@ def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough():
     assert len(served().parse(ids, write(V, HEADER)).calls) == 1
 
 
-def test_without_the_option_or_a_budget_nothing_is_cut_short():
+def test_without_the_option_or_a_budget_nothing_is_cut_short() -> None:
     plain = enforcer.Enforcer(V, options=enforcer.Options(preamble_ids=5))
     for found in (start(None), plain.matcher([tool(SCHEMAS["plain"])], "required", budget=1)):
         feed(
@@ -35,7 +35,7 @@ def test_without_the_option_or_a_budget_nothing_is_cut_short():
         )
 
 
-def test_a_call_that_does_not_fit_is_not_begun_and_text_may_be_cut():
+def test_a_call_that_does_not_fit_is_not_begun_and_text_may_be_cut() -> None:
     need = least_budget()
     for budget in (0, 3, need - 1, need):
         found = start(budget, choice="auto")
@@ -48,7 +48,7 @@ def test_a_call_that_does_not_fit_is_not_begun_and_text_may_be_cut():
     assert legal(found) >= STOP
 
 
-def test_a_demanded_call_is_begun_in_time():
+def test_a_demanded_call_is_begun_in_time() -> None:
     need = least_budget()
     for tail in ("", "<think>", "<think>hm"):
         found = start(need + 2, tail=tail)
@@ -58,7 +58,7 @@ def test_a_demanded_call_is_begun_in_time():
         assert legal(found) > {BEGIN}
 
 
-def test_another_call_is_begun_only_if_it_fits():
+def test_another_call_is_begun_only_if_it_fits() -> None:
     opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
     ids = write(V, opened + "<|tool_call_argument_begin|>")
     ids += list(b'{"a":"","b":0}')

@@ -15,7 +15,7 @@ from enforcer.turn.dialect import Guard
 KIMI = dialects.load("kimi_k2")
 
 
-def test_the_diagram_has_every_transition():
+def test_the_diagram_has_every_transition() -> None:
     lines = KIMI.diagram().splitlines()
     assert lines[0] == "stateDiagram-v2"
     for name, state in KIMI.states.items():
@@ -27,7 +27,7 @@ def test_the_diagram_has_every_transition():
 
 
 @given(st.text(alphabet="abN_-./é日", min_size=1), st.integers(0, 10**9 - 1))
-def test_a_header_is_read_back(name, index):
+def test_a_header_is_read_back(name: str, index: int) -> None:
     assert KIMI.header_parts(KIMI.header_text(name, index)) == (name, index)
 
 
@@ -39,17 +39,17 @@ def test_a_header_is_read_back(name, index):
         *("functions.a:" + "1" * 60, "functions.a:1_0", " functions.a:0", "functions.a:+1"),
     ],
 )
-def test_what_is_no_header_is_none(text):
+def test_what_is_no_header_is_none(text: str) -> None:
     assert KIMI.header_parts(text) is None
 
 
-def test_the_page_has_the_diagram():
+def test_the_page_has_the_diagram() -> None:
     page = Path(__file__).parents[2].joinpath("docs", "concepts.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```mermaid\n(.*?)\n```", page, re.DOTALL | re.MULTILINE)
     assert shown == KIMI.diagram().rstrip()
 
 
-def test_what_is_inside_a_call_and_what_a_turn_without_calls_can_be_in():
+def test_what_is_inside_a_call_and_what_a_turn_without_calls_can_be_in() -> None:
     assert KIMI.calling == {"SECTION", "HEADER", "ARGUMENTS", "BETWEEN"}
     assert KIMI.speaking == {"START", "REASONING", "SILENT", "CONTENT", "END"}
     for name in dialects.available():

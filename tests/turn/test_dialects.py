@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from vocabularies import small, write
 
 from enforcer.errors import UnknownDialect
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment, Tokens, Transition
 from enforcer.turn.envelope import Table
 from enforcer.turn.parser import Parser
+from tests.vocabularies import small, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 KIMI = dialects.load("kimi_k2")
 
@@ -39,13 +45,15 @@ on.stop = { to = "END" }
 """
 
 
-def _read_from(folder, monkeypatch):
+def _read_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dialects, "_folder", lambda: folder)
     for cached in ("_load", "of_parser"):
         monkeypatch.setattr(dialects, cached, getattr(dialects, cached).__wrapped__)
 
 
-def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(tmp_path, monkeypatch):
+def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert dialects.of_parser("kimi_k2") == (KIMI,)
     assert dialects.of_parser("kimi_k2_enforced") == dialects.of_parser("") == ()
     assert "kimi_k2" in dialects.parsers()
@@ -60,7 +68,7 @@ def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(tmp_path, m
     assert dialects.parsers() == ("only_a", "only_b", "shared")
 
 
-def test_kimi_is_there():
+def test_kimi_is_there() -> None:
     assert "kimi_k2" in dialects.available()
     assert KIMI is dialects.load("kimi_k2")
     assert KIMI.header_text("get_weather", 12) == "functions.get_weather:12"
@@ -68,13 +76,13 @@ def test_kimi_is_there():
 
 
 @pytest.mark.parametrize("name", ["kimi", "", "../grammars/kimi_k2", "kimi_k2.toml", None, [], 3])
-def test_an_unknown_name_is_refused_with_the_known_ones(name):
+def test_an_unknown_name_is_refused_with_the_known_ones(name: Any) -> None:
     with pytest.raises(UnknownDialect, match="kimi_k2"):
         dialects.load(name)
 
 
 @pytest.mark.parametrize("example", KIMI.examples, ids=lambda example: example["text"][:30])
-def test_the_files_own_examples(example):
+def test_the_files_own_examples(example: dict[str, Any]) -> None:
     vocabulary = small()
     parser = Parser(Table(KIMI, vocabulary))
     parser.feed(write(vocabulary, example["text"]))
@@ -87,7 +95,7 @@ def test_the_files_own_examples(example):
     assert found == example.get("calls", [])
 
 
-def test_a_call_may_begin_only_where_one_is_open_and_a_turn_end_only_where_it_may():
+def test_a_call_may_begin_only_where_one_is_open_and_a_turn_end_only_where_it_may() -> None:
     for name, state in KIMI.states.items():
         for marker, transition in state.on.items():
             if marker in {"section_begin", "call_begin"}:
@@ -97,7 +105,7 @@ def test_a_call_may_begin_only_where_one_is_open_and_a_turn_end_only_where_it_ma
                 assert transition.when is (Guard.FINISH if said else Guard.EMPTY), (name, marker)
 
 
-def test_a_small_file_is_read():
+def test_a_small_file_is_read() -> None:
     dialect = dialects.parse(MINIMAL)
     assert dialect.header_text("a", 3) == "a#3"
     assert dialect.states["TEXT"].on["open"] == Transition("HEADER", Guard.CALL)
@@ -145,7 +153,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_file_is_refused(what):
+def test_a_broken_file_is_refused(what: str) -> None:
     old, new = BROKEN[what]
     assert MINIMAL.count(old) >= 1
     with pytest.raises(UnknownDialect):
@@ -169,15 +177,17 @@ def test_a_broken_file_is_refused(what):
     ],
 )
 def test_a_broken_file_is_named_with_the_place_and_the_legal_words(
-    old, new, said, tmp_path, monkeypatch
-):
+    old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "mini.toml").write_text(MINIMAL.replace(old, new, 1))
     _read_from(tmp_path, monkeypatch)
     with pytest.raises(UnknownDialect, match=rf"mini\.toml is no dialect: .*{said}"):
         dialects.load("mini")
 
 
-def test_a_copy_that_keeps_the_name_of_its_original_is_an_error(tmp_path, monkeypatch):
+def test_a_copy_that_keeps_the_name_of_its_original_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("mini", "longcat"):
         (tmp_path / f"{name}.toml").write_text(MINIMAL)
     _read_from(tmp_path, monkeypatch)
@@ -188,7 +198,7 @@ def test_a_copy_that_keeps_the_name_of_its_original_is_an_error(tmp_path, monkey
         dialects.load("longcat")
 
 
-def test_a_file_that_is_no_text_is_named(tmp_path, monkeypatch):
+def test_a_file_that_is_no_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mini.toml").write_bytes(b"\xff")
     _read_from(tmp_path, monkeypatch)
     with pytest.raises(UnknownDialect, match=r"mini\.toml cannot be read"):
@@ -196,6 +206,6 @@ def test_a_file_that_is_no_text_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("text", [None, b"name = 1", 3, [], "a = " + "[" * 100_000])
-def test_what_is_no_text_is_refused(text):
+def test_what_is_no_text_is_refused(text: Any) -> None:
     with pytest.raises(UnknownDialect):
         dialects.parse(text)

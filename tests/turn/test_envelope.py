@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-import vocabularies
-from vocabularies import bits, small
 
 from enforcer.errors import InvalidVocabulary
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
-from enforcer.turn.envelope import Due, Envelope, Opening, Table
+from enforcer.turn.envelope import Due, Envelope, Table
+from enforcer.turn.lexer import Opening
+from tests import vocabularies
+from tests.vocabularies import bits, small
 
 V = small()
 KIMI = dialects.load("kimi_k2")
@@ -21,7 +22,7 @@ OPENINGS = [Opening(*flags) for flags in product([False, True], repeat=4)]
 
 @pytest.mark.parametrize("opening", OPENINGS, ids=str)
 @pytest.mark.parametrize("state", KIMI.states)
-def test_a_row_is_what_the_dialects_file_says(state, opening):
+def test_a_row_is_what_the_dialects_file_says(state: str, opening: Opening) -> None:
     declared = KIMI.states[state]
     open_now = {
         Guard.ALWAYS: True,
@@ -48,7 +49,7 @@ def test_a_row_is_what_the_dialects_file_says(state, opening):
 
 
 @pytest.mark.parametrize("state", KIMI.states)
-def test_a_step_is_a_marker_or_some_text(state):
+def test_a_step_is_a_marker_or_some_text(state: str) -> None:
     declared, leaves = KIMI.states[state], TABLE.leaves[state]
     for token in (-1, *range(V.size), V.size):
         to = TABLE.step(state, token, leaves)
@@ -62,7 +63,7 @@ def test_a_step_is_a_marker_or_some_text(state):
 
 
 @pytest.mark.parametrize("name", ["<think>", "</think>", "[EOS]"])
-def test_tokens_that_may_be_missing(name):
+def test_tokens_that_may_be_missing(name: str) -> None:
     table = Table(KIMI, small(name))
     assert all(small().control(name) not in leaves for leaves in table.leaves.values())
 
@@ -75,13 +76,13 @@ def test_tokens_that_may_be_missing(name):
         "<|tool_call_end|>",
     ],
 )
-def test_tokens_that_may_not_be_missing(name):
+def test_tokens_that_may_not_be_missing(name: str) -> None:
     with pytest.raises(InvalidVocabulary) as caught:
         Table(KIMI, small(name))
     assert name in str(caught.value)
 
 
-def test_the_ids_that_end_a_turn():
+def test_the_ids_that_end_a_turn() -> None:
     assert {V.control("<|im_end|>"), V.control("[EOS]")} == TABLE.turn_end_ids
     assert Table(KIMI, small("[EOS]")).turn_end_ids == {V.control("<|im_end|>")}
 
@@ -96,17 +97,17 @@ def test_the_ids_that_end_a_turn():
         (2, 0, Opening(call=False, finish=True, text=True, empty=False)),
     ],
 )
-def test_what_is_open_where_a_call_is_demanded(calls, text, expected):
+def test_what_is_open_where_a_call_is_demanded(calls: int, text: int, expected: Opening) -> None:
     envelope = Envelope(TABLE, ("a",), due=Due.CALL, most=2, first=0, preamble=5)
     assert envelope.opening(calls, text) == expected
 
 
-def test_without_names_no_call_is_open():
+def test_without_names_no_call_is_open() -> None:
     envelope = Envelope(TABLE, (), due=Due.WORD, most=9, first=0, preamble=5)
     assert envelope.opening(0, 10**6) == Opening(call=False, finish=True, text=True, empty=False)
 
 
-def test_header_tries_are_shared_and_do_not_pile_up():
+def test_header_tries_are_shared_and_do_not_pile_up() -> None:
     envelope = Envelope(TABLE, ("a", "b"), due=Due.WORD, most=9, first=3, preamble=5)
     again = Envelope(TABLE, ("a", "b"), due=Due.CALL, most=9, first=4, preamble=5)
     assert envelope.headers(1) is again.headers(0)
@@ -116,12 +117,12 @@ def test_header_tries_are_shared_and_do_not_pile_up():
     assert TABLE.headers.cache_info().currsize <= TABLE.headers.cache_info().maxsize < 2000
 
 
-def test_kimis_own_vocabulary_has_all_tokens():
+def test_kimis_own_vocabulary_has_all_tokens() -> None:
     Table(KIMI, vocabularies.kimi())
 
 
-def test_what_is_warm_is_not_computed_again():
-    from dialect_cases import served, vocabulary
+def test_what_is_warm_is_not_computed_again() -> None:
+    from tests.dialect_cases import served, vocabulary
 
     table = Table(served("hermes").dialect, vocabulary("hermes"))
     table.warm()
@@ -132,8 +133,8 @@ def test_what_is_warm_is_not_computed_again():
     assert before[0] > 0
 
 
-def test_what_is_the_same_for_all_headers_is_warm():
-    from dialect_cases import served, vocabulary
+def test_what_is_the_same_for_all_headers_is_warm() -> None:
+    from tests.dialect_cases import served, vocabulary
 
     table = Table(served("hermes").dialect, vocabulary("hermes"))
     table.warm()

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gc
+from typing import TYPE_CHECKING
 
 import numpy as np
-import toys
-from dialect_cases import vocabulary
 
 from enforcer.errors import EngineFailure
 from enforcer.turn import bits
 from enforcer.turn.bits import ids_of
 from enforcer.turn.cuts import Cut, Loose
 from enforcer.turn.firsts import Firsts
+from tests import toys
+from tests.dialect_cases import vocabulary
+
+if TYPE_CHECKING:
+    from tests.toys import Listed
+
 
 V = vocabulary("pythonic")
 WHOLE, LOOSE = V.find(b"(a"), V.find(b"[get")
@@ -25,19 +30,19 @@ CUT = Cut(
 
 
 class Grammar:
-    def __init__(self, *texts, error=None):
+    def __init__(self, *texts: bytes, error: EngineFailure | None = None) -> None:
         self.started = 0
         self._texts = texts
         self._error = error
 
-    def matcher(self):
+    def matcher(self) -> Listed:
         self.started += 1
         if self._error is not None:
             raise self._error
         return toys.Listed(V, self._texts)
 
 
-def test_ids_are_legal_whose_second_part_begins_a_text():
+def test_ids_are_legal_whose_second_part_begins_a_text() -> None:
     firsts = Firsts(V)
     assert firsts.legal(CUT, Grammar(b"a=1")).tolist() == [WHOLE]
     assert firsts.legal(CUT, Grammar(b"get=1")).tolist() == [LOOSE]
@@ -45,7 +50,7 @@ def test_ids_are_legal_whose_second_part_begins_a_text():
     assert firsts.legal(CUT, Grammar(b"go=1")).tolist() == []
 
 
-def test_a_grammar_is_asked_once_and_not_kept_alive():
+def test_a_grammar_is_asked_once_and_not_kept_alive() -> None:
     firsts, grammar = Firsts(V), Grammar(b"a=1")
     first = firsts.legal(CUT, grammar)
     assert firsts.legal(CUT, grammar) is first
@@ -57,7 +62,7 @@ def test_a_grammar_is_asked_once_and_not_kept_alive():
     assert len(firsts._ids) == len(firsts._rows) == 0
 
 
-def test_what_is_kept_of_a_grammar_has_a_bound():
+def test_what_is_kept_of_a_grammar_has_a_bound() -> None:
     firsts, grammar = Firsts(V), Grammar(b"a=1")
     for _ in range(1000):
         firsts.legal(Cut(CUT.ids, CUT.heads, CUT.tails, ()), grammar)
@@ -66,7 +71,7 @@ def test_what_is_kept_of_a_grammar_has_a_bound():
     assert len(firsts._rows[grammar]) <= 8
 
 
-def test_a_row_is_kept_for_what_it_depends_on():
+def test_a_row_is_kept_for_what_it_depends_on() -> None:
     firsts, grammar = Firsts(V), Grammar()
     firsts.keep_row(grammar, 1, V.row([3, 40]))
     row = V.row(())
@@ -80,7 +85,7 @@ def test_a_row_is_kept_for_what_it_depends_on():
     assert (row == many).all()
 
 
-def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again():
+def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again() -> None:
     firsts, grammar = Firsts(V), Grammar(error=EngineFailure("gave up"))
     assert firsts.legal(CUT, grammar) is None
     assert firsts.legal(CUT, grammar) is None

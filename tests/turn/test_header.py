@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import bits, small, splits
 
 from enforcer.turn import dialects
 from enforcer.turn.header import HeaderForm, HeaderTrie
+from tests.vocabularies import bits, small, splits
+
+if TYPE_CHECKING:
+    from enforcer.turn.header import HeaderNode
+    from enforcer.vocabulary import Vocabulary
+
 
 V = small()
 KIMI = dialects.load("kimi_k2")
@@ -27,13 +34,13 @@ NAMES = st.lists(
 ).map(tuple)
 
 
-def mask(node):
+def mask(node: HeaderNode) -> set[int]:
     row = np.full(V.words, -1, dtype=np.int32)
     node.fill(row)
     return bits(row)
 
 
-def walk(trie, ids):
+def walk(trie: HeaderTrie, ids: list[int]) -> HeaderNode | None:
     node = trie.root
     for token_id in ids:
         node = node.advance(token_id)
@@ -43,7 +50,9 @@ def walk(trie, ids):
 
 
 @given(NAMES, st.integers(0, 120), st.data())
-def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(names, index, data):
+def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(
+    names: tuple[str, ...], index: int, data: st.DataObject
+) -> None:
     trie = HeaderTrie(FORM, names, (index,))
     headers = [KIMI.header_text(name, index).encode() for name in names]
     node, read = trie.root, b""
@@ -67,14 +76,16 @@ def test_the_mask_is_what_may_be_read_and_all_of_it_leads_to_a_header(names, ind
 
 
 @given(NAMES.filter(bool), st.integers(0, 10**6), st.data())
-def test_every_split_of_a_header_is_read(names, index, data):
+def test_every_split_of_a_header_is_read(
+    names: tuple[str, ...], index: int, data: st.DataObject
+) -> None:
     trie = HeaderTrie(FORM, names, (index,))
     name = data.draw(st.sampled_from(names))
     node = walk(trie, data.draw(splits(V, KIMI.header_text(name, index))))
     assert node.name == name
 
 
-def test_control_ids_are_no_text_even_where_their_names_would_fit():
+def test_control_ids_are_no_text_even_where_their_names_would_fit() -> None:
     trie = HeaderTrie(FORM, ("a",), (0,))
     trie.texts = [b"<|tool_call_end|>"]
     control, text = V.control("<|tool_call_end|>"), V.encode("<|tool_call_end|>")
@@ -83,7 +94,7 @@ def test_control_ids_are_no_text_even_where_their_names_would_fit():
     assert walk(trie, text).depth == len(b"<|tool_call_end|>")
 
 
-def test_nodes_are_shared():
+def test_nodes_are_shared() -> None:
     trie = HeaderTrie(FORM, ("ab", "ac"), (0,))
     whole, by_bytes = V.encode("functions."), list(b"functions.")
     assert len(whole) < len(by_bytes)
@@ -91,7 +102,7 @@ def test_nodes_are_shared():
 
 
 @pytest.mark.parametrize("count", [1, 512])
-def test_masks_over_kimis_own_vocabulary(kimi_vocabulary, count):
+def test_masks_over_kimis_own_vocabulary(kimi_vocabulary: Vocabulary, count: int) -> None:
     names = tuple(f"tool_{n}" for n in range(count))
     trie = HeaderTrie(HeaderForm(KIMI.header_text, kimi_vocabulary), names, (10,))
     node = trie.root

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import gc
+from typing import TYPE_CHECKING
 
 import numpy as np
-from dialect_cases import vocabulary
 
 from enforcer.turn import bits, kept
 from enforcer.turn.kept import KeptRows
+from tests.dialect_cases import vocabulary
+
+if TYPE_CHECKING:
+    import pytest
+
+    from enforcer.engines import ArgumentMatcher, Startable
+
 
 V = vocabulary("pythonic")
 ROW = V.row([3, 40])
 
 
+NONE: dict[str, Startable] = {}
+
+
 class Grammar:
     """Nothing but itself."""
 
+    def matcher(self) -> ArgumentMatcher:
+        raise NotImplementedError
 
-def test_a_row_is_given_while_its_grammars_are_the_same():
-    rows, grammars = KeptRows(), {"a": Grammar(), "b": Grammar()}
+
+def test_a_row_is_given_while_its_grammars_are_the_same() -> None:
+    rows = KeptRows()
+    grammars: dict[str, Startable] = {"a": Grammar(), "b": Grammar()}
     rows.keep("here", ROW, grammars)
     found = V.row(())
     bits.join(found, rows.get("here", grammars.get))
@@ -29,13 +43,13 @@ def test_a_row_is_given_while_its_grammars_are_the_same():
     assert rows.get("here", {"a": grammars["a"]}.get) is None
 
 
-def test_what_is_asked_of_no_grammar_depends_on_none():
+def test_what_is_asked_of_no_grammar_depends_on_none() -> None:
     rows = KeptRows()
     rows.keep("here", ROW, {})
-    assert rows.get("here", {}.get) is not None
+    assert rows.get("here", NONE.get) is not None
 
 
-def test_no_grammar_lives_for_what_is_kept_of_it():
+def test_no_grammar_lives_for_what_is_kept_of_it() -> None:
     rows, grammars = KeptRows(), {"a": Grammar()}
     rows.keep("here", ROW, grammars)
     grammars.clear()
@@ -44,7 +58,9 @@ def test_no_grammar_lives_for_what_is_kept_of_it():
     assert rows.get("here", grammars.get) is None
 
 
-def test_it_has_a_bound_and_what_is_replaced_does_not_count(monkeypatch):
+def test_it_has_a_bound_and_what_is_replaced_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(kept, "_BYTES", 20_000)
     rows = KeptRows()
     for _ in range(100):
@@ -54,6 +70,6 @@ def test_it_has_a_bound_and_what_is_replaced_does_not_count(monkeypatch):
     dense = np.arange(1, 1_001, dtype=np.int32)
     for at in range(100):
         rows.keep(at, dense, {})
-        assert rows.get(at, {}.get) is not None
+        assert rows.get(at, NONE.get) is not None
         assert rows.weight <= 20_000
-    assert sum(rows.get(at, {}.get) is not None for at in range(100)) < 10
+    assert sum(rows.get(at, NONE.get) is not None for at in range(100)) < 10

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from dialect_cases import served
 
 from enforcer.turn.lexer import OPEN
 from enforcer.turn.pattern import ID
+from tests.dialect_cases import served
+
+if TYPE_CHECKING:
+    from enforcer.turn.lexer import Opening, Place, Step
+
 
 NO_CALL = replace(OPEN, call=False)
 
 
-def run(name, place, symbols, opening=OPEN):
+def run(name: str, place: Place, symbols: Any, opening: Opening = OPEN) -> list[Step | None]:
     """Give the steps of some symbols; ends with None at one that is illegal."""
     steps = []
     for symbol in symbols:
@@ -25,22 +30,22 @@ def run(name, place, symbols, opening=OPEN):
     return steps
 
 
-def enter(name, state):
+def enter(name: str, state: str) -> Place:
     return served(name).table.lexer.enter(state)
 
 
-def control(name, token):
+def control(name: str, token: str) -> int:
     return ID + served(name).vocabulary.control(token)
 
 
-def test_text_that_may_become_a_marker_is_text_until_it_is_one():
+def test_text_that_may_become_a_marker_is_text_until_it_is_one() -> None:
     steps = run("granite", enter("granite", "CONTENT"), b"a <tool_cal ")
     assert all(step.said for step in steps)
     assert [len(step.place.begun) for step in steps] == [0, 0, *([1] * 9), 0]
     assert run("granite", enter("granite", "CONTENT"), b"<tool_call>")[-1].marker == 11
 
 
-def test_what_spells_a_closed_marker_is_illegal():
+def test_what_spells_a_closed_marker_is_illegal() -> None:
     steps = run("granite", enter("granite", "CONTENT"), b"<tool_call>", NO_CALL)
     assert steps[-1] is None
     assert all(steps[:-1])
@@ -50,7 +55,7 @@ def test_what_spells_a_closed_marker_is_illegal():
     assert opened == [None]
 
 
-def test_a_closed_beginning_that_looks_like_text_is_text():
+def test_a_closed_beginning_that_looks_like_text_is_text() -> None:
     (step,) = run("llama3_json", enter("llama3_json", "START"), b"{", NO_CALL)
     assert step.said
     assert step.place.state == "CONTENT"
@@ -58,14 +63,14 @@ def test_a_closed_beginning_that_looks_like_text_is_text():
     assert step.marker == 1
 
 
-def test_after_a_control_token_a_marker_has_to_go_on():
+def test_after_a_control_token_a_marker_has_to_go_on() -> None:
     close = control("kimi_k3", "<|close|>")
     steps = run("kimi_k3", enter("kimi_k3", "CONTENT"), [close, *b"resp"])
     assert steps[-1].place.committed
     assert run("kimi_k3", enter("kimi_k3", "CONTENT"), [close, *b"rx"])[-1] is None
 
 
-def test_a_header_that_nothing_ends_falls_to_its_arguments():
+def test_a_header_that_nothing_ends_falls_to_its_arguments() -> None:
     lexer = served("glm45").table.lexer
     place = run("glm45", lexer.enter("HEADER"), b"get")[-1].place
     assert lexer.falls(place, ord("x")) is None
@@ -78,7 +83,7 @@ def test_a_header_that_nothing_ends_falls_to_its_arguments():
     assert lexer.falls(place, ord("{")) == lexer.enter("ARGUMENTS")
 
 
-def test_arguments_end_with_their_last_brace():
+def test_arguments_end_with_their_last_brace() -> None:
     steps = run("hermes", enter("hermes", "ARGUMENTS"), b'{"a}": [{}]}')
     assert {step.place.state for step in steps[:-1]} == {"ARGUMENTS"}
     assert steps[-1].taken
@@ -86,14 +91,14 @@ def test_arguments_end_with_their_last_brace():
 
 
 @pytest.mark.parametrize(("name", "state"), [("hermes", "OUTER"), ("granite", "LIST")])
-def test_where_no_text_stands_a_marker_that_has_been_begun_goes_on(name, state):
+def test_where_no_text_stands_a_marker_that_has_been_begun_goes_on(name: str, state: str) -> None:
     steps = run(name, enter(name, state), b" x")
     assert steps[0] is not None
     assert not steps[0].said
     assert steps[1] is None
 
 
-def test_text_that_is_closed_leaves_markers():
+def test_text_that_is_closed_leaves_markers() -> None:
     opening = replace(OPEN, text=False)
     assert run("granite", enter("granite", "CONTENT"), b"a", opening) == [None]
     assert run("granite", enter("granite", "CONTENT"), b"<tool_call>", opening)[-1].marker == 11

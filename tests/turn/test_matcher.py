@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import gc
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
-import toys
-from vocabularies import call, feed, legal, row_of, section, small, write
 
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn.envelope import Due
+from tests import toys
+from tests.vocabularies import call, feed, legal, row_of, section, small, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.turn.matcher import Matcher
+    from tests.toys import Failing
+
 
 V = small()
 TEXTS = [b'{"a": 1}', b'{"a": 12}', b"{}"]
@@ -29,30 +37,30 @@ STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 
 
-def matcher(arguments=None, **options):
+def matcher(arguments: dict[str, Any] | None = None, **options: Any) -> Matcher:
     return toys.matcher(V, {"get": TEXTS} if arguments is None else arguments, **options)
 
 
-def at(text, arguments=None, **options):
+def at(text: str, arguments: dict[str, Any] | None = None, **options: Any) -> Matcher:
     """Give the matcher after a text."""
     found = matcher(arguments, **options)
     feed(found, write(V, text))
     return found
 
 
-def byte(char):
+def byte(char: str) -> int:
     return ord(char)
 
 
 # What is legal where
 
 
-def test_text_is_free_and_a_section_or_the_end_may_follow():
+def test_text_is_free_and_a_section_or_the_end_may_follow() -> None:
     for text in ("The weather", "<|im_end", " \n\u3000.", "\u200b"):
         assert legal(at(text)) == TEXT | {BEGIN} | STOP
 
 
-def test_a_turn_that_has_said_nothing_may_not_end():
+def test_a_turn_that_has_said_nothing_may_not_end() -> None:
     for text in ("", " ", " \n\n\t ", "\n" * 40):
         assert legal(at(text)) == TEXT | {BEGIN}
         assert legal(at(text, due=Due.NOTHING)) == TEXT | {BEGIN} | STOP
@@ -64,7 +72,7 @@ def test_a_turn_that_has_said_nothing_may_not_end():
         feed(found, write(V, calls + "x<|im_end|>"))
 
 
-def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said():
+def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said() -> None:
     for think in ("", "<think>", "<think></think>"):
         feed(at(think, prompt_ids=write(V, HEADER)), write(V, section(call("get", 0, "{}"))))
     for said, expected in (("x", True), ("\n", False), ("<think>x</think>", False)):
@@ -72,12 +80,12 @@ def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said():
         assert (legal(found) >= STOP) == expected
 
 
-def formatted(*texts):
+def formatted(*texts: str) -> Callable[..., Any]:
     return lambda: toys.Listed(V, [text.encode() for text in texts])
 
 
 @pytest.mark.parametrize("due", [Due.NOTHING, Due.WORD])
-def test_where_text_has_a_format_the_format_says_whether_none_fits(due):
+def test_where_text_has_a_format_the_format_says_whether_none_fits(due: Due) -> None:
     prompt = write(V, HEADER)
     for texts, may_end in ((("yes", " "), False), (("yes", ""), True)):
         for think in ("", "<think>hm</think>"):
@@ -92,7 +100,7 @@ def test_where_text_has_a_format_the_format_says_whether_none_fits(due):
 @pytest.mark.parametrize("due", Due)
 @pytest.mark.parametrize("tail", ["", "<think>", "<think>x</think>", " ", "x"])
 @pytest.mark.parametrize("names", [(), ("get",)])
-def test_every_turn_can_end(due, tail, names):
+def test_every_turn_can_end(due: Due, tail: str, names: tuple[str, ...]) -> None:
     if due is Due.CALL and not names:
         return
     for text_format in (None, formatted("a", "ab", ""), formatted(" x")):
@@ -113,7 +121,7 @@ def test_every_turn_can_end(due, tail, names):
             found.rollback(60)
 
 
-def end_is_near(found):
+def end_is_near(found: Matcher) -> None:
     """Look for an end: whatever ends something first, then the rest."""
     steps = 0
     while found.state != "END":
@@ -125,11 +133,11 @@ def end_is_near(found):
     found.rollback(steps)
 
 
-def test_inside_a_section_only_a_call_may_begin():
+def test_inside_a_section_only_a_call_may_begin() -> None:
     assert legal(at("<|tool_calls_section_begin|>")) == {CALL}
 
 
-def test_a_header_is_one_of_the_tools_at_the_next_index():
+def test_a_header_is_one_of_the_tools_at_the_next_index() -> None:
     found = at("<|tool_calls_section_begin|><|tool_call_begin|>", first=1)
     spelled = {V.token_bytes(i) for i in legal(found)}
     assert spelled == {b"f", b"functions", b"functions."}
@@ -139,25 +147,25 @@ def test_a_header_is_one_of_the_tools_at_the_next_index():
     assert legal(found) == {ARGUMENTS}
 
 
-def test_after_the_arguments_only_the_call_may_end():
+def test_after_the_arguments_only_the_call_may_end() -> None:
     found = at(OPENED + '{"a": 1')
     assert {V.token_bytes(i) for i in legal(found)} == {b"2", b"}"}
     feed(found, V.encode("}"))
     assert legal(found) == {CALL_END}
 
 
-def test_between_calls_another_may_begin_or_the_section_end():
+def test_between_calls_another_may_begin_or_the_section_end() -> None:
     assert legal(at("<|tool_calls_section_begin|>" + call("get", 0, "{}"))) == {CALL, END}
 
 
-def test_after_the_section_the_turn_ends_and_never_goes_on():
+def test_after_the_section_the_turn_ends_and_never_goes_on() -> None:
     found = at(section(call("get", 0, "{}")).removesuffix("<|im_end|>"))
     for _ in range(5):
         assert legal(found) == STOP
         feed(found, [V.control("[EOS]")])
 
 
-def test_the_index_grows_with_each_call():
+def test_the_index_grows_with_each_call() -> None:
     text = section(call("get", 7, "{}"), call("get", 8, "{}"), call("get", 9, "{}"))
     feed(matcher(first=7), write(V, text))
 
@@ -170,7 +178,7 @@ def test_the_index_grows_with_each_call():
         "functions.get:" + "1" * 60,
     ],
 )
-def test_a_wrong_header_is_never_complete(wrong):
+def test_a_wrong_header_is_never_complete(wrong: str) -> None:
     ids = write(V, f"<|tool_calls_section_begin|><|tool_call_begin|>{wrong}")
     ids.append(ARGUMENTS)
     assert matcher().validate(ids) < len(ids)
@@ -201,7 +209,7 @@ def test_a_wrong_header_is_never_complete(wrong):
         ("Hello<|im_end|>", "<|tool_calls_section_begin|>"),
     ],
 )
-def test_stray_ids_are_refused_and_change_nothing(text, stray):
+def test_stray_ids_are_refused_and_change_nothing(text: str, stray: str) -> None:
     found = at(text)
     before = legal(found)
     (token_id,) = write(V, stray)
@@ -219,11 +227,11 @@ def test_stray_ids_are_refused_and_change_nothing(text, stray):
         OPENED,
     ],
 )
-def test_ids_outside_the_vocabulary_and_holes_are_refused(token_id, text):
+def test_ids_outside_the_vocabulary_and_holes_are_refused(token_id: int, text: str) -> None:
     assert not at(text).accept(token_id)
 
 
-def test_tools_whose_names_are_prefixes_of_one_another():
+def test_tools_whose_names_are_prefixes_of_one_another() -> None:
     names = ["get", "get_", "get_weather", "getx", "functions.get", "g"]
     for name in names:
         found = matcher(dict.fromkeys(names, TEXTS))
@@ -233,14 +241,14 @@ def test_tools_whose_names_are_prefixes_of_one_another():
 # What a request permits
 
 
-def test_without_tools_no_section_may_begin():
+def test_without_tools_no_section_may_begin() -> None:
     found = at("Hello", arguments={})
     assert legal(found) == TEXT | STOP
     assert legal(matcher({})) == TEXT
     assert not found.accept(BEGIN)
 
 
-def test_a_demanded_call_leaves_room_for_some_text_only():
+def test_a_demanded_call_leaves_room_for_some_text_only() -> None:
     found = matcher(due=Due.CALL, preamble=3)
     for _ in range(3):
         assert legal(found) == TEXT | {BEGIN}
@@ -250,7 +258,7 @@ def test_a_demanded_call_leaves_room_for_some_text_only():
     assert legal(found) == {CALL, END}
 
 
-def test_a_demanded_call_leaves_the_think_free():
+def test_a_demanded_call_leaves_the_think_free() -> None:
     for preamble in (0, 2):
         found = matcher(due=Due.CALL, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
         for _ in range(10):
@@ -260,7 +268,7 @@ def test_a_demanded_call_leaves_the_think_free():
         assert legal(found) == ({BEGIN} if preamble == 0 else TEXT | {BEGIN})
 
 
-def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count():
+def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count() -> None:
     prompt = write(V, HEADER + "Let me see, then.")
     found = matcher(due=Due.CALL, preamble=1, prompt_ids=prompt)
     assert legal(found) == TEXT | {BEGIN}
@@ -268,7 +276,7 @@ def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count():
     assert legal(found) == {BEGIN}
 
 
-def test_rolling_back_gives_the_room_for_text_back():
+def test_rolling_back_gives_the_room_for_text_back() -> None:
     found = matcher(due=Due.CALL, preamble=2)
     feed(found, [byte("x")] * 2)
     found.rollback(1)
@@ -278,7 +286,7 @@ def test_rolling_back_gives_the_room_for_text_back():
 
 
 @pytest.mark.parametrize("most", [1, 3])
-def test_no_more_calls_than_permitted(most):
+def test_no_more_calls_than_permitted(most: int) -> None:
     calls = "".join(call("get", index, "{}") for index in range(most))
     assert legal(at("<|tool_calls_section_begin|>" + calls, most=most)) == {END}
 
@@ -309,19 +317,19 @@ def test_no_more_calls_than_permitted(most):
         (HEADER + "Bye.<|im_end|>\n", TEXT | {BEGIN}),
     ],
 )
-def test_the_turn_starts_where_the_prompt_leaves_it(prompt, expected):
+def test_the_turn_starts_where_the_prompt_leaves_it(prompt: str | None, expected: set[int]) -> None:
     found = matcher(prompt_ids=None if prompt is None else write(V, prompt))
     assert legal(found) == expected
     assert found.accepted == 0
 
 
-def test_header_text_in_ordinary_tokens_opens_no_turn():
+def test_header_text_in_ordinary_tokens_opens_no_turn() -> None:
     spelled = V.encode("<|im_assistant|>assistant<|im_middle|><think>")
     found = matcher(prompt_ids=write(V, HEADER) + spelled)
     assert legal(found) == TEXT | {BEGIN} | STOP
 
 
-def test_arguments_go_on_where_the_prompt_leaves_them():
+def test_arguments_go_on_where_the_prompt_leaves_them() -> None:
     found = matcher(prompt_ids=write(V, HEADER + OPENED + '{"a": 1'))
     assert {V.token_bytes(i) for i in legal(found)} == {b"2", b"}"}
 
@@ -333,7 +341,7 @@ def test_arguments_go_on_where_the_prompt_leaves_them():
         ("<|tool_calls_section_begin|><|tool_call_begin|>functions.other:0", {"get": TEXTS}),
     ],
 )
-def test_a_prompt_that_has_begun_what_is_not_allowed(tail, arguments):
+def test_a_prompt_that_has_begun_what_is_not_allowed(tail: str, arguments: dict[str, Any]) -> None:
     prompt = write(V, HEADER + tail)
     with pytest.raises(IllegalPrefix, match="prompt") as caught:
         matcher(arguments, prompt_ids=prompt)
@@ -345,7 +353,7 @@ def test_a_prompt_that_has_begun_what_is_not_allowed(tail, arguments):
 
 
 @pytest.mark.parametrize("make", [np.zeros, lambda s, **_: torch.zeros(s, dtype=torch.int32)])
-def test_any_row_of_any_mask_is_filled_and_no_other(make):
+def test_any_row_of_any_mask_is_filled_and_no_other(make: Callable[..., Any]) -> None:
     bitmask = make((3, V.words), dtype=np.int32)
     bitmask[:] = 7
     found = at("<|tool_calls_section_begin|>")
@@ -355,20 +363,20 @@ def test_any_row_of_any_mask_is_filled_and_no_other(make):
     assert (rows[1] == row_of(found)).all()
 
 
-def test_words_past_the_vocabulary_are_zeroed():
+def test_words_past_the_vocabulary_are_zeroed() -> None:
     wide = np.full((1, V.words + 3), -1, dtype=np.int32)
     matcher().fill(wide)
     assert (wide[0, V.words :] == 0).all()
     assert (wide[0, : V.words] == row_of(matcher())).all()
 
 
-def test_a_narrow_mask_is_refused():
+def test_a_narrow_mask_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="fewer ids"):
         matcher().fill(np.zeros((1, V.words - 1), dtype=np.int32))
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32, bool])
-def test_a_mask_of_another_type_is_refused(dtype):
+def test_a_mask_of_another_type_is_refused(dtype: Any) -> None:
     with pytest.raises(ConfigurationError, match="32-bit"):
         matcher().fill(np.zeros((1, V.words * 4), dtype=dtype))
 
@@ -376,7 +384,7 @@ def test_a_mask_of_another_type_is_refused(dtype):
 # Going back
 
 
-def test_rollback_crosses_every_segment():
+def test_rollback_crosses_every_segment() -> None:
     calls = call("get", 0, '{"a": 1}'), call("get", 1, "{}")
     ids = write(V, "<think>hm</think>I look." + section(*calls))
     prompt = write(V, HEADER)
@@ -396,24 +404,24 @@ def test_rollback_crosses_every_segment():
 
 
 @pytest.mark.parametrize("count", [-1, 4, 1000])
-def test_no_way_back_beyond_the_start(count):
+def test_no_way_back_beyond_the_start(count: int) -> None:
     found = at("abc")
     with pytest.raises(ConfigurationError, match="take back"):
         found.rollback(count)
     assert found.accepted == 3
 
 
-def test_the_prompt_is_not_taken_back():
+def test_the_prompt_is_not_taken_back() -> None:
     found = matcher(prompt_ids=write(V, HEADER + "<think>abc"))
     with pytest.raises(ConfigurationError):
         found.rollback(1)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 5])
-def test_no_way_back_beyond_what_is_kept(kept):
+def test_no_way_back_beyond_what_is_kept(kept: int) -> None:
     ids = write(V, "<think>hm</think>I look." + section(call("get", 0, '{"a": 1}')))
     found = matcher(prompt_ids=write(V, HEADER), rollback=kept)
-    masks = []
+    masks: list[Any] = []
     for count, token_id in enumerate(ids):
         assert found.accepted == count
         with pytest.raises(ConfigurationError, match="take back"):
@@ -426,7 +434,7 @@ def test_no_way_back_beyond_what_is_kept(kept):
         feed(found, [token_id])
 
 
-def test_drafts_may_be_longer_than_what_is_kept():
+def test_drafts_may_be_longer_than_what_is_kept() -> None:
     ids = write(V, "I look." + section(call("get", 0, '{"a": 1}')))
     found = matcher(rollback=2)
     feed(found, ids[:3])
@@ -438,7 +446,7 @@ def test_drafts_may_be_longer_than_what_is_kept():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", [4, None])
-def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept):
+def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept: int | None) -> None:
     prompt = write(V, HEADER + "<think>")
     found = matcher({"get": [b"x" * 5000]}, prompt_ids=prompt, rollback=kept)
     feed(found, [byte("x")] * 10)
@@ -454,7 +462,7 @@ def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept):
     assert len(gc.get_objects()) - before < 20
 
 
-def test_validate_counts_and_leaves_no_trace():
+def test_validate_counts_and_leaves_no_trace() -> None:
     ids = write(V, "I look." + section(call("get", 0, "{}"), call("get", 1, '{"a": 12}')))
     found = matcher()
     for start in range(len(ids)):
@@ -470,19 +478,19 @@ def test_validate_counts_and_leaves_no_trace():
 # Failing closed
 
 
-def failing(after, *where):
-    def start():
+def failing(after: int, *where: str) -> dict[str, Callable[..., Any]]:
+    def start() -> Failing:
         return toys.Failing(V, TEXTS, after=after, where=frozenset(where))
 
     return {"get": start}
 
 
-def broken():
+def broken() -> None:
     raise EnforcerError("it does not compile")
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
-def test_a_failing_mask_closes_the_gate(after):
+def test_a_failing_mask_closes_the_gate(after: int) -> None:
     found = at(OPENED, arguments=failing(after, "fill"))
     feed(found, [byte(char) for char in '{"a": 1'[:after]])
     assert legal(found) == STOP
@@ -494,7 +502,7 @@ def test_a_failing_mask_closes_the_gate(after):
 
 
 @pytest.mark.parametrize("after", [0, 2])
-def test_a_failing_step_closes_the_gate(after):
+def test_a_failing_step_closes_the_gate(after: int) -> None:
     found = at(OPENED, arguments=failing(after, "accept"))
     feed(found, [byte(char) for char in '{"'[:after]])
     assert not found.accept(byte('{"a'[after]))
@@ -502,13 +510,13 @@ def test_a_failing_step_closes_the_gate(after):
     assert legal(found) == STOP
 
 
-def test_a_grammar_that_cannot_start_closes_the_gate():
+def test_a_grammar_that_cannot_start_closes_the_gate() -> None:
     found = at(OPENED, arguments={"get": broken})
     assert legal(found) == STOP
     assert not found.accept(CALL_END)
 
 
-def test_a_dead_end_closes_the_gate():
+def test_a_dead_end_closes_the_gate() -> None:
     found = at(OPENED, arguments={"get": []})
     assert legal(found) == STOP
     assert "no id" in str(found.failure)
@@ -517,7 +525,7 @@ def test_a_dead_end_closes_the_gate():
 @pytest.mark.parametrize(
     "arguments", [failing(0, "fill"), failing(0, "accept"), {"get": broken}, {"get": []}]
 )
-def test_going_back_never_opens_the_gate_again(arguments):
+def test_going_back_never_opens_the_gate_again(arguments: dict[str, Any]) -> None:
     found = at(OPENED, arguments=arguments)
     found.accept(byte("{"))
     assert legal(found) == STOP
@@ -532,7 +540,7 @@ def test_going_back_never_opens_the_gate_again(arguments):
     assert legal(found) == STOP
 
 
-def test_going_back_before_the_failure_opens_what_was_open():
+def test_going_back_before_the_failure_opens_what_was_open() -> None:
     found = at(OPENED, arguments=failing(0, "fill"))
     assert legal(found) == STOP
     found.rollback(1)
@@ -549,8 +557,10 @@ ERRORS = [
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 @pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
 @pytest.mark.parametrize("after", [0, 3])
-def test_whatever_the_engine_raises_ends_this_turn_alone(error, where, after):
-    def start():
+def test_whatever_the_engine_raises_ends_this_turn_alone(
+    error: Any, where: str, after: int
+) -> None:
+    def start() -> Failing:
         return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
 
     found, other = at(OPENED, arguments={"get": start}), at(OPENED)
@@ -575,8 +585,8 @@ def test_whatever_the_engine_raises_ends_this_turn_alone(error, where, after):
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_what_cannot_be_taken_back_closes_the_gate(error):
-    def start():
+def test_what_cannot_be_taken_back_closes_the_gate(error: Any) -> None:
+    def start() -> Failing:
         return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
 
     found = at(OPENED + '{"a', arguments={"get": start})
@@ -593,8 +603,8 @@ def test_what_cannot_be_taken_back_closes_the_gate(error):
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error):
-    def start():
+def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error: Any) -> None:
+    def start() -> Failing:
         return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
 
     found = at(OPENED + "{", arguments={"get": start})
@@ -605,8 +615,8 @@ def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(e
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_whatever_starting_raises_closes_the_gate(error):
-    def start():
+def test_whatever_starting_raises_closes_the_gate(error: Any) -> None:
+    def start() -> None:
         raise error
 
     found = at(OPENED, arguments={"get": start})
@@ -620,15 +630,17 @@ def test_whatever_starting_raises_closes_the_gate(error):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
-def test_what_ends_the_process_is_no_failure_of_a_turn(error):
-    def start():
+def test_what_ends_the_process_is_no_failure_of_a_turn(
+    error: KeyboardInterrupt | SystemExit,
+) -> None:
+    def start() -> Failing:
         return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
 
     with pytest.raises(type(error)):
         legal(at(OPENED, arguments={"get": start}))
 
 
-def test_a_host_may_close_the_gate():
+def test_a_host_may_close_the_gate() -> None:
     found = at("Hello")
     found.fail(EnforcerError("the host has lost its place"))
     assert legal(found) == STOP

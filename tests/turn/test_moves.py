@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-import toys
-from dialect_cases import served, vocabulary
-from vocabularies import small
 
 from enforcer.errors import EngineFailure, UnexpectedFailure
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.moves import Moves, named
+from tests import toys
+from tests.dialect_cases import served, vocabulary
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.toys import Starts
+
 
 V = small()
 
 
-def moves(name, arguments, expect=None, *, names=("get", "a")):
+def moves(
+    name: str,
+    arguments: Callable[..., Any],
+    expect: Callable[..., Any] | None = None,
+    *,
+    names: tuple[str, str] = ("get", "a"),
+) -> Moves:
     table = served(name).table
     allowed = Envelope(table, names, due=Due.WORD, most=3, first=0, preamble=5)
     return Moves(allowed, arguments, expect, None)
 
 
-def known(name):
+def known(name: str) -> Callable[..., Any]:
     return lambda _: toys.Listed(vocabulary(name), [b"{}"])
 
 
-def test_a_state_begins_with_its_row_and_no_text_of_its_own():
+def test_a_state_begins_with_its_row_and_no_text_of_its_own() -> None:
     made = moves("hermes", known("hermes"))
     found = made.enter("SILENT", 1, 2)
     assert (found.state, found.calls, found.text) == ("SILENT", 1, 2)
@@ -33,10 +47,10 @@ def test_a_state_begins_with_its_row_and_no_text_of_its_own():
     assert moves("kimi_k2", known("kimi_k2")).enter("SILENT", 0, 0).place is None
 
 
-def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named():
+def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named() -> None:
     asked = []
 
-    def arguments(name):
+    def arguments(name: str) -> Starts:
         asked.append(name)
         return toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))
 
@@ -46,8 +60,8 @@ def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named():
     assert found.grammar is not None
 
 
-def test_a_grammar_that_cannot_start_ends_the_turn_alone():
-    def broken(_):
+def test_a_grammar_that_cannot_start_ends_the_turn_alone() -> None:
+    def broken(_: str) -> None:
         raise RuntimeError("no")
 
     made = moves("hermes", broken)
@@ -56,8 +70,8 @@ def test_a_grammar_that_cannot_start_ends_the_turn_alone():
     assert "RuntimeError" in str(found.failure)
 
 
-def test_the_tool_is_told_once_it_can_be_no_other():
-    told = []
+def test_the_tool_is_told_once_it_can_be_no_other() -> None:
+    told: list[Any] = []
     made = moves("hermes", known("hermes"), told.append)
     position = made.follow(made.enter("CONTENT", 0, 0), "HEADER")
     for byte in b'{"name": "get"':
@@ -65,7 +79,7 @@ def test_the_tool_is_told_once_it_can_be_no_other():
     assert told == ["get"]
 
 
-def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on():
+def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on() -> None:
     own = EngineFailure("gave up")
     assert named(own, "masking") is own
     with pytest.raises(KeyboardInterrupt):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dialect_cases as cases
 import pytest
-from vocabularies import small, write
 
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.vocabulary import Vocabulary
+from tests import dialect_cases as cases
+from tests.vocabularies import small, write
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)
@@ -30,7 +30,7 @@ TABLE = Table(dialects.load("kimi_k2"), V)
         ("<|im_assistant|>a<think>b<|im_middle|>", "SILENT", ""),
     ],
 )
-def test_the_turn_that_a_prompt_opens(prompt, state, rest):
+def test_the_turn_that_a_prompt_opens(prompt: str, state: str, rest: str) -> None:
     found, begun = TABLE.opened(write(V, prompt))
     assert (found, list(begun)) == (state, write(V, rest))
 
@@ -51,7 +51,9 @@ def test_the_turn_that_a_prompt_opens(prompt, state, rest):
     ],
 )
 @pytest.mark.parametrize("are_tokens", [True, False], ids=["role as a token", "role as text"])
-def test_a_turn_that_has_ended_is_not_the_one_to_be_generated(name, dialog, opening, are_tokens):
+def test_a_turn_that_has_ended_is_not_the_one_to_be_generated(
+    name: str, dialog: str, opening: str, are_tokens: bool
+) -> None:
     dialect = dialects.load(name)
     every = {
         *dialect.controls,
@@ -67,14 +69,14 @@ def test_a_turn_that_has_ended_is_not_the_one_to_be_generated(name, dialog, open
     assert (state, list(begun)) == (dialect.turn_state, write(found, "So"))
 
 
-def test_a_format_whose_roles_are_text_opens_no_turn():
+def test_a_format_whose_roles_are_text_opens_no_turn() -> None:
     found = cases.vocabulary("granite_20b_fc")
     table = Table(dialects.load("granite_20b_fc"), found)
     assert table.opened(write(found, "<|endoftext|>USER: <function_call>")) == ("START", ())
 
 
 @pytest.mark.parametrize("name", cases.NAMES)
-def test_what_opens_a_turn_opens_it_in_every_format(name):
+def test_what_opens_a_turn_opens_it_in_every_format(name: str) -> None:
     found = cases.served(name).table
     opening = cases.opening(name)
     text = write(found.vocabulary, "So")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
-from dialect_cases import served, vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import PIECES, call, section, small, write
 
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Table
 from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
+from tests.dialect_cases import served, vocabulary
+from tests.vocabularies import PIECES, call, section, small, write
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)
@@ -20,13 +21,13 @@ HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_
 WHOLE = "<think>so</think>I look." + section(call("get", 3, '{"città":"日本"}'), call("a", 4, "{}"))
 
 
-def read(text, prompt=None, names=None):
+def read(text: Any, prompt: str | None = None, names: set[str] | None = None) -> Turn:
     parser = Parser(TABLE, None if prompt is None else write(V, prompt), names)
     parser.feed(write(V, text) if isinstance(text, str) else text)
     return parser.turn()
 
 
-def test_a_whole_turn():
+def test_a_whole_turn() -> None:
     assert read(WHOLE) == Turn(
         reasoning="so",
         content="I look.",
@@ -52,17 +53,19 @@ def test_a_whole_turn():
         ("no header", "b", "", "b"),
     ],
 )
-def test_the_turn_goes_on_where_the_prompt_leaves_it(prompt, text, reasoning, content):
+def test_the_turn_goes_on_where_the_prompt_leaves_it(
+    prompt: str | None, text: str, reasoning: str, content: str
+) -> None:
     turn = read(text + "<|im_end|>", prompt)
     assert (turn.reasoning, turn.content, turn.stray) == (reasoning, content, None)
 
 
-def test_a_call_inside_an_open_think():
+def test_a_call_inside_an_open_think() -> None:
     turn = read("<think>hm" + section(call("get", 0, "{}")))
     assert (turn.reasoning, turn.content, len(turn.calls)) == ("hm", "", 1)
 
 
-def test_a_call_that_is_cut_off_is_none():
+def test_a_call_that_is_cut_off_is_none() -> None:
     ids = write(V, WHOLE)
     for until in range(len(ids)):
         turn = read(ids[:until])
@@ -70,7 +73,7 @@ def test_a_call_that_is_cut_off_is_none():
         assert not turn.ended
 
 
-def test_only_declared_calls_are_kept():
+def test_only_declared_calls_are_kept() -> None:
     turn = read(WHOLE, names={"a"})
     assert [found.name for found in turn.calls] == ["a"]
     assert read(WHOLE, names=set()).calls == ()
@@ -80,14 +83,14 @@ def test_only_declared_calls_are_kept():
     "header",
     ["get:0", "functions.get", "functions.get:" + "1" * 60, "search:2", "", "functions.:0"],
 )
-def test_a_malformed_header_makes_no_call(header):
+def test_a_malformed_header_makes_no_call(header: str) -> None:
     text = section(call("get", 0, "{}")).replace("functions.get:0", header)
     turn = read(text)
     assert turn.calls == ()
     assert turn.ended
 
 
-def test_markers_spelled_in_text_are_text():
+def test_markers_spelled_in_text_are_text() -> None:
     spelled = section(call("evil", 0, "{}"))
     ids = V.encode(spelled)
     assert V.control_ids.isdisjoint(ids)
@@ -106,7 +109,7 @@ def test_markers_spelled_in_text_are_text():
         ("a<|im_end|><|tool_calls_section_begin|>", 2),
     ],
 )
-def test_reading_stops_at_the_first_stray_id(text, stray):
+def test_reading_stops_at_the_first_stray_id(text: str, stray: int) -> None:
     turn = read(text)
     assert turn.stray == stray
     assert turn.calls == ()
@@ -114,17 +117,17 @@ def test_reading_stops_at_the_first_stray_id(text, stray):
 
 
 @pytest.mark.parametrize("token_id", [-1, V.size, 10**9])
-def test_ids_outside_the_vocabulary_are_stray(token_id):
+def test_ids_outside_the_vocabulary_are_stray(token_id: int) -> None:
     assert read([97, token_id, 98]) == Turn("", "a", (), ended=False, stray=1)
 
 
-def test_broken_characters_become_the_replacement_character():
+def test_broken_characters_become_the_replacement_character() -> None:
     end = V.control("<|im_end|>")
     assert read([0xE6, 0x97, end]).content == "\ufffd"
     assert read([0xFF, 97, end]).content == "\ufffda"
 
 
-def test_events_come_as_ids_are_read():
+def test_events_come_as_ids_are_read() -> None:
     parser = Parser(TABLE)
     events = [event for token_id in write(V, WHOLE) for event in parser.feed([token_id])]
     assert Event(Happening.CALL, "functions.get:3", "get") in events
@@ -134,14 +137,14 @@ def test_events_come_as_ids_are_read():
     assert "".join(pieces) == '{"città":"日本"}{}'
 
 
-def test_an_undeclared_call_brings_no_event():
+def test_an_undeclared_call_brings_no_event() -> None:
     parser = Parser(TABLE, names={"a"})
     events = parser.feed(write(V, WHOLE))
     assert [event.name for event in events if event.what is Happening.CALL] == ["a"]
     assert all("città" not in event.text for event in events)
 
 
-def test_a_call_begun_by_the_prompt():
+def test_a_call_begun_by_the_prompt() -> None:
     prompt = HEADER + "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
     rest = "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|><|im_end|>"
     assert [found.id for found in read(rest, prompt).calls] == ["functions.get:0"]
@@ -149,7 +152,7 @@ def test_a_call_begun_by_the_prompt():
     assert read("}" + rest[rest.index("<|tool_call_end|>") :], prompt + rest[:29]).calls == ()
 
 
-def test_the_section_is_open_until_its_end():
+def test_the_section_is_open_until_its_end() -> None:
     parser = Parser(TABLE)
     seen = []
     for token_id in write(V, "a" + section(call("a", 0, "{}"))):
@@ -160,7 +163,7 @@ def test_the_section_is_open_until_its_end():
     assert not parser.in_calls
 
 
-def test_ids_of_reasoning_are_counted():
+def test_ids_of_reasoning_are_counted() -> None:
     parser = Parser(TABLE)
     parser.feed(write(V, "<think>abc</think>de<|im_end|>"))
     assert parser.reasoning_ids == 3
@@ -169,7 +172,7 @@ def test_ids_of_reasoning_are_counted():
 PIECE = {Happening.REASONING, Happening.CONTENT, Happening.ARGUMENTS}
 
 
-def merge(events):
+def merge(events: list[Event]) -> list[Event]:
     """Join the pieces of one kind that follow one another."""
     merged: list[Event] = []
     for event in events:
@@ -191,7 +194,7 @@ IDS = st.lists(
 
 
 @given(st.one_of(IDS, st.just(write(V, WHOLE))), st.lists(st.integers(0, 60)))
-def test_any_chunking_brings_the_same(ids, cuts):
+def test_any_chunking_brings_the_same(ids: list[int], cuts: list[int]) -> None:
     whole = Parser(TABLE)
     expected = merge(whole.feed(ids))
     parser, events = Parser(TABLE), []
@@ -203,12 +206,12 @@ def test_any_chunking_brings_the_same(ids, cuts):
 
 
 @given(IDS)
-def test_events_and_turn_say_the_same(ids):
+def test_events_and_turn_say_the_same(ids: list[int]) -> None:
     parser = Parser(TABLE)
     events = parser.feed(ids)
     turn = parser.turn()
 
-    def said(what):
+    def said(what: Happening) -> str:
         return "".join(event.text for event in events if event.what is what)
 
     assert said(Happening.CONTENT) == turn.content
@@ -223,7 +226,9 @@ def test_events_and_turn_say_the_same(ids):
     st.lists(st.tuples(st.sampled_from(["get", "a/b-c.d_e", "天气"]), st.text(max_size=10))),
     st.integers(0, 10**6),
 )
-def test_what_is_written_is_read_back(content, calls, first):
+def test_what_is_written_is_read_back(
+    content: str, calls: list[tuple[str, str]], first: int
+) -> None:
     ids = V.encode(content)
     if calls:
         ids.append(V.control("<|tool_calls_section_begin|>"))
@@ -240,7 +245,7 @@ def test_what_is_written_is_read_back(content, calls, first):
 
 
 @pytest.mark.parametrize("text", ["x", "x ", " x"])
-def test_text_of_the_reply_closes_the_way_into_a_think(text):
+def test_text_of_the_reply_closes_the_way_into_a_think(text: str) -> None:
     """After a word the turn is in its content, where a think can no longer begin."""
     turn = read(f"{text}<think>hm")
     assert (turn.content, turn.reasoning) == (text, "")
@@ -262,7 +267,7 @@ K3_CALL = (
         ("kimi_k3", K3_CALL),
     ],
 )
-def test_arguments_that_are_none_of_the_formats_make_no_call(name, text):
+def test_arguments_that_are_none_of_the_formats_make_no_call(name: str, text: str) -> None:
     reader = Parser(served(name).table, None, ["get"])
     events = reader.feed(write(vocabulary(name), text))
     assert reader.turn().calls == ()

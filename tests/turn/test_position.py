@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from enforcer.turn.position import Position
 
@@ -14,7 +15,7 @@ class Text:
 
     accepting: bool
 
-    def is_accepting(self):
+    def is_accepting(self) -> bool:
         return self.accepting
 
 
@@ -25,22 +26,26 @@ class Node:
     name: str | None
 
 
-def at(**more):
-    return Position("ANY", row="row", before="before", calls=0, text=0, **more)
+ROW: Any = "row"
+BEFORE: Any = "before"
 
 
-def test_free_text_may_end_anywhere():
+def at(**more: Any) -> Position:
+    return Position("ANY", row=ROW, before=BEFORE, calls=0, text=0, **more)
+
+
+def test_free_text_may_end_anywhere() -> None:
     assert at().complete()
-    assert at().markers == "row"
+    assert at().markers == ROW
 
 
-def test_a_header_is_complete_where_it_has_a_name():
-    assert at(header=Node("get")).markers == "row"
-    assert at(header=Node(None)).markers == "before"
+def test_a_header_is_complete_where_it_has_a_name() -> None:
+    assert at(header=Node("get")).markers == ROW
+    assert at(header=Node(None)).markers == BEFORE
 
 
-def test_followed_text_says_itself_whether_it_may_end():
+def test_followed_text_says_itself_whether_it_may_end() -> None:
     for accepting, header in product((True, False), (None, Node(None), Node("get"))):
         found = at(grammar=Text(accepting), header=header)
         assert found.complete() is accepting
-        assert found.markers == ("row" if accepting else "before")
+        assert found.markers == (ROW if accepting else BEFORE)

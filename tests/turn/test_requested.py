@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import vocabularies
 
 import enforcer
 from enforcer.engines.llguidance import engine as llguidance
@@ -15,6 +15,14 @@ from enforcer.request import tools
 from enforcer.request.options import Options
 from enforcer.turn import dialects, requested
 from enforcer.turn.requested import look_at_prompt
+from tests import vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.request.spec import Spec
+    from enforcer.request.tools import ToolSet
+
 
 VOCABULARY = vocabularies.small()
 ENFORCER = enforcer.Enforcer(VOCABULARY)
@@ -25,11 +33,15 @@ ARGUMENTS = "<|tool_call_argument_begin|>"
 FORMAT = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
 
 
-def spec(choice="auto", tools=(TOOL,), response_format=None):
+def spec(
+    choice: str | None = "auto",
+    tools: tuple[dict[str, Any], ...] = (TOOL,),
+    response_format: dict[str, Any] | None = None,
+) -> Spec:
     return specs.read(specs.write(list(tools), choice, True, 0, response_format))
 
 
-def is_refused(look, text):
+def is_refused(look: Callable[..., Any], text: str) -> bool:
     try:
         look(vocabularies.write(VOCABULARY, text))
     except IllegalPrefix:
@@ -57,26 +69,26 @@ def is_refused(look, text):
         ('{"a": 1', spec(response_format=FORMAT), False),
     ],
 )
-def test_a_begun_turn(begun, wanted, refused):
-    def look(ids):
+def test_a_begun_turn(begun: str, wanted: Spec, refused: bool) -> None:
+    def look(ids: list[int]) -> None:
         look_at_prompt(ENFORCER.table, wanted, Options(), ids)
 
-    def start(ids):
+    def start(ids: list[int]) -> None:
         ENFORCER.start(wanted, ids)
 
     assert is_refused(look, OPENING + begun) is refused
     assert is_refused(start, OPENING + begun) is refused
 
 
-def test_what_only_an_engine_can_tell_is_left_to_whoever_starts_the_turn():
+def test_what_only_an_engine_can_tell_is_left_to_whoever_starts_the_turn() -> None:
     prompt = vocabularies.write(VOCABULARY, OPENING + BEGIN + "functions.get:0" + ARGUMENTS + "[1]")
     look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
     with pytest.raises(IllegalPrefix):
         ENFORCER.start(spec(), prompt)
 
 
-def test_looking_compiles_nothing(monkeypatch):
-    def refuse(*_):
+def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
         raise AssertionError("compiled")
 
     monkeypatch.setattr(llguidance.LLGuidanceEngine, "compile", refuse)
@@ -85,7 +97,7 @@ def test_looking_compiles_nothing(monkeypatch):
     look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
 
 
-def test_the_settled_options_are_the_ones_that_hold():
+def test_the_settled_options_are_the_ones_that_hold() -> None:
     settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
     text = specs.settle(specs.write([TOOL], "auto", True, 0), settled)
     call = BEGIN.removeprefix("<|tool_calls_section_begin|>") + "functions.get:{}" + ARGUMENTS
@@ -98,8 +110,8 @@ def test_the_settled_options_are_the_ones_that_hold():
 
 
 @pytest.mark.parametrize("name", ["from", "_hidden", "a.b", "a-b", "a/b", "1st", "None", "ﬁnd"])
-def test_names_that_a_format_has_no_call_for_are_refused(name):
-    def toolset(*names):
+def test_names_that_a_format_has_no_call_for_are_refused(name: str) -> None:
+    def toolset(*names: str) -> ToolSet:
         listed = [{"type": "function", "function": {"name": each}} for each in names]
         return tools.parse(listed, "auto", True)
 

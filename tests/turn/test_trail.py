@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ STEPS = st.lists(st.one_of(st.sampled_from("abc"), st.integers(0, 6)), max_size=
 
 
 @given(STEPS, st.one_of(st.none(), st.integers(0, 8)))
-def test_it_gives_back_what_a_list_would(steps, most):
-    trail, plain = Trail(most), []
+def test_it_gives_back_what_a_list_would(steps: list[int | str], most: int | None) -> None:
+    trail: Trail[Any] = Trail(most)
+    plain: list[Any] = []
     for what in steps:
         if isinstance(what, str):
             trail.push(what)

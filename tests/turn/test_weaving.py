@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from dialect_cases import CLOSED, TOOLS, at, served, vocabulary
-from vocabularies import feed, legal, row_of, write
 
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.vocabulary import Vocabulary
+from tests.dialect_cases import CLOSED, TOOLS, at, served, vocabulary
+from tests.vocabularies import feed, legal, row_of, write
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
+
 
 OPEN = [{"type": "function", "function": {"name": "get_"}}]
 
 
-def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin():
+def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin() -> None:
     matcher, find = at("llama3_json", "", tool_choice="required")
     assert find(b"x") not in legal(matcher)
     assert find(b"{") in legal(matcher)
     assert find(b"{x") not in legal(matcher)
 
 
-def test_a_mask_looks_no_farther_than_tokens_reach():
+def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call could be followed by another in the same token, as often as calls are allowed."""
     found = vocabulary("pythonic")
     tokens = [found.token_bytes(i) for i in range(found.size)]
@@ -34,7 +40,12 @@ def test_a_mask_looks_no_farther_than_tokens_reach():
     matcher = many.matcher([{"type": "function", "function": {"name": "a"}}])
     started = []
     begin = matcher._moves.begin_arguments
-    matcher._moves.begin_arguments = lambda *what: started.append(what) or begin(*what)
+
+    def told(*what: Any) -> Any:
+        started.append(what)
+        return begin(*what)
+
+    monkeypatch.setattr(matcher._moves, "begin_arguments", told)
     for token in (b"[", b"a(), a", b"(", b")", b", a(), a(", b")"):
         token_id = many.vocabulary.find(token)
         assert token_id in legal(matcher)
@@ -43,7 +54,7 @@ def test_a_mask_looks_no_farther_than_tokens_reach():
     assert matcher.failure is None
 
 
-def test_deep_texts_are_no_more_to_find():
+def test_deep_texts_are_no_more_to_find() -> None:
     matcher, find = at("hermes", '<tool_call>{"name": "get_", "arguments": {"x": ', tools=OPEN)
     known = served("hermes").table.borders._kept
     before = known.cache_info().currsize
@@ -57,7 +68,7 @@ ANSWER = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
 
 
 @pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "granite_20b_fc", "hermes"])
-def test_text_with_a_format_spells_no_calls(name):
+def test_text_with_a_format_spells_no_calls(name: str) -> None:
     found, text = vocabulary(name), '{"a": "<tool_call> [get(x=1)] <function_call>"}'
     matcher = served(name).matcher([], response_format=ANSWER)
     for byte in text.encode():
@@ -72,7 +83,7 @@ def test_text_with_a_format_spells_no_calls(name):
 
 
 @pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "qwen3_coder"])
-def test_text_with_a_format_beside_calls_that_look_like_text_is_refused(name):
+def test_text_with_a_format_beside_calls_that_look_like_text_is_refused(name: str) -> None:
     with pytest.raises(enforcer.RequestError, match="cannot be told") as caught:
         served(name).matcher(TOOLS, response_format=ANSWER)
     assert caught.value.path == "$.response_format"
@@ -80,7 +91,7 @@ def test_text_with_a_format_beside_calls_that_look_like_text_is_refused(name):
 
 
 @pytest.mark.parametrize("name", ["kimi_k3", "mistral", "deepseek_v3"])
-def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name):
+def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name: str) -> None:
     matcher = served(name).matcher(TOOLS, response_format=ANSWER)
     begins = {
         "kimi_k3": "<|close|>",
@@ -94,11 +105,11 @@ def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name):
     assert vocabulary(name).control(begins[name]) not in legal(matcher)
 
 
-def broken(matcher, only):
+def broken(matcher: ExplainedMatcher, only: set[str]) -> ExplainedMatcher:
     """Let the arguments of some tools fail to start."""
     start = matcher._moves._arguments
 
-    def refuses(name):
+    def refuses(name: str) -> Any:
         if name in only:
             raise enforcer.EnforcerError("a limit of the engine")
         return start(name)
@@ -125,7 +136,7 @@ K3_CALL = (
         ("kimi_k3", K3_CALL),
     ],
 )
-def test_arguments_that_cannot_be_followed_are_no_call(name, text):
+def test_arguments_that_cannot_be_followed_are_no_call(name: str, text: str) -> None:
     matcher = broken(served(name).matcher(TOOLS), {"get"})
     for token in write(vocabulary(name), text):
         allowed = legal(matcher)
@@ -140,7 +151,7 @@ def test_arguments_that_cannot_be_followed_are_no_call(name, text):
     assert matcher.failure is None or legal(matcher) == set(ends)
 
 
-def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood():
+def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood() -> None:
     """Two calls in one token, of which the second cannot be started."""
     tools = [TOOLS[0], {"type": "function", "function": {"name": "a", "parameters": CLOSED}}]
     found = vocabulary("pythonic")
@@ -162,7 +173,7 @@ def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood():
     assert matcher.state == "CLOSED"
 
 
-def schema_of(key):
+def schema_of(key: str) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {key: {"type": "integer"}},
@@ -171,7 +182,9 @@ def schema_of(key):
 
 
 @pytest.mark.parametrize("keys", [("x", "y"), ("y", "x")])
-def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_of_the_next(keys):
+def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_of_the_next(
+    keys: tuple[str, str],
+) -> None:
     """A token from the end of one header, over a whole call, into the arguments of the next."""
     found = vocabulary("pythonic")
     tokens = [found.token_bytes(i) for i in range(found.size)]

@@ -2,18 +2,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from fake_server import reply, serving
 
 from enforcer.errors import ConfigurationError
 from enforcer.verify import client
 from enforcer.verify.client import Endpoint
+from tests.fake_server import reply, serving
+
+if TYPE_CHECKING:
+    from enforcer.verify.replies import Reply
+
 
 NOWHERE = "http://127.0.0.1:9"
 
 
-def answer(body):
+def answer(body: dict[str, Any]) -> tuple[int, Any]:
     name = body["name"]
     if name == "refused":
         return 400, {"error": {"message": "no such keyword"}}
@@ -24,7 +29,7 @@ def answer(body):
     return reply(body, content=name)
 
 
-def ask(url, *bodies, **more):
+def ask(url: str, *bodies: dict[str, Any], **more: Any) -> list[Reply]:
     endpoint = Endpoint.at(url, **more)
     done = []
     replies = asyncio.run(client.send_all(endpoint, bodies, lambda *one: done.append(one)))
@@ -32,7 +37,7 @@ def ask(url, *bodies, **more):
     return replies
 
 
-def test_replies_stand_in_the_order_of_the_requests():
+def test_replies_stand_in_the_order_of_the_requests() -> None:
     names = [f"n{n}" for n in range(100)]
     with serving(answer) as server:
         replies = ask(
@@ -44,7 +49,7 @@ def test_replies_stand_in_the_order_of_the_requests():
     assert all(r.answered for r in replies)
 
 
-def test_errors_are_replies():
+def test_errors_are_replies() -> None:
     with serving(answer) as server:
         bodies = [{"name": n, "stream": s} for n in ("refused", "garbage") for s in (False, True)]
         *refused, whole, streamed = ask(server.url, *bodies)
@@ -54,20 +59,20 @@ def test_errors_are_replies():
     assert "not JSON" in streamed.error
 
 
-def test_silence_is_a_reply_too():
+def test_silence_is_a_reply_too() -> None:
     with serving(answer) as server:
         [got] = ask(server.url, {"name": "slow"}, timeout=0.1)
     assert got.status == 0
     assert "Timeout" in got.error
 
 
-def test_no_server_is_a_reply_too():
+def test_no_server_is_a_reply_too() -> None:
     [got] = ask(NOWHERE, {"name": "x"})
     assert got.status == 0
     assert "ConnectError" in got.error
 
 
-def test_the_key_is_sent():
+def test_the_key_is_sent() -> None:
     with serving(answer) as server:
         ask(server.url, {"name": "x"}, key="secret")
         assert server.headers[0]["Authorization"] == "Bearer secret"
@@ -82,40 +87,40 @@ def test_the_key_is_sent():
         ("https://h/api/v3", "https://h/api/v3"),
     ],
 )
-def test_base_urls_are_read_as_typed(typed, read):
+def test_base_urls_are_read_as_typed(typed: str, read: str) -> None:
     assert Endpoint.at(typed).url == read
 
 
 @pytest.mark.parametrize("typed", ["", "h:1", "ftp://h", "http://", "http://[::1"])
-def test_what_is_no_url_is_refused(typed):
+def test_what_is_no_url_is_refused(typed: str) -> None:
     with pytest.raises(ConfigurationError):
         Endpoint.at(typed)
 
 
-def models(listing):
+def models(listing: tuple[int, Any]) -> list[str]:
     with serving(answer, listing) as server:
         return asyncio.run(client.models(Endpoint.at(server.url)))
 
 
-def test_models_are_listed():
+def test_models_are_listed() -> None:
     assert models((200, {"data": [{"id": "a"}, {"id": "b"}]})) == ["a", "b"]
 
 
 @pytest.mark.parametrize("listing", [(500, {}), (200, []), (200, {"data": None})])
-def test_a_server_need_not_list_its_models(listing):
+def test_a_server_need_not_list_its_models(listing: tuple[int, Any]) -> None:
     assert models(listing) == []
 
 
-def test_a_url_that_leads_nowhere_is_told():
+def test_a_url_that_leads_nowhere_is_told() -> None:
     with pytest.raises(client.NoModelList, match="must be the base"):
         models((404, {}))
 
 
-def test_a_refused_key_is_told():
+def test_a_refused_key_is_told() -> None:
     with pytest.raises(ConfigurationError, match="refuses the key"):
         models((401, {}))
 
 
-def test_no_server_has_no_models():
+def test_no_server_has_no_models() -> None:
     with pytest.raises(ConfigurationError, match="no server answers"):
         asyncio.run(client.models(Endpoint.at(NOWHERE)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -18,19 +19,19 @@ TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "ob
 BODY = {"messages": [], "tools": [TOOL]}
 
 
-def test_kimi_k2s_is_what_is_judged_by_where_nothing_is_said():
+def test_kimi_k2s_is_what_is_judged_by_where_nothing_is_said() -> None:
     found = expected.of(KIMI)
     assert found.ids is Expected().ids
     assert set(found.markers) == {*measure.MARKERS, "[EOS]"}
 
 
 @pytest.mark.parametrize("ids", list(Ids))
-def test_every_kind_of_id_has_a_rule(ids):
+def test_every_kind_of_id_has_a_rule(ids: Ids) -> None:
     assert isinstance(expected.of(replace(KIMI, ids=ids)).ids, IdRule)
     assert expected.of(replace(KIMI, ids=ids), IdRule.INDEX).ids is IdRule.INDEX
 
 
-def test_a_reply_is_judged_by_them():
+def test_a_reply_is_judged_by_them() -> None:
     reply = Reply(
         finish_reason="tool_calls",
         content="<tool_call>",
@@ -42,12 +43,12 @@ def test_a_reply_is_judged_by_them():
     assert not Expected(IdRule.UNIQUE).judge(BODY, reply).faults
 
 
-def test_schemas_may_refer_to_documents_and_to_nothing_else():
+def test_schemas_may_refer_to_documents_and_to_nothing_else() -> None:
     uri = "https://schemas.example.com/city"
     schema = {"properties": {"a": {"$ref": uri}}}
     body = {"messages": [], "tools": [{"function": {"name": "f", "parameters": schema}}]}
 
-    def faults(arguments, schemas):
+    def faults(arguments: str, schemas: dict[str, Any]) -> frozenset[Fault]:
         reply = Reply(
             200, finish_reason="tool_calls", calls=(Call("functions.f:0", "f", arguments),)
         )
@@ -73,5 +74,5 @@ def test_schemas_may_refer_to_documents_and_to_nothing_else():
         ('enforcer_dialect{dialect="hermes"} 1.0\nenforcer_dialect{dialect="kimi_k2"} 1.0\n', None),
     ],
 )
-def test_a_server_tells_its_format(metrics, dialect):
+def test_a_server_tells_its_format(metrics: str | None, dialect: str | None) -> None:
     assert expected.told(metrics) == dialect

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +17,7 @@ WEATHER = {
     "required": ["city"],
     "additionalProperties": False,
 }
-EARLIER = [
+EARLIER: list[dict[str, Any]] = [
     {"role": "user", "content": "both, please"},
     {
         "role": "assistant",
@@ -29,37 +30,39 @@ GOOD = ("functions.weather:0", "weather", {"city": "Oslo"})
 NEXT = ("functions.weather:1", *GOOD[1:])
 
 
-def tool(name):
+def tool(name: str) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": WEATHER}}
 
 
-def body(*names, messages=(), **more):
+def body(
+    *names: str, messages: list[dict[str, Any]] | tuple[Any, ...] = (), **more: Any
+) -> dict[str, Any]:
     request = {"messages": list(messages), **more}
     return {**request, "tools": [tool(n) for n in names]} if names else request
 
 
-def called(*calls, finish="tool_calls", content=""):
+def called(*calls: tuple[str, str, Any], finish: str = "tool_calls", content: str = "") -> Reply:
     made = tuple(Call(id_, name, json.dumps(arguments)) for id_, name, arguments in calls)
     return Reply(200, finish_reason=finish, content=content, calls=made)
 
 
-def only(*names, mode="auto"):
+def only(*names: str, mode: str = "auto") -> dict[str, Any]:
     listed = [{"type": "function", "function": {"name": name}} for name in names]
     return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": listed}}
 
 
-def test_a_valid_call_has_no_fault():
+def test_a_valid_call_has_no_fault() -> None:
     assert judge(body("weather"), called(GOOD)) == Verdict(
         "tool_calls", complete=True, has_calls=True
     )
 
 
-def test_text_has_no_fault():
+def test_text_has_no_fault() -> None:
     reply = Reply(200, finish_reason="stop", content="Hello.")
     assert judge(body("weather"), reply) == Verdict("stop", complete=True, has_calls=False)
 
 
-def test_an_empty_reply_is_told_and_forgiven():
+def test_an_empty_reply_is_told_and_forgiven() -> None:
     verdict = judge(body("weather"), Reply(200, finish_reason="stop", reasoning="Well."))
     assert (verdict.empty, verdict.findings) == (True, ())
     assert not judge(body("weather"), SAID).empty
@@ -106,27 +109,29 @@ SAID = Reply(200, finish_reason="stop", content="Hello.")
         (body("weather"), Reply(200, "the stream ended"), Fault.FAILED),
     ],
 )
-def test_each_fault_is_found_and_no_other(request_body, reply, fault):
+def test_each_fault_is_found_and_no_other(
+    request_body: dict[str, Any], reply: Reply, fault: Fault
+) -> None:
     assert judge(request_body, reply).faults == {fault}
 
 
-def test_tools_that_system_messages_declare_are_declared():
+def test_tools_that_system_messages_declare_are_declared() -> None:
     declared = [{"role": "system", "tools": [tool("weather")]}]
     assert not judge(body(messages=declared), called(GOOD)).faults
 
 
-def test_allowed_tools_may_be_called():
+def test_allowed_tools_may_be_called() -> None:
     assert not judge(body("weather", "clock", tool_choice=only("weather")), called(GOOD)).faults
 
 
-def test_arguments_that_are_no_json_fail_the_schema():
+def test_arguments_that_are_no_json_fail_the_schema() -> None:
     reply = Reply(200, finish_reason="tool_calls", calls=(Call(*GOOD[:2], '{"city": "Os'),))
     [finding] = judge(body("weather"), reply).findings
     assert finding.fault is Fault.SCHEMA
     assert "not JSON" in finding.message
 
 
-def test_a_schema_that_cannot_be_evaluated_is_said_to_be_at_fault():
+def test_a_schema_that_cannot_be_evaluated_is_said_to_be_at_fault() -> None:
     request = body("weather")
     request["tools"][0]["function"]["parameters"] = {"$ref": "#/nowhere"}
     [finding] = judge(request, called(GOOD)).findings
@@ -134,7 +139,7 @@ def test_a_schema_that_cannot_be_evaluated_is_said_to_be_at_fault():
     assert "schema cannot be evaluated" in finding.message
 
 
-def test_the_draft_is_the_one_that_the_schema_names():
+def test_the_draft_is_the_one_that_the_schema_names() -> None:
     items = {"type": "array", "items": [{"type": "string"}]}
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"x": items}}
     request = body("weather")
@@ -143,7 +148,7 @@ def test_the_draft_is_the_one_that_the_schema_names():
     assert judge(request, called((*GOOD[:2], {"x": [1]}))).faults == {Fault.SCHEMA}
 
 
-def test_the_index_goes_on_from_the_history():
+def test_the_index_goes_on_from_the_history() -> None:
     reply = called(("functions.weather:2", *GOOD[1:]), ("functions.weather:3", *GOOD[1:]))
     assert not judge(body("weather", messages=EARLIER), reply).faults
 
@@ -157,37 +162,37 @@ def test_the_index_goes_on_from_the_history():
         (IdRule.NINE, ("aB3dE6gH9", "aB3dE6gH8"), ("aB3dE6gH9", "call_xyz9")),
     ],
 )
-def test_rules_of_ids(rule, right, wrong):
-    def faults(ids):
+def test_rules_of_ids(rule: IdRule, right: tuple[str, str], wrong: tuple[str, str]) -> None:
+    def faults(ids: tuple[str, str]) -> frozenset[Fault]:
         return judge(body("weather"), called(*((i, *GOOD[1:]) for i in ids)), rule).faults
 
     assert not faults(right)
     assert faults(wrong) == {Fault.ID}
 
 
-def cut(*arguments, stream=True):
+def cut(*arguments: str, stream: bool = True) -> Verdict:
     calls = tuple(Call(f"functions.weather:{n}", "weather", a) for n, a in enumerate(arguments))
     reply = Reply(200, finish_reason="length", calls=calls)
     return judge(body("weather", tool_choice="required", stream=stream), reply)
 
 
-def test_a_stream_that_was_cut_off_may_end_in_a_part_of_a_call():
+def test_a_stream_that_was_cut_off_may_end_in_a_part_of_a_call() -> None:
     assert cut('{"city": "Os') == Verdict("others", complete=False, has_calls=False)
     assert not cut('{"city": "Oslo"}', '{"ci').faults
     assert not cut().faults
 
 
-def test_whole_calls_of_a_stream_that_was_cut_off_are_judged():
+def test_whole_calls_of_a_stream_that_was_cut_off_are_judged() -> None:
     assert cut("{}", '{"ci').faults == {Fault.SCHEMA}
     assert cut("{}").faults == {Fault.SCHEMA}
 
 
-def test_a_whole_reply_that_was_cut_off_reports_no_call():
+def test_a_whole_reply_that_was_cut_off_reports_no_call() -> None:
     assert cut('{"city": "Os', stream=False).faults == {Fault.FINISH}
     assert not cut(stream=False).faults
 
 
-def test_missing_parameters_take_any_object():
+def test_missing_parameters_take_any_object() -> None:
     request = {"messages": [], "tools": [{"type": "function", "function": {"name": "weather"}}]}
     assert not judge(request, called(GOOD)).faults
     assert judge(request, called((*GOOD[:2], [1]))).faults == {Fault.SCHEMA}
@@ -211,7 +216,7 @@ UNANSWERED = st.sampled_from([Fault.FAILED, Fault.REFUSED]).map(
 
 
 @given(st.lists(VERDICTS | UNANSWERED))
-def test_counts_add_up(verdicts):
+def test_counts_add_up(verdicts: list[Verdict]) -> None:
     row = measure.count(verdicts)
     assert row.requests == sum(row.finish.values()) == len(verdicts)
     unanswered = row.faults.get(Fault.FAILED, 0) + row.faults.get(Fault.REFUSED, 0)
@@ -230,7 +235,9 @@ REASONS = st.sampled_from(["stop", "tool_calls", "length", None])
 
 
 @given(st.lists(st.tuples(REASONS, REASONS)))
-def test_similarity_is_the_harmonic_mean_of_precision_and_recall(pairs):
+def test_similarity_is_the_harmonic_mean_of_precision_and_recall(
+    pairs: list[tuple[str | None, str | None]],
+) -> None:
     found = measure.similarity(pairs)
     known = [(a == "tool_calls", b == "tool_calls") for a, b in pairs if a and b]
     assert found.compared == len(known)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from fake_server import call, reply
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.verify.replies import Call, Deltas, Reply, whole
+from tests.fake_server import call, reply
 
 CALLS = st.lists(
     st.builds(
@@ -19,7 +20,7 @@ CALLS = st.lists(
 )
 
 
-def streamed(events):
+def streamed(events: list[Any]) -> Reply:
     deltas = Deltas()
     for event in events:
         deltas.add(event)
@@ -27,7 +28,9 @@ def streamed(events):
 
 
 @given(st.sampled_from(["stop", "tool_calls", "length"]), st.none() | st.text(max_size=9), CALLS)
-def test_a_stream_reads_as_the_same_reply_whole(finish, content, calls):
+def test_a_stream_reads_as_the_same_reply_whole(
+    finish: str, content: str | None, calls: list[dict[str, Any]]
+) -> None:
     one = whole(reply({}, finish, content, calls)[1])
     other = streamed(reply({"stream": True}, finish, content, calls)[1])
     assert one == other
@@ -37,8 +40,8 @@ def test_a_stream_reads_as_the_same_reply_whole(finish, content, calls):
     ]
 
 
-def test_the_parts_of_parallel_calls_may_be_mixed():
-    def part(index, **more):
+def test_the_parts_of_parallel_calls_may_be_mixed() -> None:
+    def part(index: int, **more: Any) -> dict[str, Any]:
         return {"choices": [{"delta": {"tool_calls": [{"index": index, **more}]}}]}
 
     got = streamed(
@@ -54,12 +57,12 @@ def test_the_parts_of_parallel_calls_may_be_mixed():
     assert got == Reply(200, finish_reason="tool_calls", calls=calls, token_ids=(1, 2))
 
 
-def test_the_first_choice_is_read():
+def test_the_first_choice_is_read() -> None:
     choices = [{"index": n, "delta": {"content": str(n)}, "finish_reason": "stop"} for n in (1, 0)]
     assert streamed([{"choices": choices}]).content == "0"
 
 
-def test_reasoning_has_two_names():
+def test_reasoning_has_two_names() -> None:
     for name in ("reasoning", "reasoning_content"):
         message = {"content": None, name: "so"}
         got = whole({"choices": [{"message": message, "finish_reason": "stop"}]})
@@ -69,22 +72,22 @@ def test_reasoning_has_two_names():
 @pytest.mark.parametrize(
     "value", [None, [], {}, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": 1}]}, 7]
 )
-def test_what_is_no_completion_is_an_error(value):
+def test_what_is_no_completion_is_an_error(value: Any) -> None:
     got = whole(value)
     assert not got.answered
     assert "not a chat completion" in got.error
 
 
 @pytest.mark.parametrize("event", [None, 7, {"choices": [7]}, {"choices": [{"delta": 7}]}])
-def test_what_is_no_chunk_is_an_error(event):
+def test_what_is_no_chunk_is_an_error(event: Any) -> None:
     assert not streamed([event]).answered
 
 
-def test_a_stream_without_an_end_is_an_error():
+def test_a_stream_without_an_end_is_an_error() -> None:
     assert "without a finish_reason" in streamed([{"choices": [{"delta": {"content": "x"}}]}]).error
 
 
-def test_an_error_in_a_stream_is_an_error():
+def test_an_error_in_a_stream_is_an_error() -> None:
     for error, status in (({"message": "died", "code": 503}, 503), ("died", 500)):
         got = streamed([{"error": error}])
         assert got.status == status

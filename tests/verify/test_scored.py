@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING, Any
 
-import fake_server
 import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.verify import scored
 from enforcer.verify.client import Endpoint
+from tests import fake_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 REPLY = {"prompt_token_ids": [1, 2], "choices": [{"token_ids": [3, 4], "message": {}}]}
-SCORES = {"choices": [{"prompt_logprobs": [None, {}, {}, {}]}]}
+SCORES: dict[Any, Any] = {"choices": [{"prompt_logprobs": [None, {}, {}, {}]}]}
 MESSAGES = [{"role": "user", "content": "Hi"}]
 REQUEST = {"messages": MESSAGES, "stream": True, "logprobs": True, "n": 2}
 
 
-def ask(answer, request=REQUEST, **more):
+def ask(
+    answer: Callable[..., Any], request: dict[str, Any] = REQUEST, **more: Any
+) -> tuple[tuple[dict[str, Any], dict[str, Any]], list[dict[str, Any]]]:
     with fake_server.serving(answer, **more) as server:
         found = asyncio.run(scored.ask(Endpoint.at(server.url), request, top=3))
     return found, server.bodies
 
 
-def answers(body):
+def answers(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     return (200, SCORES if "prompt" in body else REPLY)
 
 
-def test_the_turn_is_scored_as_a_prompt():
+def test_the_turn_is_scored_as_a_prompt() -> None:
     found, bodies = ask(answers)
     assert found == (REPLY, SCORES)
     first, second = bodies
@@ -40,7 +47,7 @@ def test_the_turn_is_scored_as_a_prompt():
     }
 
 
-def test_the_request_may_name_its_model():
+def test_the_request_may_name_its_model() -> None:
     _, bodies = ask(answers, {**REQUEST, "model": "mine"}, listing=(404, {}))
     assert [body["model"] for body in bodies] == ["mine", "mine"]
 
@@ -60,12 +67,14 @@ def test_the_request_may_name_its_model():
         (answers, [], "serves no model that it names"),
     ],
 )
-def test_what_a_server_does_not_do_is_told(answer, listing, said):
+def test_what_a_server_does_not_do_is_told(
+    answer: Callable[..., Any], listing: list[str], said: str
+) -> None:
     with pytest.raises(ConfigurationError, match=said):
         ask(answer, listing=(200, {"data": [{"id": each} for each in listing]}))
 
 
-def test_where_no_server_is_that_is_told():
+def test_where_no_server_is_that_is_told() -> None:
     endpoint = Endpoint.at("http://127.0.0.1:9")
     with pytest.raises(ConfigurationError, match="no server answers"):
         asyncio.run(scored.ask(endpoint, {**REQUEST, "model": "toy"}, top=1))

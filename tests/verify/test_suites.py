@@ -1,21 +1,25 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer.errors import ConfigurationError
 from enforcer.verify import suites
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Call, Reply
+from tests.shared_data import shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-def valid(schema, value):
-    return jsonschema.Draft202012Validator(schema).is_valid(value)
+def valid(schema: dict[str, Any], value: Any) -> bool:
+    return bool(jsonschema.Draft202012Validator(schema).is_valid(value))
 
 
 NODE = {
@@ -46,18 +50,18 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_a_wrapped_schema_says_what_it_said(value):
+def test_a_wrapped_schema_says_what_it_said(value: dict[str, Any]) -> None:
     wrapped = suites.wrap(NODE)
     assert valid(wrapped, {"value": value}) == valid(NODE, value)
     assert not valid(wrapped, {})
     assert not valid(wrapped, {"value": value, "more": 1})
 
 
-def test_data_in_a_schema_stays():
+def test_data_in_a_schema_stays() -> None:
     assert suites.wrap(NODE)["properties"]["value"]["default"] == NODE["default"]
 
 
-def test_a_schema_inside_with_an_id_of_its_own_keeps_its_references():
+def test_a_schema_inside_with_an_id_of_its_own_keeps_its_references() -> None:
     inner = {"$id": "http://x/inner", "properties": {"a": {"$ref": "#/$defs/b"}}}
     inner["$defs"] = {"b": {"type": "null"}}
     wrapped = suites.wrap({"properties": {"inner": inner}})
@@ -66,11 +70,11 @@ def test_a_schema_inside_with_an_id_of_its_own_keeps_its_references():
 
 
 @pytest.mark.parametrize("schema", [True, False])
-def test_booleans_are_schemas(schema):
+def test_booleans_are_schemas(schema: bool) -> None:
     assert valid(suites.wrap(schema), {"value": 1}) is schema
 
 
-def test_every_valid_schema_of_the_vendor_becomes_a_request():
+def test_every_valid_schema_of_the_vendor_becomes_a_request() -> None:
     files = sorted(shared("cases", "walle").rglob("valid.jsonl"))
     assert files
     for file in files:
@@ -82,12 +86,12 @@ def test_every_valid_schema_of_the_vendor_becomes_a_request():
                 assert valid(wrapped, {"value": value}) == valid(schema, value), case.name
 
 
-def write(path, *values):
+def write(path: Path, *values: Any) -> Path:
     path.write_text("\n".join(map(json.dumps, values)))
     return path
 
 
-def test_schemas_come_from_folders_and_files(tmp_path):
+def test_schemas_come_from_folders_and_files(tmp_path: Path) -> None:
     write(tmp_path / "a.json", [{"type": "null"}, {"type": "string"}])
     write(tmp_path / "b.jsonl", {"id": 1, "schema": {"type": "array"}}, True)
     write(tmp_path / "invalid.jsonl", {"type": 7})
@@ -99,12 +103,12 @@ def test_schemas_come_from_folders_and_files(tmp_path):
 
 
 @pytest.mark.parametrize("values", [(7,), ("x",), (None,)])
-def test_what_is_no_schema_is_told(tmp_path, values):
+def test_what_is_no_schema_is_told(tmp_path: Path, values: tuple[int | str | None]) -> None:
     with pytest.raises(ConfigurationError, match="a schema is"):
         suites.schema_cases(write(tmp_path / "x.json", *values))
 
 
-def test_an_empty_folder_is_told(tmp_path):
+def test_an_empty_folder_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"has no \.json or \.jsonl file"):
         suites.schema_cases(tmp_path)
 
@@ -112,7 +116,7 @@ def test_an_empty_folder_is_told(tmp_path):
 USER = {"role": "user", "content": "hi"}
 
 
-def test_recorded_requests_are_bodies_or_have_them(tmp_path):
+def test_recorded_requests_are_bodies_or_have_them(tmp_path: Path) -> None:
     file = write(
         tmp_path / "r.jsonl",
         {"messages": [USER], "n": 2, "stream": True, "stream_options": {}},
@@ -124,7 +128,7 @@ def test_recorded_requests_are_bodies_or_have_them(tmp_path):
     ]
 
 
-def test_a_file_without_requests_is_told(tmp_path):
+def test_a_file_without_requests_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no requests"):
         suites.recorded_cases(write(tmp_path / "r.json", []))
 
@@ -169,7 +173,9 @@ BODY = st.fixed_dictionaries(
 
 
 @given(BODY, st.booleans(), st.sampled_from(["stop", "tool_calls", "length"]))
-def test_every_request_that_is_read_can_be_judged(tmp_path_factory, body, calls, finish):
+def test_every_request_that_is_read_can_be_judged(
+    tmp_path_factory: pytest.TempPathFactory, body: dict[str, Any], calls: bool, finish: str
+) -> None:
     file = tmp_path_factory.getbasetemp() / "drawn.json"
     file.write_text(json.dumps(body))
     try:
@@ -195,12 +201,12 @@ def test_every_request_that_is_read_can_be_judged(tmp_path_factory, body, calls,
         {"messages": [{"role": "assistant", "tool_calls": 3}]},
     ],
 )
-def test_what_is_no_request_is_told(tmp_path, value):
+def test_what_is_no_request_is_told(tmp_path: Path, value: Any) -> None:
     with pytest.raises(ConfigurationError, match="is no chat request"):
         suites.recorded_cases(write(tmp_path / "r.jsonl", value))
 
 
-def choices(reason):
+def choices(reason: str) -> dict[str, Any]:
     return {"response": {"choices": [{"finish_reason": reason}]}}
 
 
@@ -218,17 +224,17 @@ def choices(reason):
         ],
     ],
 )
-def test_a_reference_has_several_forms(tmp_path, lines):
+def test_a_reference_has_several_forms(tmp_path: Path, lines: list[Any]) -> None:
     file = write(tmp_path / "r.jsonl", *lines)
     assert suites.reference(file, 3) == ["stop", "tool_calls", None]
 
 
-def test_a_reference_without_an_answer(tmp_path):
+def test_a_reference_without_an_answer(tmp_path: Path) -> None:
     file = write(tmp_path / "r.jsonl", {"response": {"error": "x"}}, {"finish_reason": None})
     assert suites.reference(file, 2) == [None, None]
 
 
 @pytest.mark.parametrize("line", [{}, 7, {"finish_reason": 3}, {"data_index": 0}])
-def test_what_is_no_reference_is_told(tmp_path, line):
+def test_what_is_no_reference_is_told(tmp_path: Path, line: Any) -> None:
     with pytest.raises(ConfigurationError):
         suites.reference(write(tmp_path / "r.jsonl", line), 1)

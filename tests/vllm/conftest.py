@@ -12,17 +12,19 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vllm_servers import TINY, serving
-
 from bench import random_model
 from bench.demo.servers import ENFORCED, FREE, Setting
+from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from bench.demo.servers import Server
 
 
 @pytest.fixture(scope="session")
-def random_folder(tmp_path_factory) -> Path:
+def random_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Random weights over Kimi's vocabulary if it is at hand, else one of realistic size."""
     folder = tmp_path_factory.mktemp("random")
     tokens = random_model.tokenizer(random_model.Vocabulary.AUTO, folder / "cache")
@@ -31,7 +33,9 @@ def random_folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def random_server(random_folder, tmp_path_factory):
+def random_server(
+    random_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     log = tmp_path_factory.mktemp("log") / "random.log"
     # What random weights say before a demanded call says nothing: keep it short.
     with serving(random_folder, ENFORCED, log, ENFORCER_PREAMBLE_IDS="3") as server:
@@ -39,14 +43,14 @@ def random_server(random_folder, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def tiny_server(tmp_path_factory):
+def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     log = tmp_path_factory.mktemp("log") / "tiny.log"
     with serving(TINY, ENFORCED, log, ENFORCER_ALLOW_CLIENT="finish") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def long_server(tmp_path_factory):
+def long_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve the tiny model beyond the positions that it has learnt, as agents' tools need them."""
     log = tmp_path_factory.mktemp("log") / "long.log"
     flags = ("--max-model-len", "16384", "--hf-overrides", '{"max_position_embeddings": 16384}')
@@ -56,14 +60,14 @@ def long_server(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def free_server(tmp_path_factory):
+def free_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     log = tmp_path_factory.mktemp("log") / "free.log"
     with serving(TINY, FREE, log) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def processor_server(tmp_path_factory):
+def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that cannot have the plugin, with the logits processor in its place."""
     log = tmp_path_factory.mktemp("log") / "processor.log"
     processor = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"

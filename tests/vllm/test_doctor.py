@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
 
+if TYPE_CHECKING:
+    from bench.demo.servers import Server
+
+
 pytestmark = pytest.mark.vllm
 
 
-def test_an_enforced_server_is_well_in_all_its_processes(tiny_server):
+def test_an_enforced_server_is_well_in_all_its_processes(tiny_server: Server) -> None:
     checks = list(server.checks(tiny_server.url))
     assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
     assert checks[-1].found == "1 front, 1 engine, 1 worker"
 
 
-def test_a_server_that_enforces_nothing_is_told(free_server):
+def test_a_server_that_enforces_nothing_is_told(free_server: Server) -> None:
     checks = list(server.checks(free_server.url))
     assert checks[-1].status is Status.BAD
     assert "--tool-call-parser NAME_enforced" in checks[-1].mend
 
 
-def test_a_server_with_the_logits_processor_is_well(processor_server):
+def test_a_server_with_the_logits_processor_is_well(processor_server: Server) -> None:
     checks = list(server.checks(processor_server.url))
     assert not [check for check in checks if check.status is Status.BAD]
     assert "LOGITS_PROCESSOR" in checks[1].found

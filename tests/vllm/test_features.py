@@ -6,10 +6,10 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from vllm_servers import TINY, serving
 
 import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
@@ -18,6 +18,16 @@ from bench.tiny_model.requests import generate
 from enforcer import cli
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Deltas, whole
+from tests.vllm_servers import TINY, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from httpx import Response
+
+    from enforcer.verify.replies import Reply
+
 
 pytestmark = pytest.mark.vllm
 
@@ -25,12 +35,12 @@ TOOLS = modes.MODES["auto"]["tools"]
 ASK = [{"role": "user", "content": "How far is it to Paris?"}]
 
 
-def _post(server, body, path="/v1/chat/completions"):
+def _post(server: Server, body: dict[str, Any], path: str = "/v1/chat/completions") -> Response:
     sent = {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, **body}
     return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
 
 
-def _reply(server, body):
+def _reply(server: Server, body: dict[str, Any]) -> Reply:
     answer = _post(server, body)
     assert answer.status_code == 200, answer.text
     if not body["stream"]:
@@ -42,17 +52,17 @@ def _reply(server, body):
     return deltas.reply()
 
 
-def _greedy(server, bodies):
+def _greedy(server: Server, bodies: list[dict[str, Any]]) -> list[Reply]:
     sent = [body | {"stream": False, "return_token_ids": True} for body in bodies]
     with ThreadPoolExecutor(32) as pool:
         return [whole(answer.json()) for answer in pool.map(lambda b: _post(server, b), sent)]
 
 
-def _bodies(count, seed):
+def _bodies(count: int, seed: int) -> list[dict[str, Any]]:
     return [request.body | {"stream": False} for request in generate(count, seed=seed)]
 
 
-def _metric(server, name):
+def _metric(server: Server, name: str) -> float:
     text = httpx.get(f"{server.url}/metrics", timeout=60).text
     return sum(
         float(value) for value in re.findall(rf"^{re.escape(name)}\S* (\S+)$", text, re.MULTILINE)
@@ -80,7 +90,9 @@ def _metric(server, name):
     ],
     ids=["ngram drafts", "preemption"],
 )
-def test_greedy_output_is_valid_and_the_same(tiny_server, tmp_path, flags, witness):
+def test_greedy_output_is_valid_and_the_same(
+    tiny_server: Server, tmp_path: Path, flags: tuple[str, ...], witness: str
+) -> None:
     bodies = [body for body in _bodies(72, seed=11) if len(json.dumps(body["messages"])) < 900]
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
     sent = bodies
@@ -98,7 +110,7 @@ def test_greedy_output_is_valid_and_the_same(tiny_server, tmp_path, flags, witne
         assert other[at].token_ids == usual[at].token_ids
 
 
-def test_a_seed_gives_the_same_valid_calls_again(tmp_path):
+def test_a_seed_gives_the_same_valid_calls_again(tmp_path: Path) -> None:
     # A server of its own: with chunked prefill, vLLM's CPU build dies of a seed.
     flags = ("--no-enable-chunked-prefill", "--max-num-batched-tokens", "4096")
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
@@ -113,7 +125,7 @@ def test_a_seed_gives_the_same_valid_calls_again(tmp_path):
     assert len(set(replies)) > 1
 
 
-def test_a_stop_string_ends_the_reply_where_vllm_says(random_server):
+def test_a_stop_string_ends_the_reply_where_vllm_says(random_server: Server) -> None:
     free = _post(random_server, {"messages": ASK, "max_tokens": 40}).json()
     text = free["choices"][0]["message"]["content"]
     stop = text[len(text) // 2 :][:3]
@@ -137,7 +149,7 @@ _STOPS = ['"', "unit", "}", ":", "functions", "<|tool_call_end|>"]
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("choice", ["required", "auto"])
-def test_stop_strings_do_not_end_calls(tiny_server, choice, stream):
+def test_stop_strings_do_not_end_calls(tiny_server: Server, choice: str, stream: bool) -> None:
     usual = {"messages": ASK, "tools": TOOLS, "tool_choice": choice, "stream": stream}
     expected = _reply(tiny_server, usual)
     assert expected.calls
@@ -147,7 +159,9 @@ def test_stop_strings_do_not_end_calls(tiny_server, choice, stream):
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_a_demanded_call_that_a_stop_string_forestalls_is_not_reported(random_server, stream):
+def test_a_demanded_call_that_a_stop_string_forestalls_is_not_reported(
+    random_server: Server, stream: bool
+) -> None:
     body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "max_tokens": 40}
     text = _reply(random_server, body | {"temperature": 0, "stream": stream}).content
     assert text
@@ -155,7 +169,7 @@ def test_a_demanded_call_that_a_stop_string_forestalls_is_not_reported(random_se
     assert (reply.calls, reply.content, reply.finish_reason) == ((), "", "stop")
 
 
-def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server):
+def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server: Server) -> None:
     # The flat tool of /v1/responses, which has no stop strings, and stop ids.
     flat = [{"type": "function", **tool["function"]} for tool in TOOLS]
     named = [
@@ -164,7 +178,7 @@ def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server):
     ]
     asked = {"messages": ASK, "tools": named, "tool_choice": {"type": "any"}}
     for stop in _STOPS:
-        body = asked | {"stop_sequences": [stop]}
+        body: dict[str, Any] = asked | {"stop_sequences": [stop]}
         answer = _post(tiny_server, body, "/v1/messages").json()
         assert answer["stop_reason"] == "tool_use"
         assert [block["input"] for block in answer["content"] if block["type"] == "tool_use"]
@@ -177,13 +191,18 @@ def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server):
         ("/v1/chat/completions", "messages", TOOLS),
         ("/v1/responses", "input", flat),
     ]:
-        body = {field: ASK, "tools": tools, "tool_choice": "auto", "stop_token_ids": [5]}
+        body = {
+            field: ASK,
+            "tools": tools,
+            "tool_choice": "auto",
+            "stop_token_ids": [5],
+        }
         answer = _post(tiny_server, body, path)
         assert answer.status_code == 400
         assert "half a call" in answer.text
 
 
-def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server):
+def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server: Server) -> None:
     body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required"}
     whole_turn = _post(tiny_server, body | {"return_token_ids": True}).json()["choices"][0]
     assert whole_turn["message"]["tool_calls"]
@@ -195,7 +214,9 @@ def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server):
         assert not choice["message"].get("tool_calls")
 
 
-def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_itself(random_server):
+def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_itself(
+    random_server: Server,
+) -> None:
     # Each of the optional runs may end at any character, and the text may not end early.
     runs = "".join(f".{{0,300}}[a-{last}]" for last in "zyxwvuts")
     schema = {"pattern": f"^(?:{runs}.{{0,3000}})$", "minLength": 2900, "type": "string"}
@@ -212,7 +233,7 @@ def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_its
     assert other.status_code == 200
 
 
-def test_ignore_eos_does_not_leave_the_end(tiny_server):
+def test_ignore_eos_does_not_leave_the_end(tiny_server: Server) -> None:
     body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "ignore_eos": True}
     sent = body | {"return_token_ids": True, "max_tokens": 120}
     choice = _post(tiny_server, sent).json()["choices"][0]
@@ -225,7 +246,7 @@ def test_ignore_eos_does_not_leave_the_end(tiny_server):
     ]
 
 
-def test_several_choices_and_logprobs(tiny_server):
+def test_several_choices_and_logprobs(tiny_server: Server) -> None:
     body = {
         "messages": ASK,
         "tools": TOOLS,
@@ -242,7 +263,7 @@ def test_several_choices_and_logprobs(tiny_server):
         assert not judge(body | {"stream": False}, whole({"choices": [choice]})).findings
 
 
-def test_a_cancelled_stream_costs_nobody_else(tiny_server):
+def test_a_cancelled_stream_costs_nobody_else(tiny_server: Server) -> None:
     body = {"model": MODEL_NAME, "messages": ASK, "tools": TOOLS, "stream": True}
     for _ in range(8):
         with httpx.stream(
@@ -294,7 +315,9 @@ def test_a_cancelled_stream_costs_nobody_else(tiny_server):
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_cannot_be_enforced_is_refused_with_400(tiny_server, more, word, stream):
+def test_what_cannot_be_enforced_is_refused_with_400(
+    tiny_server: Server, more: dict[str, Any], word: str, stream: bool
+) -> None:
     answer = _post(tiny_server, {"messages": ASK, "tools": TOOLS, "stream": stream, **more})
     assert answer.status_code == 400
     assert re.search(word, answer.text)
@@ -302,13 +325,13 @@ def test_what_cannot_be_enforced_is_refused_with_400(tiny_server, more, word, st
     assert _post(tiny_server, {"messages": ASK, "max_tokens": 3}).status_code == 200
 
 
-def test_min_tokens_without_tools_is_served(tiny_server):
+def test_min_tokens_without_tools_is_served(tiny_server: Server) -> None:
     answer = _post(tiny_server, {"messages": ASK, "min_tokens": 30, "max_tokens": 40}).json()
     assert answer["usage"]["completion_tokens"] >= 30
 
 
-def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_server):
-    def dialog(first, second):
+def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_server: Server) -> None:
+    def dialog(first: str, second: str) -> list[dict[str, Any]]:
         calls = [
             {"id": i, "type": "function", "function": {"name": n, "arguments": "{}"}}
             for i, n in ((first, "get_route"), (second, "get_distance"))
@@ -335,7 +358,7 @@ def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_serv
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_completions_refuse_as_well(tiny_server, stream):
+def test_completions_refuse_as_well(tiny_server: Server, stream: bool) -> None:
     tools = [{"type": "function", "function": {"name": "a", "parameters": {"type": "x"}}}]
     body = {"prompt": "Hi", "stream": stream, **enforcer.extra_body(tools)}
     answer = _post(tiny_server, body, "/v1/completions")
@@ -346,13 +369,13 @@ def test_completions_refuse_as_well(tiny_server, stream):
 @pytest.mark.parametrize(
     "spec", ["{}", "[]", "nonsense", '{"version": 1}', json.dumps({"version": 1, "tools": 3})]
 )
-def test_a_forged_spec_is_refused(tiny_server, spec):
+def test_a_forged_spec_is_refused(tiny_server: Server, spec: str) -> None:
     tag = json.dumps({"type": "structural_tag", "format": {"type": "any_text"}, "enforcer": spec})
     body = {"prompt": "Hi", "structured_outputs": {"structural_tag": tag}}
     assert _post(tiny_server, body, "/v1/completions").status_code == 400
 
 
-def test_tools_that_a_system_message_declares_are_enforced(tiny_server):
+def test_tools_that_a_system_message_declares_are_enforced(tiny_server: Server) -> None:
     system = {"role": "system", "content": "", "tools": [TOOLS[0]]}
     body = {"messages": [system, *ASK], "tool_choice": "required", "tools": [TOOLS[1]]}
     choice = _post(tiny_server, body).json()["choices"][0]
@@ -363,7 +386,9 @@ def test_tools_that_a_system_message_declares_are_enforced(tiny_server):
 
 
 @pytest.mark.parametrize("choice", ["auto", "required"])
-def test_a_chat_request_brings_its_spec_to_a_server_with_another_parser(tmp_path, choice):
+def test_a_chat_request_brings_its_spec_to_a_server_with_another_parser(
+    tmp_path: Path, choice: str
+) -> None:
     """vLLM's own tag would take the spec's place where a call is demanded or a tool strict."""
     tools = [
         {"type": "function", "function": {**tool["function"], "strict": True}} for tool in TOOLS
@@ -384,7 +409,7 @@ def test_a_chat_request_brings_its_spec_to_a_server_with_another_parser(tmp_path
         assert all(reply.calls for reply in replies)
 
 
-def test_sixty_four_requests_at_once_enforced_and_not(tiny_server):
+def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> None:
     bodies = [body | {"stream": False} for body in _bodies(40, seed=23)]
     plain = {"model": MODEL_NAME, "prompt": "Good morning", "max_tokens": 60, "temperature": 1}
     with ThreadPoolExecutor(64) as pool:
@@ -407,7 +432,9 @@ def test_sixty_four_requests_at_once_enforced_and_not(tiny_server):
         ({"json": {"type": "integer", "minimum": 3, "maximum": 5}}, ("3", "4", "5").__contains__),
     ],
 )
-def test_text_fits_its_format_or_the_turn_is_calls(tiny_server, own, fits):
+def test_text_fits_its_format_or_the_turn_is_calls(
+    tiny_server: Server, own: dict[str, Any], fits: Callable[..., Any]
+) -> None:
     for _ in range(6):
         body = {"messages": ASK, "tools": TOOLS, "structured_outputs": own, "temperature": 1}
         reply = whole(_post(tiny_server, body).json())
@@ -418,7 +445,7 @@ def test_text_fits_its_format_or_the_turn_is_calls(tiny_server, own, fits):
             assert not reply.content
 
 
-def test_a_history_with_thinking_and_marker_text(tiny_server):
+def test_a_history_with_thinking_and_marker_text(tiny_server: Server) -> None:
     thought = {"role": "assistant", "content": "Hello.", "reasoning": "<|tool_call_end|> and so on"}
     empty = {"role": "assistant", "content": None}
     for turn in (thought, empty):
@@ -434,7 +461,9 @@ def test_a_history_with_thinking_and_marker_text(tiny_server):
             assert reply.calls or reply.finish_reason == "length"
 
 
-def test_a_server_tells_what_its_model_wanted_and_the_mask_forbade(tiny_server, tmp_path, capsys):
+def test_a_server_tells_what_its_model_wanted_and_the_mask_forbade(
+    tiny_server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     schema = {
         "type": "object",
         "properties": {"city": {"const": "Zzyzx"}},

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import format_models
 import httpx
 import pytest
-from vllm_servers import serving
 
 from bench.demo.servers import MODEL_NAME, Setting
 from bench.matrix import cells
 from bench.matrix.routes import Client, Route
 from enforcer.turn import dialects
 from enforcer.verify import expected
+from tests import format_models
+from tests.vllm_servers import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from bench.demo.servers import Server
+
+    Served = tuple[Any, Server]  # a format, and the server of its model
 
 pytestmark = pytest.mark.vllm
 OFF = {"thinking": False}
@@ -65,7 +69,9 @@ FORMATS = [
 
 
 @pytest.fixture(scope="module", params=FORMATS, ids=lambda one: one.dialect)
-def served(request, tmp_path_factory):
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
     """Serve a model of each format, one after the other; none with `ENFORCER_DIALECT`."""
     wanted = request.param
     if wanted.dialect not in dialects.available():
@@ -80,13 +86,13 @@ def served(request, tmp_path_factory):
         yield wanted, server
 
 
-def test_the_log_names_the_dialect(served):
+def test_the_log_names_the_dialect(served: Served) -> None:
     wanted, server = served
     log = server.log.read_text()
     assert f"dialect={wanted.dialect} " in log
 
 
-def test_no_cell_has_a_finding(served):
+def test_no_cell_has_a_finding(served: Served) -> None:
     wanted, server = served
     chosen = [
         cell
@@ -111,37 +117,39 @@ def test_no_cell_has_a_finding(served):
     assert made > len(results) // 20
 
 
-def _only(served, dialect):
+def _only(served: Served, dialect: str) -> Server:
     wanted, server = served
     if wanted.dialect != dialect:
         pytest.skip(f"of {dialect} alone")
     return server
 
 
-def _post(server, **body):
+def _post(server: Server, **body: Any) -> Any:
     sent = {"model": MODEL_NAME, "max_tokens": 160, "return_token_ids": True, **body}
     answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=300)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def _text(server, ids):
+def _text(server: Server, ids: list[int]) -> str:
     asked = {"model": MODEL_NAME, "tokens": ids}
     answer = httpx.post(f"{server.url}/detokenize", json=asked, timeout=60)
-    return answer.raise_for_status().json()["prompt"]
+    return str(answer.raise_for_status().json()["prompt"])
 
 
-def _tool(name):
+def _tool(name: str) -> dict[str, Any]:
     schema = {"type": "object", "properties": {"n": {"enum": [1]}}, "additionalProperties": False}
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
-def _call(name, call_id):
+def _call(name: str, call_id: str) -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": "{}"}}
 
 
 @pytest.mark.parametrize("role", ["system", "developer"])
-def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(served, role):
+def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(
+    served: Served, role: str
+) -> None:
     server = _only(served, "kimi_k3")
     dialog = [
         {"role": "user", "content": "Load a tool."},
@@ -160,7 +168,7 @@ def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(served,
             assert call["function"]["name"] in {"late", *(["early"] if own else [])}
 
 
-def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served):
+def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served: Served) -> None:
     server = _only(served, "kimi_k3")
     calls = [
         {
@@ -190,7 +198,7 @@ def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served):
     assert prompt.index("of b") < prompt.index("of a")
 
 
-def test_the_history_has_nine_letters_and_digits_in_mistrals_format(served):
+def test_the_history_has_nine_letters_and_digits_in_mistrals_format(served: Served) -> None:
     server = _only(served, "mistral")
     answer = _post(
         server,

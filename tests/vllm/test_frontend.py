@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import cache
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-import vocabularies
-from checking_cases import slow
 from vllm import SamplingParams
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
@@ -24,6 +24,15 @@ from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import checks, frontend, runtime, settings
+from tests import vocabularies
+from tests.checking_cases import slow
+
+if TYPE_CHECKING:
+    from httpx import Response
+
+    from bench.demo.servers import Server
+    from enforcer.request.spec import Spec
+
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table
@@ -32,53 +41,61 @@ OPENING = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im
 BEGUN = OPENING + "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
 
 
-def ids(text):
+def ids(text: str) -> list[int]:
     return vocabularies.write(VOCABULARY, text)
 
 
 @pytest.fixture(autouse=True)
-def _vocabulary(monkeypatch, request):
+def _vocabulary(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("vllm") is None:
         monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
 
 
-def use(monkeypatch, **environment):
+def use(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
     chosen = settings.read({f"ENFORCER_{name.upper()}": text for name, text in environment.items()})
     monkeypatch.setattr(settings, "current", lambda: chosen)
+    # The process's own would check for the wrong engine ever after.
+    monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
 
 
-def carried(tools=(TOOL,), **options):
-    return enforcer.extra_body(list(tools), **options)["structured_outputs"]["structural_tag"]
+def carried(
+    tools: list[dict[str, Any]] | tuple[dict[str, Any], ...] = (TOOL,), **options: Any
+) -> str:
+    return str(enforcer.extra_body(list(tools), **options)["structured_outputs"]["structural_tag"])
 
 
-def parameters(tag=None, **more):
+def parameters(tag: str | None = None, **more: Any) -> SamplingParams:
     own = None if tag is None else StructuredOutputsParams(structural_tag=tag)
     return SamplingParams(structured_outputs=own, **more)
 
 
-def spec_of(params):
+def spec_of(params: SimpleNamespace | SamplingParams) -> Spec:
     return specs.read(specs.from_structural_tag(params.structured_outputs.structural_tag))
 
 
-def validated(params):
+def validated(params: SamplingParams) -> SamplingParams:
     frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
     return params
 
 
-def test_a_clients_spec_is_given_what_the_server_has_settled(monkeypatch):
+def test_a_clients_spec_is_given_what_the_server_has_settled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     use(monkeypatch, max_calls="3", empty_turns="allow", engine="xgrammar")
     spec = spec_of(validated(parameters(carried())))
     options = Options(max_calls=3, allow_empty_turns=True)
     assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
 
 
-def test_validating_twice_changes_nothing_more():
+def test_validating_twice_changes_nothing_more() -> None:
     params = validated(parameters(carried()))
     tag = params.structured_outputs.structural_tag
     assert validated(params).structured_outputs.structural_tag == tag
 
 
-def test_a_client_may_not_claim_settings_that_are_not_the_servers(monkeypatch):
+def test_a_client_may_not_claim_settings_that_are_not_the_servers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     tag = validated(parameters(carried())).structured_outputs.structural_tag
     use(monkeypatch, max_calls="3")
     with pytest.raises(VLLMValidationError, match="leave out `settled`"):
@@ -89,16 +106,21 @@ def test_a_client_may_not_claim_settings_that_are_not_the_servers(monkeypatch):
     ("option", "value", "word"),
     [("on_unsupported", "relax", "relax"), ("finish_within_budget", True, "finish")],
 )
-def test_a_clients_wish_is_granted_where_the_server_allows_it(monkeypatch, option, value, word):
+def test_a_clients_wish_is_granted_where_the_server_allows_it(
+    monkeypatch: pytest.MonkeyPatch, option: str, value: bool | str, word: str
+) -> None:
+    wish: dict[str, Any] = {option: value}
     with pytest.raises(VLLMValidationError, match=option):
-        validated(parameters(carried(**{option: value})))
+        validated(parameters(carried(**wish)))
     use(monkeypatch, allow_client=word)
-    spec = spec_of(validated(parameters(carried(**{option: value}))))
+    spec = spec_of(validated(parameters(carried(**wish))))
     granted = getattr(spec.settled.options, option)
     assert getattr(granted, "value", granted) == value
 
 
-def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it(monkeypatch):
+def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(VLLMValidationError, match="closed_objects"):
         validated(parameters(carried(closed_objects=True)))
     use(monkeypatch, allow_client="closed")
@@ -109,7 +131,7 @@ def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it
 CITY = "https://schemas.example.com/city"
 
 
-def test_what_a_request_refers_to_travels_with_it(monkeypatch):
+def test_what_a_request_refers_to_travels_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     provided = Documents({CITY: {"const": "Rome"}})
     monkeypatch.setattr(runtime, "documents", lambda: provided)
     schema = {"type": "object", "properties": {"a": {"$ref": CITY}}}
@@ -122,20 +144,21 @@ def test_what_a_request_refers_to_travels_with_it(monkeypatch):
     enforcer.Enforcer(VOCABULARY).check(spec_of(params))
 
 
-def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch):
+def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
     provided = Documents({CITY: {"const": "Rome"}, f"{CITY}/more": {"$comment": "x" * 3_000}})
     monkeypatch.setattr(runtime, "documents", lambda: provided)
-    tool = {"type": "function", "function": {"name": "get", "parameters": {"$ref": f"{CITY}/x"}}}
+    function: dict[str, Any] = {"name": "get", "parameters": {"$ref": f"{CITY}/x"}}
+    tool = {"type": "function", "function": function}
     with pytest.raises(VLLMValidationError, match=r"leads out.*\$\.tools\[0\].*parameters\.\$ref"):
         validated(parameters(carried([tool])))
     use(monkeypatch, limits="size=1000")
-    tool["function"]["parameters"]["$ref"] = f"{CITY}/more"
+    function["parameters"]["$ref"] = f"{CITY}/more"
     with pytest.raises(VLLMValidationError, match=r"over 1000 characters.*\$\.tools\[0\]"):
         validated(parameters(carried([tool])))
 
 
-def test_no_room_for_a_check_is_a_503(monkeypatch):
-    def full(_):
+def test_no_room_for_a_check_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: Spec) -> None:
         raise Busy("send it again")
 
     monkeypatch.setattr(checks, "check", full)
@@ -149,38 +172,56 @@ class Processor:
 
     tokenizer = None
 
-    def __init__(self, *logits_processors):
+    def __init__(self, *logits_processors: str) -> None:
         self.model_config = SimpleNamespace(logits_processors=list(logits_processors))
-        self.vllm_config = SimpleNamespace(use_v2_model_runner=False)
+        self.vllm_config = SimpleNamespace(
+            use_v2_model_runner=False, model_config=self.model_config
+        )
 
-    def process(self, prompt, params, *, resumable=False):
-        def original(self, request_id, prompt, params, **_):  # noqa: ARG001 - vLLM's
+    def process(
+        self, prompt: list[int], params: SamplingParams, *, resumable: bool = False
+    ) -> SimpleNamespace:
+        def original(  # vLLM's
+            self: object,  # noqa: ARG001
+            request_id: str,
+            prompt: list[int],
+            params: SamplingParams,
+            **_: object,
+        ) -> SimpleNamespace:
             return SimpleNamespace(
-                sampling_params=params, prompt_token_ids=prompt, resumable=resumable
+                request_id=request_id,
+                sampling_params=params,
+                prompt_token_ids=prompt,
+                resumable=resumable,
             )
 
-        return frontend.process_inputs(original)(self, "r", prompt, params)
+        found: SimpleNamespace = frontend.process_inputs(original)(self, "r", prompt, params)
+        return found
 
 
 @pytest.mark.parametrize("text", [OPENING, BEGUN, "Hi", OPENING + "<think>"])
-def test_a_prompt_that_the_tools_allow_passes(text):
+def test_a_prompt_that_the_tools_allow_passes(text: str) -> None:
     assert Processor().process(ids(text), parameters(carried())).prompt_token_ids == ids(text)
 
 
 @pytest.mark.parametrize("tools", [(), ({**TOOL, "function": {"name": "other"}},)])
-def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(tools):
+def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
+    tools: tuple[dict[str, Any], ...],
+) -> None:
     with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
         Processor().process(ids(BEGUN), parameters(carried(tools)))
 
 
-def test_streamed_input_is_refused():
+def test_streamed_input_is_refused() -> None:
     with pytest.raises(VLLMValidationError, match="send whole requests"):
         Processor().process(ids(OPENING), parameters(carried()), resumable=True)
     assert Processor().process(ids(OPENING), parameters(), resumable=True)
 
 
-def test_a_spec_that_nothing_would_read_is_refused():
-    extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+def test_a_spec_that_nothing_would_read_is_refused() -> None:
+    extra: dict[str, Any] = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)[
+        "vllm_xargs"
+    ]
     with pytest.raises(VLLMValidationError, match="would be ignored here"):
         Processor("other:LogitsProcessor").process(ids(OPENING), parameters(extra_args=extra))
     named = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
@@ -189,17 +230,30 @@ def test_a_spec_that_nothing_would_read_is_refused():
     assert Processor().process(ids(OPENING), parameters(extra_args=word))
 
 
-def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it(monkeypatch):
+def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert Processor().process(ids("Hi"), parameters())
+    read = settings.read({"ENFORCER_REQUIRE": "on"})
+    monkeypatch.setattr(settings, "current", lambda: read)
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        Processor().process(ids("Hi"), parameters())
+    assert Processor().process(ids("Hi"), parameters(carried(())))
+
+
+def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen = []
 
-    async def check(spec):
+    async def check(spec: Spec) -> list[Any]:
         await asyncio.sleep(0)
         seen.append(spec)
         return []
 
     monkeypatch.setattr(checks, "check_async", check)
 
-    async def original(self, request_id, prompt, params):  # noqa: ARG001
+    async def original(*_: object) -> int:
         return len(seen)
 
     added = frontend.add_request(original)
@@ -207,8 +261,12 @@ def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it
     assert asyncio.run(added(None, "r", ids(OPENING), parameters())) == 1
 
 
-def rendering(request, prompts):
-    async def original(self, request):  # noqa: ARG001
+def rendering(
+    request: SimpleNamespace, prompts: list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    async def original(
+        *_: object,
+    ) -> list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]]:
         return prompts
 
     own = SimpleNamespace(
@@ -218,12 +276,12 @@ def rendering(request, prompts):
     return asyncio.run(frontend.rendered(original)(own, request))
 
 
-def completion(tag):
+def completion(tag: str) -> SimpleNamespace:
     own = StructuredOutputsParams(structural_tag=tag)
     return SimpleNamespace(structured_outputs=own, vllm_xargs=None)
 
 
-def test_every_prompt_of_a_completion_is_looked_at():
+def test_every_prompt_of_a_completion_is_looked_at() -> None:
     good, bad = ({"prompt_token_ids": ids(text)} for text in (OPENING, BEGUN))
     request = completion(carried(()))
     assert rendering(request, [good, good]) == [good, good]
@@ -234,24 +292,25 @@ def test_every_prompt_of_a_completion_is_looked_at():
         rendering(completion(carried(())), (["dialog"], [bad]))
 
 
-def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch):
+def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two steps of some milliseconds each, between which the streams of others go on."""
-    turns = {}
+    turns: dict[int, int] = {}
+    rounds = 0
 
-    async def check(spec):
+    async def check(spec: Spec) -> list[Any]:
         turns[len(spec.toolset.tools["f"].schema)] = rounds
         return []
 
-    async def others():
+    async def others() -> None:
         nonlocal rounds
         while True:
             rounds += 1
             await asyncio.sleep(0)
 
-    async def original(self, request):  # noqa: ARG001
+    async def original(_self: Any, _request: Any) -> list[Any]:
         return []
 
-    async def both():
+    async def both() -> None:
         nonlocal rounds
         beside = asyncio.ensure_future(others())
         await asyncio.sleep(0)
@@ -263,7 +322,6 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch):
             await frontend.rendered(original)(own, request)
         beside.cancel()
 
-    rounds = 0
     own = SimpleNamespace(
         model_config=SimpleNamespace(logits_processors=None),
         renderer=SimpleNamespace(tokenizer=None),
@@ -276,7 +334,7 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch):
 # Over HTTP.
 
 
-def _post(server, path="/v1/chat/completions", **body):
+def _post(server: Server, path: str = "/v1/chat/completions", **body: Any) -> Response:
     sent = {"model": MODEL_NAME, "max_tokens": 8, **body}
     return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
 
@@ -286,7 +344,9 @@ ASK = [{"role": "user", "content": "Hi"}]
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_schema_that_takes_too_long_is_a_400_with_its_path(tiny_server, stream):
+def test_a_schema_that_takes_too_long_is_a_400_with_its_path(
+    tiny_server: Server, stream: bool
+) -> None:
     schema = json.loads(slow().source)
     tools = [TOOL, {"type": "function", "function": {"name": "slow", "parameters": schema}}]
     answer = _post(tiny_server, messages=ASK, tools=tools, stream=stream)
@@ -297,7 +357,7 @@ def test_a_schema_that_takes_too_long_is_a_400_with_its_path(tiny_server, stream
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True])
-def test_begun_turns_over_http(tiny_server, stream):
+def test_begun_turns_over_http(tiny_server: Server, stream: bool) -> None:
     begun = "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>"
     own = {"structural_tag": carried(())}
     answer = _post(
@@ -306,7 +366,7 @@ def test_begun_turns_over_http(tiny_server, stream):
     assert answer.status_code == 400, answer.text
     assert "IllegalPrefix" in answer.text
     dialog = [*ASK, {"role": "assistant", "content": "<|tool_calls_section_begin|>"}]
-    more = {"add_generation_prompt": False, "continue_final_message": True}
+    more: dict[str, Any] = {"add_generation_prompt": False, "continue_final_message": True}
     answer = _post(tiny_server, messages=dialog, stream=stream, **more)
     assert answer.status_code == 400, answer.text
     assert "IllegalPrefix" in answer.text
@@ -314,7 +374,7 @@ def test_begun_turns_over_http(tiny_server, stream):
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_only_an_engine_can_refuse_over_http(tiny_server, stream):
+def test_what_only_an_engine_can_refuse_over_http(tiny_server: Server, stream: bool) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     tool = {"type": "function", "function": {"name": "get", "parameters": schema}}
     begun = BEGUN.removeprefix(OPENING) + '<|tool_call_argument_begin|>{"n": "'
@@ -327,8 +387,9 @@ def test_what_only_an_engine_can_refuse_over_http(tiny_server, stream):
     fits = prompt.removesuffix('"') + "1"
     answer = _post(tiny_server, path, prompt=fits, structured_outputs=own, stream=stream)
     assert answer.status_code == 200, answer.text
-    extra = enforcer.extra_body([tool], "required", finish_within_budget=True)
-    body = {"messages": ASK, "tools": [tool], "tool_choice": "required", "stream": stream}
+    extra: dict[str, Any] = enforcer.extra_body([tool], "required", finish_within_budget=True)
+    body: dict[str, Any] = {"messages": ASK, "tools": [tool], "tool_choice": "required"}
+    body["stream"] = stream
     answer = _post(tiny_server, **body, **extra)
     assert answer.status_code == 400, answer.text
     assert "BudgetTooSmall" in answer.text
@@ -339,8 +400,8 @@ def test_what_only_an_engine_can_refuse_over_http(tiny_server, stream):
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_spec_that_would_be_ignored_over_http(tiny_server, stream):
-    extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)
+def test_a_spec_that_would_be_ignored_over_http(tiny_server: Server, stream: bool) -> None:
+    extra: dict[str, Any] = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)
     for path, ask in (
         ("/v1/completions", {"prompt": "Hi"}),
         ("/v1/chat/completions", {"messages": ASK}),
@@ -351,7 +412,7 @@ def test_a_spec_that_would_be_ignored_over_http(tiny_server, stream):
 
 
 @pytest.mark.parametrize("bias", [float("inf"), float("-inf"), float("nan")])
-def test_a_bias_that_is_no_number_is_refused_and_others_pass(bias):
+def test_a_bias_that_is_no_number_is_refused_and_others_pass(bias: float) -> None:
     spec = specs.read(specs.from_structural_tag(carried()))
     frontend.refuse_sampling(SimpleNamespace(logit_bias={1: -100.0, 2: 3.5}), spec)
     with pytest.raises(VLLMValidationError, match="infinite"):

@@ -6,15 +6,23 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from vllm_servers import TINY, serving
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from bench.matrix import workload
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
+from tests.vllm_servers import TINY, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bench.demo.servers import Server
+
 
 pytestmark = pytest.mark.vllm
 
@@ -40,11 +48,13 @@ XGRAMMAR = {
 }
 
 
-def _json(schema, fits):
+def _json(
+    schema: dict[str, Any], fits: Callable[..., Any]
+) -> tuple[dict[str, Any], Callable[..., Any]]:
     return {"json": schema}, lambda text: fits(json.loads(text)["a"])
 
 
-PLAIN = [
+PLAIN: list[tuple[dict[str, Any], Callable[[str], Any]]] = [
     # vLLM's outlines backend writes an integer, and knows no `multipleOf`.
     _json(OUTLINES, lambda a: isinstance(a, int)),
     _json(GUIDANCE, lambda a: a % 2 == 0),
@@ -55,21 +65,21 @@ PLAIN = [
 ]
 
 
-def _post(server, route, body):
+def _post(server: Server, route: str, body: dict[str, Any]) -> Any:
     answer = httpx.post(f"{server.url}{route}", json={"model": MODEL_NAME, **body}, timeout=600)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def _plain(server, own, fits):
+def _plain(server: Server, own: dict[str, Any], fits: Callable[[str], Any]) -> bool:
     body = {"prompt": "Hi", "max_tokens": 60, "temperature": 1, "structured_outputs": own}
     choice = _post(server, "/v1/completions", body)["choices"][0]
     if choice["finish_reason"] == "stop":
         assert fits(choice["text"]), (own, choice["text"])
-    return choice["finish_reason"] == "stop"
+    return bool(choice["finish_reason"] == "stop")
 
 
-def _enforced(server, body):
+def _enforced(server: Server, body: dict[str, Any]) -> bool:
     body = {**body, "stream": False, "max_tokens": 100}
     found = judge(body, whole(_post(server, "/v1/chat/completions", body)))
     assert not found.findings, (body, found)
@@ -77,12 +87,14 @@ def _enforced(server, body):
 
 
 @pytest.mark.parametrize("first", ["outlines", "enforced"])
-def test_each_request_keeps_its_own_backend_whatever_came_first(first, tmp_path):
+def test_each_request_keeps_its_own_backend_whatever_came_first(first: str, tmp_path: Path) -> None:
     random = Random(first)
     with serving(TINY, ENFORCED, tmp_path / "server.log") as server:
         if first == "outlines":
             _plain(server, *PLAIN[0])
-        jobs = [(_plain, *PLAIN[at % len(PLAIN)]) for at in range(4 * len(PLAIN))]
+        jobs: list[tuple[Any, ...]] = [
+            (_plain, *PLAIN[at % len(PLAIN)]) for at in range(4 * len(PLAIN))
+        ]
         jobs += [(_enforced, body) for body in workload.bodies(len(jobs), seed=31)]
         random.shuffle(jobs)
         with ThreadPoolExecutor(8) as pool:

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.vllm.lanes import Lanes
 
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+    from threading import Event
+
+
+Log = list[tuple[str, int]]
+
 
 @pytest.fixture
-def lanes():
+def lanes() -> Iterator[Lanes]:
     made = Lanes()
     yield made
     made.close()
 
 
-def work(name, steps, log, gate=None, fails=None):
+def work(
+    name: str,
+    steps: int,
+    log: Log,
+    gate: Event | None = None,
+    fails: int | None = None,
+) -> Generator[None, None, str]:
     for at in range(steps):
         yield
         if gate is not None:
@@ -27,8 +41,9 @@ def work(name, steps, log, gate=None, fails=None):
     return name
 
 
-def test_what_needs_no_step_does_not_wait_for_what_does(lanes):
-    gate, log = threading.Event(), []
+def test_what_needs_no_step_does_not_wait_for_what_does(lanes: Lanes) -> None:
+    gate = threading.Event()
+    log: Log = []
     slow = lanes.begin(work("slow", 3, log, gate), lambda: True)
     assert lanes.begin(work("short", 0, log), lambda: True).result(30) == "short"
     done = threading.Event()
@@ -39,8 +54,9 @@ def test_what_needs_no_step_does_not_wait_for_what_does(lanes):
     assert slow.result(30) == "slow"
 
 
-def test_who_has_used_least_goes_first(lanes):
-    gate, log = threading.Event(), []
+def test_who_has_used_least_goes_first(lanes: Lanes) -> None:
+    gate = threading.Event()
+    log: Log = []
     held = lanes.begin(work("held", 1, [], (hold := threading.Event())), lambda: True)
     greedy = lanes.begin(work("greedy", 50, log, gate), lambda: True)
     modest = [lanes.begin(work(f"modest {n}", 1, log, gate), lambda: True) for n in range(5)]
@@ -56,8 +72,8 @@ def test_who_has_used_least_goes_first(lanes):
     assert greedy.result(30) == "greedy"
 
 
-def test_a_failure_is_its_own(lanes):
-    log = []
+def test_a_failure_is_its_own(lanes: Lanes) -> None:
+    log: list[Any] = []
     bad = lanes.begin(work("bad", 2, log, fails=1), lambda: True)
     good = lanes.begin(work("good", 2, log), lambda: True)
     with pytest.raises(ValueError, match="bad"):
@@ -66,10 +82,12 @@ def test_a_failure_is_its_own(lanes):
     assert ("bad", 0) in log
 
 
-def test_nobody_works_for_who_has_gone(lanes):
-    gate, log, gone = threading.Event(), [], []
+def test_nobody_works_for_who_has_gone(lanes: Lanes) -> None:
+    gate = threading.Event()
+    log: Log = []
+    gone: list[bool] = []
     one = lanes.begin(work("one", 9, log, gate), lambda: not gone)
-    gone.append(1)
+    gone.append(True)
     gate.set()
     with pytest.raises(BaseException):  # noqa: B017, PT011 - cancelled
         one.result(30)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,6 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from laid_out import TEXTS, TYPES, bound, coerced, engine, legal, read, spelled, symbols_of_ids
 from vllm.parser.engine.parser_engine import ParserEngine
 from vllm.parser.glm47_moe import _glm47_arg_converter
 from vllm.parser.minimax_m2 import _minimax_m2_arg_converter
@@ -23,12 +23,23 @@ from vllm.tool_parsers.utils import (
     extract_types_from_schema,
     handle_single_tool,
 )
-from walks import OBJECTS
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import Decoder
 from enforcer.layouts.declared import read_value, types_of_properties
 from enforcer.schema import Root, compile_schema
+from tests.laid_out import (
+    TEXTS,
+    TYPES,
+    bound,
+    coerced,
+    engine,
+    legal,
+    read,
+    spelled,
+    symbols_of_ids,
+)
+from tests.walks import OBJECTS
 
 CONVERTERS = {
     "qwen3_coder": _qwen3_arg_converter,
@@ -40,30 +51,38 @@ CONVERTERS = {
 class _Vocabulary:
     """All that the parser of K3 asks of a tokenizer."""
 
-    def get_vocab(self):
+    def get_vocab(self) -> dict[str, int]:
         return {}
 
 
-def stock(name, text, schema):
+def stock(name: str, text: str, schema: dict[str, Any]) -> dict[str, Any]:
     """Read the text of arguments with vLLM's own code."""
+    made: dict[str, Any]
     if name in CONVERTERS:
         found = json.loads(CONVERTERS[name](text, False))
-        return ParserEngine._coerce_dict(found, schema.get("properties", {}))[0]
+        made = ParserEngine._coerce_dict(found, schema.get("properties", {}))[0]
+        return made
     if name == "pythonic":
-        call = ast.parse(f"[f({text}]").body[0].value.elts[0]
-        return json.loads(handle_single_tool(call).function.arguments)
+        (said,) = ast.parse(f"[f({text}]").body
+        assert isinstance(said, ast.Expr)
+        assert isinstance(said.value, ast.List)
+        call = said.value.elts[0]
+        made = json.loads(handle_single_tool(call).function.arguments)
+        return made
     body = text.removesuffix("<|close|>call<|sep|>")
     parser = KimiK3ToolParser(_Vocabulary())
-    return json.loads(parser._decode_call('tool="f" index="1"', body).function.arguments)
+    made = json.loads(parser._decode_call('tool="f" index="1"', body).function.arguments)
+    return made
 
 
-def sample(name, schema, random):
+def sample(name: str, schema: dict[str, Any], random: Random) -> list[int] | None:
     """Sample a text from the masks; its ids, or None if it does not end."""
     try:
         grammar = engine().compile(compile_schema(schema, root=Root.OBJECT), bound(name))
     except UnsupportedSchema:
         return None
-    matcher, ids = grammar.matcher(), []
+    matcher = grammar.matcher()
+    ids: list[int] = []
     while not matcher.is_accepting() and len(ids) < 200:
         allowed = sorted(legal(matcher))
         ends = [i for i in allowed if i > 255 or chr(i) in "<>\"')}]\n"]
@@ -75,7 +94,9 @@ def sample(name, schema, random):
 
 @pytest.mark.parametrize("name", [*CONVERTERS, "pythonic", "kimi_k3"])
 @given(schema=OBJECTS, seed=st.integers(0, 2**32))
-def test_vllm_reads_the_same_as_we_and_as_the_copies_in_the_tests(name, schema, seed):
+def test_vllm_reads_the_same_as_we_and_as_the_copies_in_the_tests(
+    name: str, schema: dict[str, Any], seed: int
+) -> None:
     ids = sample(name, schema, Random(seed))
     assume(ids is not None)
     text = spelled(ids)
@@ -86,7 +107,7 @@ def test_vllm_reads_the_same_as_we_and_as_the_copies_in_the_tests(name, schema, 
 
 
 @given(TEXTS, st.lists(st.sampled_from(TYPES), min_size=1, unique=True))
-def test_declared_types_are_read_as_by_vllm(text, types):
+def test_declared_types_are_read_as_by_vllm(text: str, types: list[str]) -> None:
     schema = {"type": types}
     expected = json.dumps(coerce_to_schema_type(text, extract_types_from_schema(schema)))
     declared = types_of_properties({"properties": {"a": schema}})["a"]

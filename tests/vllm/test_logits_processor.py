@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
-import vocabularies
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
@@ -32,6 +32,16 @@ from enforcer.request import spec as specs
 from enforcer.vllm import logits_processor, names, rows, runtime
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
+from tests import vocabularies
+from tests.walks import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch import Tensor
+
+    from enforcer.explain.turn import ExplainedMatcher
+
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +68,7 @@ TOOLS = [
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _small_vocabulary():
+def _small_vocabulary() -> Iterator[None]:
     """Put the small vocabulary in the place of a model's tokenizer."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logits_processor, "cached_tokenizer_from_config", lambda _: "tokenizer")
@@ -67,24 +77,24 @@ def _small_vocabulary():
         yield
 
 
-def config(speculative=None):
+def config(speculative: SimpleNamespace | None = None) -> SimpleNamespace:
     return SimpleNamespace(
         speculative_config=speculative,
         model_config=SimpleNamespace(get_vocab_size=lambda: MODEL_SIZE, max_model_len=4096),
     )
 
 
-def params(tools, choice="auto", **more):
+def params(tools: list[dict[str, Any]], choice: str = "auto", **more: Any) -> SamplingParams:
     body = enforcer.extra_body(tools, choice, via=enforcer.Route.LOGITS_PROCESSOR)
     return SamplingParams(extra_args=body["vllm_xargs"], **more)
 
 
-def legal_rows(logits):
+def legal_rows(logits: Tensor) -> list[set[int]]:
     """Give the ids that each row leaves open."""
     return [set(torch.nonzero(row > -torch.inf).flatten().tolist()) for row in logits]
 
 
-def ids(text):
+def ids(text: str) -> list[int]:
     return vocabularies.write(VOCABULARY, text)
 
 
@@ -96,7 +106,7 @@ PROMPTS = [
 KINDS = [(TOOLS, "auto"), (TOOLS, "required"), (TOOLS[:1], "required"), (None, None)]
 
 
-def test_one_class_for_both_interfaces():
+def test_one_class_for_both_interfaces() -> None:
     assert issubclass(EnforcerLogitsProcessor, V1LogitsProcessor)
     assert issubclass(EnforcerLogitsProcessor, V2LogitsProcessor)
 
@@ -104,11 +114,11 @@ def test_one_class_for_both_interfaces():
 class Runner:
     """As much of vLLM's V2 model runner as its logits processors see, on the CPU."""
 
-    def __init__(self, speculative=None):
-        def table(*shape):
+    def __init__(self, speculative: SimpleNamespace | None = None) -> None:
+        def table(*shape: int) -> Tensor:
             return torch.full(shape, 7, dtype=torch.int32)  # what is not written is garbage
 
-        def host():
+        def host() -> SimpleNamespace:
             return SimpleNamespace(np=np.zeros(SLOTS, dtype=np.int32))
 
         self.state = LogitsProcRequestState(
@@ -122,7 +132,13 @@ class Runner:
         )
         self.processor = EnforcerLogitsProcessor(config(speculative), self.state)
 
-    def add(self, slot, sampling, prompt, output=()):
+    def add(
+        self,
+        slot: int,
+        sampling: SamplingParams,
+        prompt: list[int],
+        output: list[int] | tuple[Any, ...] = (),
+    ) -> bool:
         known = [*prompt, *output]
         self.state.prompt_len.np[slot] = len(prompt)
         self.state.prefill_len.np[slot] = len(known)
@@ -131,10 +147,10 @@ class Runner:
         self.processor.apply_staged_writes()
         return wanted
 
-    def commit(self, slot, at, new):
+    def commit(self, slot: int, at: int, new: list[int]) -> None:
         self.state.all_token_ids.gpu[slot, at : at + len(new)] = torch.tensor(new).int()
 
-    def step(self, batch):
+    def step(self, batch: list[tuple[int, int, list[int]]]) -> dict[int, Any]:
         """Run the processor over `(slot, length, drafts)`; gives the open ids by slot."""
         expanded, local, pos, inputs = [], [], [], []
         for slot, length, drafts in batch:
@@ -156,7 +172,7 @@ class Runner:
         )
         given_logits = torch.zeros(len(expanded), MODEL_SIZE)
         result = self.processor.apply(given_logits, context)
-        opened = {slot: [] for slot in slots}
+        opened: dict[Any, Any] = {slot: [] for slot in slots}
         for slot, row in zip(expanded, legal_rows(result), strict=True):
             opened[slot].append(row)
         return opened
@@ -165,19 +181,22 @@ class Runner:
 class Request:
     """What the V2 test knows of a request: its ids, and a matcher of its own."""
 
-    def __init__(self, kind, prompt):
+    def __init__(
+        self, kind: tuple[list[dict[str, Any]] | None, str | None], prompt: list[int]
+    ) -> None:
         self.tools, self.choice = kind
         self.enforced = kind[0] is not None
-        self.prompt, self.output = prompt, []
+        self.prompt = prompt
+        self.output: list[int] = []
 
     @property
-    def length(self):
+    def length(self) -> int:
         return len(self.prompt) + len(self.output)
 
-    def sampling(self):
+    def sampling(self) -> SamplingParams:
         return params(self.tools, self.choice) if self.enforced else SamplingParams()
 
-    def matcher(self, more=()):
+    def matcher(self, more: list[int] | tuple[Any, ...] = ()) -> ExplainedMatcher:
         matcher = ENFORCER.matcher(self.tools, self.choice, prompt_ids=self.prompt)
         vocabularies.feed(matcher, [*self.output, *more])
         return matcher
@@ -186,19 +205,21 @@ class Request:
 EVERYTHING = set(range(MODEL_SIZE))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(data=st.data())
-def test_v2_follows_slots_drafts_and_preemption(data):
+def test_v2_follows_slots_drafts_and_preemption(data: st.DataObject) -> None:
     runner = Runner(SimpleNamespace(rejection_sample_method="standard"))
-    running, free, waiting = {}, list(range(SLOTS)), []
+    running: dict[int, Request] = {}
+    free = list(range(SLOTS))
+    waiting: list[Request] = []
 
-    def admit(request):
+    def admit(request: Request) -> None:
         slot = free.pop(data.draw(st.integers(0, len(free) - 1)))
         running[slot] = request
         wanted = runner.add(slot, request.sampling(), request.prompt, request.output)
         assert wanted is request.enforced
 
-    def take():
+    def take() -> Request:
         slot = data.draw(st.sampled_from(sorted(running)))
         free.append(slot)
         return running.pop(slot)
@@ -227,7 +248,9 @@ def test_v2_follows_slots_drafts_and_preemption(data):
             step(runner, running, data.draw)
 
 
-def step(runner, running, draw):
+def step(
+    runner: Runner, running: dict[int, Request], draw: Callable[[st.SearchStrategy[Any]], Any]
+) -> None:
     slots = draw(st.lists(st.sampled_from(sorted(running)), min_size=1, unique=True))
     batch = []
     for slot in slots:
@@ -253,11 +276,12 @@ def step(runner, running, draw):
         request.output += new
 
 
-def draw_drafts(request, draw):
+def draw_drafts(request: Request, draw: Callable[[st.SearchStrategy[Any]], Any]) -> list[int]:
     """Draw up to three ids, legal for the most part."""
     drafts = []
     if not request.enforced:
-        return draw(st.lists(st.integers(0, VOCABULARY.size - 1), max_size=3))
+        found: list[int] = draw(st.lists(st.integers(0, VOCABULARY.size - 1), max_size=3))
+        return found
     matcher = request.matcher()
     for _ in range(draw(st.integers(0, 3))):
         choices = sorted(vocabularies.legal(matcher))
@@ -267,7 +291,7 @@ def draw_drafts(request, draw):
     return drafts
 
 
-def test_v2_begins_again_where_vllm_computes_again():
+def test_v2_begins_again_where_vllm_computes_again() -> None:
     runner, prompt = Runner(), PROMPTS[1]
     first, other = ids("<|tool_calls_section_begin|>"), ids("a")
     runner.add(0, params(TOOLS), prompt)
@@ -282,32 +306,39 @@ def test_v2_begins_again_where_vllm_computes_again():
 
 
 @pytest.mark.parametrize("method", ["synthetic", "fly"])
-def test_v2_refuses_verification_that_goes_past_the_mask(method):
+def test_v2_refuses_verification_that_goes_past_the_mask(method: str) -> None:
     with pytest.raises(ConfigurationError, match=method):
         Runner(SimpleNamespace(rejection_sample_method=method))
 
 
-def v1():
+def v1() -> EnforcerLogitsProcessor:
     return EnforcerLogitsProcessor(config(), torch.device("cpu"), False)
 
 
-def update(added=(), removed=(), moved=(), size=SLOTS):
+def update(
+    added: list[tuple[int, SamplingParams, list[int], list[int]]] | tuple[Any, ...] = (),
+    removed: list[int] | tuple[Any, ...] = (),
+    moved: list[tuple[int, int, MoveDirectionality]] | tuple[Any, ...] = (),
+    size: int = SLOTS,
+) -> BatchUpdate:
     return BatchUpdate(batch_size=size, removed=removed, added=added, moved=moved)
 
 
-def run(processor, count=SLOTS):
+def run(processor: EnforcerLogitsProcessor, count: int = SLOTS) -> list[set[int]]:
     return legal_rows(processor.apply(torch.zeros(count, MODEL_SIZE)))
 
 
-def expected(prompt, output, tools=TOOLS, choice="auto"):
+def expected(
+    prompt: list[int], output: list[int], tools: list[dict[str, Any]] = TOOLS, choice: str = "auto"
+) -> set[int]:
     matcher = ENFORCER.matcher(tools, choice, prompt_ids=prompt)
     vocabularies.feed(matcher, output)
     return vocabularies.legal(matcher)
 
 
-def test_v1_follows_rows_that_are_added_moved_and_removed():
+def test_v1_follows_rows_that_are_added_moved_and_removed() -> None:
     processor, prompt = v1(), PROMPTS[0]
-    outputs = [[], [], []]
+    outputs: list[list[int]] = [[], [], []]
     processor.update_state(
         update(
             [
@@ -331,8 +362,9 @@ def test_v1_follows_rows_that_are_added_moved_and_removed():
     assert run(processor, 1) == [EVERYTHING]
 
 
-def test_v1_reads_ids_when_they_are_final():
-    processor, prompt, output = v1(), PROMPTS[0], []
+def test_v1_reads_ids_when_they_are_final() -> None:
+    processor, prompt = v1(), PROMPTS[0]
+    output: list[int] = []
     processor.update_state(update([(0, params(TOOLS), prompt, output)]))
     run(processor)
     output.append(-1)  # as async scheduling does
@@ -341,7 +373,7 @@ def test_v1_reads_ids_when_they_are_final():
     assert run(processor)[0] == expected(prompt, output)
 
 
-def test_v1_catches_up_after_preemption_and_after_a_shortened_output():
+def test_v1_catches_up_after_preemption_and_after_a_shortened_output() -> None:
     processor, prompt = v1(), PROMPTS[0]
     output = ids("<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0")
     processor.update_state(update([(0, params(TOOLS), prompt, output)]))
@@ -354,20 +386,20 @@ def test_v1_catches_up_after_preemption_and_after_a_shortened_output():
     assert run(processor)[0] == expected(prompt, again)
 
 
-def test_v1_refuses_speculative_decoding():
+def test_v1_refuses_speculative_decoding() -> None:
     speculative = SimpleNamespace(rejection_sample_method="standard")
     with pytest.raises(ConfigurationError, match="speculative"):
         EnforcerLogitsProcessor(config(speculative), torch.device("cpu"), False)
 
 
-def end_only():
+def end_only() -> set[int]:
     return {VOCABULARY.control(name) for name in ("<|im_end|>", "[EOS]") if name in ENDS}
 
 
 ENDS = {name for name, i in VOCABULARY.controls.items() if i in ENFORCER.table.turn_end_ids}
 
 
-def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only():
+def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only() -> None:
     processor = v1()
     begun = ids(OPENING + "<|tool_calls_section_begin|>")
     processor.update_state(
@@ -376,8 +408,9 @@ def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only():
     assert run(processor)[:2] == [end_only(), expected(PROMPTS[0], [])]
 
 
-def test_an_id_that_was_masked_closes_the_gate():
-    processor, output = v1(), []
+def test_an_id_that_was_masked_closes_the_gate() -> None:
+    processor = v1()
+    output: list[int] = []
     processor.update_state(update([(0, params(TOOLS), PROMPTS[0], output)]))
     output.append(-1)  # a placeholder that nobody repaired
     assert run(processor)[0] == end_only()
@@ -385,7 +418,9 @@ def test_an_id_that_was_masked_closes_the_gate():
     assert run(processor)[0] == end_only()
 
 
-def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(monkeypatch):
+def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     small = config()
     monkeypatch.setattr(small.model_config, "get_vocab_size", lambda: VOCABULARY.size - 1)
     with pytest.raises(ConfigurationError, match="ids"):
@@ -406,12 +441,14 @@ BAD = {"type": "function", "function": {"name": "f", "parameters": {"type": "tex
         (params(TOOLS, thinking_token_budget=5), "thinking_token_budget"),
     ],
 )
-def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(sampling, says):
+def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(
+    sampling: SamplingParams, says: str
+) -> None:
     with pytest.raises(VLLMValidationError, match=says):
         EnforcerLogitsProcessor.validate_params(sampling)
 
 
-def test_the_engine_is_told_what_the_server_has_settled():
+def test_the_engine_is_told_what_the_server_has_settled() -> None:
     extra = {"other": 1, **params(TOOLS).extra_args}
     sampling = SamplingParams(extra_args=extra)
     EnforcerLogitsProcessor.validate_params(sampling)
@@ -424,7 +461,9 @@ def test_the_engine_is_told_what_the_server_has_settled():
     assert sampling.extra_args == again
 
 
-def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(monkeypatch):
+def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     own = StructuredOutputsParams(**enforcer.extra_body(TOOLS)["structured_outputs"])
     sampling = SamplingParams(structured_outputs=own)
     method = "_validate_structured_outputs"
@@ -433,7 +472,7 @@ def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(monkeypatch):
     with pytest.raises(VLLMValidationError, match=r"via=enforcer\.Route"):
         EnforcerLogitsProcessor.validate_params(sampling)
 
-    def patched(*_):
+    def patched(*_: object) -> None:
         """Stand in for the plugin's."""
 
     setattr(patched, names.PATCHED, bare)
@@ -444,12 +483,12 @@ def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(monkeypatch):
     EnforcerLogitsProcessor.validate_params(SamplingParams(structured_outputs=stock))
 
 
-def test_a_request_without_a_spec_is_not_looked_at():
+def test_a_request_without_a_spec_is_not_looked_at() -> None:
     EnforcerLogitsProcessor.validate_params(SamplingParams(min_tokens=3, max_tokens=9))
 
 
 @given(data=st.data(), size=st.integers(1, 100))
-def test_a_mask_leaves_what_its_bits_say(data, size):
+def test_a_mask_leaves_what_its_bits_say(data: st.DataObject, size: int) -> None:
     picked = data.draw(st.lists(st.integers(0, 3), min_size=1, unique=True))
     words = -(-size // 32)
     bits = np.array(

@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from vllm_servers import reader
+
+from tests.vllm_servers import reader
 
 pytestmark = pytest.mark.vllm
 
@@ -64,7 +66,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def result(random_folder, tmp_path_factory):
+def result(random_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     script = tmp_path_factory.mktemp("offline") / "offline.py"
     script.write_text(SCRIPT)
     environment = {
@@ -81,14 +83,17 @@ def result(random_folder, tmp_path_factory):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
-    return json.loads(line.removeprefix("RESULT"))
+    found: dict[str, Any] = json.loads(line.removeprefix("RESULT"))
+    return found
 
 
-def test_requests_were_preempted(result):
+def test_requests_were_preempted(result: dict[str, Any]) -> None:
     assert result["preempted"] > 0
 
 
-def test_every_id_was_legal_where_it_was_sampled(result, random_folder):
+def test_every_id_was_legal_where_it_was_sampled(
+    result: dict[str, Any], random_folder: Path
+) -> None:
     e = reader(random_folder)
     called = free = 0
     for at, (prompt, output) in enumerate(result["replies"]):

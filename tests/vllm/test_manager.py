@@ -5,21 +5,33 @@ from __future__ import annotations
 import os
 import threading
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from vllm_managers import enforced, manager, request
-from vllm_servers import TINY
-from vocabularies import write
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm import metrics, plugin, runtime
+from tests.vllm_managers import enforced, manager, request
+from tests.vllm_servers import TINY
+from tests.vocabularies import write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
+    from vllm.v1.request import Request
+    from vllm.v1.structured_output import StructuredOutputManager
+    from vllm.v1.structured_output.backend_types import StructuredOutputOptions
+
+    from enforcer.vllm.backend import EnforcedGrammar
+
 
 OPENED = "<|im_assistant|>assistant<|im_middle|>"
 LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(300)]}}}
 
 
-def tool(name, parameters):
+def tool(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
 
@@ -27,33 +39,36 @@ GET = tool("get", {"type": "object"})
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _installed():
+def _installed() -> None:
     plugin.install()
     os.environ.pop(metrics.FOLDER_VARIABLE)
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
+def tokenizer() -> TokenizersBackend:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(TINY)
 
 
 @pytest.fixture
-def made(tokenizer):
+def made(tokenizer: TokenizersBackend) -> StructuredOutputManager:
     return manager(tokenizer, len(tokenizer))
 
 
-def opened(tokenizer):
+def opened(tokenizer: TokenizersBackend) -> list[int]:
     return write(runtime.enforcer_for(tokenizer).vocabulary, OPENED)
 
 
-def ready(one):
+def ready(one: Request) -> Any:
     grammar = one.structured_output_request._grammar
-    return grammar.result(60)
+    found: EnforcedGrammar | tuple[str, str] = grammar.result(60)
+    return found
 
 
-def test_a_request_with_a_spec_needs_no_backend(made, tokenizer):
+def test_a_request_with_a_spec_needs_no_backend(
+    made: StructuredOutputManager, tokenizer: TokenizersBackend
+) -> None:
     one = enforced("r", opened(tokenizer), [GET])
     made.grammar_init(one)
     grammar = ready(one)
@@ -71,23 +86,30 @@ def test_a_request_with_a_spec_needs_no_backend(made, tokenizer):
 class Backend:
     """A backend of vLLM's, by name."""
 
-    made = ()
+    made: tuple[str, ...] = ()
 
-    def __init__(self, *_, name="", **__):
+    def __init__(self, *_: object, name: str = "", **__: object) -> None:
         type(self).made += (name,)
         self.name = name
 
-    def compile_grammar(self, _kind, source, stop_token_ids=None):  # noqa: ARG002
+    def compile_grammar(
+        self,
+        _kind: StructuredOutputOptions,
+        source: str,
+        stop_token_ids: set[int] | None = None,  # noqa: ARG002
+    ) -> tuple[str, str]:
         return (self.name, source)
 
 
-def test_every_plain_request_has_the_backend_that_the_front_end_chose(made, tokenizer, monkeypatch):
+def test_every_plain_request_has_the_backend_that_the_front_end_chose(
+    made: StructuredOutputManager, tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from vllm.v1 import structured_output
     from vllm.v1.structured_output import backend_outlines
 
     Backend.made = ()
 
-    def kind(name):
+    def kind(name: str) -> Callable[..., Any]:
         return lambda *a, **k: Backend(*a, name=name, **k)
 
     monkeypatch.setattr(structured_output, "XgrammarBackend", kind("xgrammar"))
@@ -106,34 +128,35 @@ def test_every_plain_request_has_the_backend_that_the_front_end_chose(made, toke
     assert sorted(Backend.made) == ["guidance", "outlines", "xgrammar"]
 
 
-def test_a_session_of_streamed_input_is_refused(made, tokenizer):
+def test_a_session_of_streamed_input_is_refused(
+    made: StructuredOutputManager, tokenizer: TokenizersBackend
+) -> None:
     one = enforced("r", opened(tokenizer), [GET], resumable=True)
     made.grammar_init(one)
     with pytest.raises(ConfigurationError, match="whole requests"):
         ready(one)
 
 
-def test_a_request_that_has_gone_is_not_compiled_for(made, tokenizer):
+def test_a_request_that_has_gone_is_not_compiled_for(
+    made: StructuredOutputManager, tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = tool("first", LARGE), tool("second", {**LARGE, "title": "another"})
     one = enforced("r", opened(tokenizer), [first, second])
     compiled = threading.Event()
     found = runtime.enforcer_for(tokenizer)
     read = found.engine.read
 
-    def only_once(*args, **kwargs):
+    def only_once(*args: str, **kwargs: Any) -> Any:
         assert not compiled.is_set()
         one.status = SimpleNamespace(value=99)
         one.is_finished = lambda: True
         compiled.set()
         return read(*args, **kwargs)
 
-    found.engine.read = only_once
-    try:
-        made.grammar_init(one)
-        future = one.structured_output_request._grammar
-        assert compiled.wait(60)
-        with pytest.raises(BaseException):  # noqa: B017, PT011 - cancelled
-            future.result(60)
-        assert future.cancelled()
-    finally:
-        found.engine.read = read
+    monkeypatch.setattr(found.engine, "read", only_once)
+    made.grammar_init(one)
+    future = one.structured_output_request._grammar
+    assert compiled.wait(60)
+    with pytest.raises(BaseException):  # noqa: B017, PT011 - cancelled
+        future.result(60)
+    assert future.cancelled()

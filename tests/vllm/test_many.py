@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from vllm_servers import TINY, reader, sample, serving
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.verify.measure import judge
+from tests.vllm_servers import TINY, reader, sample, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 pytestmark = pytest.mark.vllm
 
@@ -21,7 +26,7 @@ AT_ONCE = 300
 MANY = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", "512"))
 
 
-def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path):
+def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path: Path) -> None:
     bodies = [body | {"max_tokens": 100} for body in workload.bodies(AT_ONCE, seed=41)]
     # The developers' routes let the engine stand still until it has them all.
     with serving(TINY, MANY, tmp_path / "server.log", VLLM_SERVER_DEV_MODE="1") as server:
@@ -38,12 +43,12 @@ def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path):
     assert failed == 0
 
 
-def _wait_until_checked(url, count):
+def _wait_until_checked(url: str, count: int) -> None:
     while sample(url, "enforcer_requests_total") < count:
         time.sleep(0.2)
 
 
-async def _send(url, client, bodies):
+async def _send(url: str, client: Any, bodies: list[dict[str, Any]]) -> tuple[list[Any], float]:
     """Send all at once; gives the replies, and how many ran at once at most."""
     async with httpx.AsyncClient(base_url=url, timeout=60) as engine:
         (await engine.post("/pause", params={"mode": "keep"})).raise_for_status()
@@ -52,7 +57,7 @@ async def _send(url, client, bodies):
         )
         await asyncio.to_thread(_wait_until_checked, url, len(bodies))
         (await engine.post("/resume")).raise_for_status()
-    running = 0
+    running = 0.0
     while not sending.done():
         running = max(running, await asyncio.to_thread(sample, url, "vllm:num_requests_running"))
         await asyncio.sleep(0.2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
@@ -12,17 +14,17 @@ from enforcer.vllm import bans, marks
 from enforcer.vocabulary import Vocabulary
 
 
-def table(name, *missing):
+def table(name: str, *missing: str) -> Table:
     dialect = dialects.load(name)
     return Table(dialect, Vocabulary.of_bytes(n for n in dialect.controls if n not in missing))
 
 
-def named(found, tokens):
+def named(found: Table, tokens: frozenset[int]) -> set[str]:
     return {name for name, token in found.vocabulary.controls.items() if token in tokens}
 
 
 @pytest.mark.parametrize("name", dialects.available())
-def test_each_marker_is_of_calls_or_of_text(name):
+def test_each_marker_is_of_calls_or_of_text(name: str) -> None:
     found = table(name)
     every = {text for texts in found.dialect.markers.values() for text in texts}
     assert {*marks.of_calls(found), *marks.of_text(found)} == every
@@ -39,7 +41,9 @@ def test_each_marker_is_of_calls_or_of_text(name):
         ("jamba", (), {"<tool_calls>", "</tool_calls>"}),
     ],
 )
-def test_calls_that_begin_with_a_token_of_their_own_can_be_banned(name, missing, banned):
+def test_calls_that_begin_with_a_token_of_their_own_can_be_banned(
+    name: str, missing: tuple[Any, ...], banned: set[str]
+) -> None:
     found = table(name, *missing)
     assert bans.suffices(found)
     assert named(found, bans.markers(found)) == banned
@@ -55,11 +59,11 @@ def test_calls_that_begin_with_a_token_of_their_own_can_be_banned(name, missing,
         ("kimi_k3", ()),  # a token that every channel begins with
     ],
 )
-def test_other_calls_cannot(name, missing):
+def test_other_calls_cannot(name: str, missing: tuple[str, ...]) -> None:
     assert not bans.suffices(table(name, *missing))
 
 
-def test_in_kimi_k3_calls_are_told_from_the_other_channels():
+def test_in_kimi_k3_calls_are_told_from_the_other_channels() -> None:
     found = table("kimi_k3")
     assert marks.beginnings(found) == ("<|open|>tools<|sep|>",) * 4
     assert '<|open|>call tool="' in marks.inside_calls(found)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import cells
 from bench.matrix.routes import Client
+from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
 
 
 @pytest.mark.parametrize(("which", "repeats"), [("random", 1), ("tiny", 2)])
-def test_no_cell_has_a_finding(request, which, repeats):
+def test_no_cell_has_a_finding(request: pytest.FixtureRequest, which: str, repeats: int) -> None:
     server = request.getfixturevalue(f"{which}_server")
     model = request.getfixturevalue("random_folder") if which == "random" else TINY
     results = asyncio.run(

@@ -5,31 +5,41 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from prometheus_client import multiprocess
 
-prometheus_client = pytest.importorskip("prometheus_client")
+from enforcer.vllm.stats import Counter
 
-from vllm_servers import sample  # noqa: E402 - see above
+prometheus_client = pytest.importorskip("prometheus_client")
 
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
 from enforcer.vllm import metrics  # noqa: E402
+from tests.vllm_servers import sample  # noqa: E402 - see above
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from httpx import Response
+
+    from bench.demo.servers import Server
 
 
 @pytest.fixture
-def shown(tmp_path, monkeypatch):
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Give a function that reads `/metrics` of a server whose only process this is."""
     monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path))
     process = metrics._Process()
     monkeypatch.setattr(metrics, "recorder", process.recorder)
     registry = prometheus_client.CollectorRegistry()
     metrics.show_in(registry)
-    return registry.get_sample_value
+    found: Callable[..., Any] = registry.get_sample_value
+    return found
 
 
-def test_each_number_is_shown_under_its_name(shown):
+def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
     metrics.enforced(ToolChoice.REQUIRED)
     metrics.enforced(ToolChoice.REQUIRED)
     metrics.calls(metrics.Outcome.DROPPED, 3)
@@ -47,11 +57,13 @@ def test_each_number_is_shown_under_its_name(shown):
     assert shown("enforcer_mask_seconds_sum") == pytest.approx(0.9990045)
 
 
-def lines(caplog):
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "vllm.enforcer"]
 
 
-def test_a_refusal_is_counted_and_logged_by_keyword(shown, caplog):
+def test_a_refusal_is_counted_and_logged_by_keyword(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
     problem = Problem("$.tools[0].function.parameters.properties.n", "multipleOf", "cannot")
     metrics.refused(UnsupportedSchema((problem,)))
     metrics.refused(UnsupportedSchema((Problem("$", "x-mine", "cannot"),)))
@@ -66,14 +78,17 @@ def test_a_refusal_is_counted_and_logged_by_keyword(shown, caplog):
     )
 
 
-def test_a_path_cannot_forge_a_log_line(shown, caplog):  # noqa: ARG001 - counts go to its folder
+@pytest.mark.usefixtures("shown")  # counts go to its folder
+def test_a_path_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
     metrics.refused(InvalidTools("$.a\nINFO: all is well" + "x" * 10_000, "wrong"))
     (line,) = lines(caplog)
     assert "\n" not in line
     assert len(line) < 400
 
 
-def test_a_failed_turn_names_its_request(shown, caplog):
+def test_a_failed_turn_names_its_request(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
     metrics.failed(metrics.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
     assert shown("enforcer_turns_failed_total", {"reason": "gate_closed"}) == 1
     assert lines(caplog) == [
@@ -81,7 +96,8 @@ def test_a_failed_turn_names_its_request(shown, caplog):
     ]
 
 
-def test_a_registry_shows_it_once(shown):  # noqa: ARG001
+@pytest.mark.usefixtures("shown")
+def test_a_registry_shows_it_once() -> None:
     registry = prometheus_client.CollectorRegistry()
     metrics.show_in(registry)
     metrics.show_in(registry)
@@ -89,7 +105,8 @@ def test_a_registry_shows_it_once(shown):  # noqa: ARG001
     assert text.count("# TYPE enforcer_calls_total counter") == 1
 
 
-def test_what_several_api_servers_show_has_it_too(shown, tmp_path):  # noqa: ARG001
+@pytest.mark.usefixtures("shown")
+def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
     class Collecting(multiprocess.MultiProcessCollector):
         __init__ = metrics.collecting(multiprocess.MultiProcessCollector.__init__)
 
@@ -99,7 +116,9 @@ def test_what_several_api_servers_show_has_it_too(shown, tmp_path):  # noqa: ARG
     assert text.count("# TYPE enforcer_calls_total counter") == 1
 
 
-def test_without_a_folder_nothing_is_shown_and_nothing_breaks(monkeypatch):
+def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv(metrics.FOLDER_VARIABLE, raising=False)
     process = metrics._Process()
     process.recorder().add(metrics.MISSES)
@@ -108,7 +127,9 @@ def test_without_a_folder_nothing_is_shown_and_nothing_breaks(monkeypatch):
     assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
 
 
-def test_a_folder_that_is_gone_is_said_once(tmp_path, monkeypatch, caplog):
+def test_a_folder_that_is_gone_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path / "gone"))
     caplog.set_level(logging.WARNING)
     process = metrics._Process()
@@ -140,7 +161,7 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_share_a_folder_that_goes_with_the_first(tmp_path):
+def test_processes_share_a_folder_that_goes_with_the_first(tmp_path: Path) -> None:
     script = tmp_path / "family.py"
     script.write_text(FAMILY)
     environment = {k: v for k, v in os.environ.items() if k != metrics.FOLDER_VARIABLE}
@@ -154,7 +175,7 @@ def test_processes_share_a_folder_that_goes_with_the_first(tmp_path):
 
 
 @pytest.mark.vllm
-def test_a_server_shows_what_its_engine_does(tiny_server):
+def test_a_server_shows_what_its_engine_does(tiny_server: Server) -> None:
     import httpx
 
     from bench.demo.servers import MODEL_NAME
@@ -169,7 +190,7 @@ def test_a_server_shows_what_its_engine_does(tiny_server):
         "enforcer_grammar_cache_misses_total",
     )
 
-    def ask(schema, **more):
+    def ask(schema: dict[str, Any], **more: Any) -> Response:
         function = {"name": "measured_here", "parameters": schema}
         body = {
             "model": MODEL_NAME,
@@ -217,12 +238,12 @@ def test_a_server_shows_what_its_engine_does(tiny_server):
     assert sample(url, "vllm:request_success_total") >= 2
 
 
-def test_the_documentation_lists_every_metric():
+def test_the_documentation_lists_every_metric() -> None:
     page = Path(__file__).parents[2] / "docs" / "vllm" / "metrics.md"
     listed = [
         line.split("`")[1].partition("{")[0]
         for line in page.read_text().splitlines()
         if line.startswith("| `enforcer_")
     ]
-    suffix = {metrics.Counter: "_total"}
+    suffix: dict[type, str] = {Counter: "_total"}
     assert listed == [f.name + suffix.get(type(f), "") for f in metrics.LAYOUT.families]

@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.matrix import modes
+from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
 
@@ -36,7 +36,7 @@ print("\\n" + json.dumps(out))
 """
 
 
-def test_chat_and_generate():
+def test_chat_and_generate() -> None:
     body = modes.body("required", "-", stream=False)
     names = {tool["function"]["name"] for tool in body["tools"]}
     arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"])]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import httpx
 import pytest
 
@@ -18,13 +20,19 @@ from enforcer.request import history
 from enforcer.request import spec as specs
 from enforcer.vllm import checks, places, requests
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bench.demo.servers import Server
+
+
 GOOD = {"type": "object", "properties": {}}
 BAD = {"type": "object", "properties": {"n": {"$ref": "https://elsewhere.example/n"}}}
 ASK = [{"role": "user", "content": "Hello."}]
 CHAT = {"type": "function", "function": {"name": "good", "parameters": GOOD}}
 FLAT = {"type": "function", "name": "good", "parameters": GOOD}
 SMALL = {"name": "good", "input_schema": GOOD}
-CODEX = [
+CODEX: list[dict[str, Any]] = [
     FLAT,
     {"type": "web_search", "external_web_access": False},
     {
@@ -41,22 +49,22 @@ CODEX = [
 
 
 @pytest.fixture(autouse=True)
-def _a_context_of_its_own():
+def _a_context_of_its_own() -> Iterator[None]:
     """Leave no paths to other tests; a server's requests have a task each, and so a context."""
     token = requests._places.set(places.Places())
     yield
     requests._places.reset(token)
 
 
-def _chat(**body):
+def _chat(**body: Any) -> ChatCompletionRequest:
     return ChatCompletionRequest(messages=body.pop("messages", ASK), **body)
 
 
-def _responses(**body):
+def _responses(**body: Any) -> ResponsesRequest:
     return ResponsesRequest(input="Hello.", **body)
 
 
-def _messages(**body):
+def _messages(**body: Any) -> ChatCompletionRequest:
     sent = AnthropicMessagesRequest(**{"model": "m", "max_tokens": 9, "messages": ASK, **body})
     convert = places.to_chat_completion_request(
         AnthropicServingMessages.to_chat_completion_request.__func__
@@ -64,7 +72,7 @@ def _messages(**body):
     return convert(AnthropicServingMessages, sent)
 
 
-def _refused(request):
+def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     """Give the message with which a request is refused."""
     try:
         checks.check(specs.read(requests.write_spec(request)))
@@ -75,13 +83,13 @@ def _refused(request):
     return ""
 
 
-def _format(schema):
+def _format(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "f", "schema": schema}}
 
 
 BAD_CHAT = {"type": "function", "function": {"name": "bad", "parameters": BAD}}
 BAD_NAME = "a:b"
-CASES = [
+CASES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (_chat, {"tools": [CHAT, BAD_CHAT]}, "$.tools[1].function.parameters.properties.n"),
     (_chat, {"tools": [CHAT, CHAT]}, "$.tools[1].function.name"),
     (_chat, {"response_format": _format(BAD)}, "$.response_format.json_schema.schema.properties.n"),
@@ -134,11 +142,13 @@ CASES = [
 @pytest.mark.parametrize(
     ("make", "body", "path"), CASES, ids=[f"{c[0].__name__[1:]} {c[2]}" for c in CASES]
 )
-def test_a_refusal_names_the_path_in_the_clients_body(make, body, path):
+def test_a_refusal_names_the_path_in_the_clients_body(
+    make: Callable[..., Any], body: dict[str, Any], path: str
+) -> None:
     assert f"`{path}" in _refused(make(**body))
 
 
-def test_tools_that_a_message_declares_are_named_where_they_stand():
+def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
     dialog = [{"role": "user", "content": "Hi."}, {"role": "system", "tools": [CHAT, BAD_CHAT]}]
     within = requests._declared_within(dialog)
     token = requests._dialog.set(requests._Dialog(history.count_calls(dialog), within))
@@ -151,12 +161,12 @@ def test_tools_that_a_message_declares_are_named_where_they_stand():
         requests._dialog.reset(token)
 
 
-def test_a_later_request_of_the_same_task_has_its_own_paths():
+def test_a_later_request_of_the_same_task_has_its_own_paths() -> None:
     assert "input_schema" in _refused(_messages(tools=[{"name": "b", "input_schema": BAD}]))
     assert "$.tools[0].function.parameters" in _refused(_chat(tools=[BAD_CHAT]))
 
 
-def test_tools_that_vllm_does_not_show_the_model_are_not_declared():
+def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
     good = [CODEX[0], CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:2]}]
     request = _responses(tools=[*good, {"type": "custom", "name": "shell"}], tool_choice="auto")
     spec = specs.read(requests.write_spec(request))
@@ -165,14 +175,14 @@ def test_tools_that_vllm_does_not_show_the_model_are_not_declared():
     assert _refused(request) == ""
 
 
-def test_with_only_such_tools_nothing_can_be_called():
+def test_with_only_such_tools_nothing_can_be_called() -> None:
     request = _responses(tools=[CODEX[1]], tool_choice="auto")
     assert specs.read(requests.write_spec(request)).toolset.allowed == ()
 
 
 @pytest.mark.vllm
-def test_over_http(tiny_server):
-    sent = [
+def test_over_http(tiny_server: Server) -> None:
+    sent: list[tuple[str, dict[str, Any], str]] = [
         ("chat/completions", {"messages": ASK, "tools": [CHAT, BAD_CHAT]}, CASES[0][2]),
         ("responses", {"input": "Hello.", "tools": CODEX}, CASES[7][2]),
         ("messages", {"messages": ASK, "max_tokens": 9, **CASES[11][1]}, CASES[11][2]),
@@ -187,7 +197,9 @@ def test_over_http(tiny_server):
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_codex_tools_are_answered_and_namespaces_enforced(tiny_server, stream):
+def test_codex_tools_are_answered_and_namespaces_enforced(
+    tiny_server: Server, stream: bool
+) -> None:
     tools = [CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:1]}]
     body = {"model": MODEL_NAME, "input": "Read it.", "tools": tools, "stream": stream}
     body |= {"tool_choice": "required", "temperature": 0, "max_output_tokens": 200}
@@ -197,7 +209,7 @@ def test_codex_tools_are_answered_and_namespaces_enforced(tiny_server, stream):
     assert '"name":"read"' in answer.text.replace(" ", "")
 
 
-def test_the_target_for_a_think_is_left_out_where_agents_send_it():
+def test_the_target_for_a_think_is_left_out_where_agents_send_it() -> None:
     request = _messages(max_tokens=4096, thinking={"type": "enabled", "budget_tokens": 1024})
     assert request.thinking_token_budget == 1024
     places.drop_think_budget(request)
@@ -207,7 +219,7 @@ def test_the_target_for_a_think_is_left_out_where_agents_send_it():
     assert chat.thinking_token_budget == 5  # and is refused
 
 
-def test_a_path_that_leads_into_a_document_begins_in_the_clients_body():
+def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
     moved = places.Places((("$.tools[0].function.parameters", "$.tools[3].parameters"),))
     for rest in ("", ".items", "[0]", " -> https://schemas.example.com/a.items"):
         assert moved.of(f"$.tools[0].function.parameters{rest}") == f"$.tools[3].parameters{rest}"

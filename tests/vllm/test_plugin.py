@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -14,7 +15,6 @@ from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1 import structured_output
-from vllm_servers import TINY
 
 import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
@@ -22,6 +22,12 @@ from enforcer.errors import UnsupportedHost
 from enforcer.request import spec as specs
 from enforcer.vllm import fit, metrics, plugin
 from enforcer.vllm.names import PATCHED, TESTED_VERSIONS
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
 
 pytestmark = pytest.mark.slow
 
@@ -29,18 +35,18 @@ TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _installed():
+def _installed() -> None:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
     os.environ.pop(metrics.FOLDER_VARIABLE)
 
 
-def patched():
+def patched() -> dict[str, Any]:
     names = [name for name in fit.SIGNATURES if hasattr(fit.find(name), PATCHED)]
     return {name: fit.find(name) for name in names}
 
 
-def test_installing_again_changes_nothing():
+def test_installing_again_changes_nothing() -> None:
     before = {name: getattr(found, "__func__", found) for name, found in patched().items()}
     assert len(before) >= 5
     plugin.install()
@@ -51,14 +57,16 @@ def test_installing_again_changes_nothing():
 
 
 @pytest.mark.parametrize("version", ["0.31.9", "0.34.0", "0.32.1rc1", "1.0.dev3+g1234", "0.33", ""])
-def test_an_untested_version_is_refused_with_those_that_were(version):
+def test_an_untested_version_is_refused_with_those_that_were(version: str) -> None:
     with pytest.raises(UnsupportedHost) as refused:
         fit.check_version(version)
     for tested in TESTED_VERSIONS:
         assert tested in str(refused.value)
 
 
-def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(monkeypatch, caplog):
+def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("WARNING", logger="vllm.enforcer")
     monkeypatch.setattr(plugin.logger, "propagate", True)
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
@@ -68,19 +76,19 @@ def test_a_front_end_without_plugins_starts_and_says_what_is_enforced(monkeypatc
 
 
 @pytest.mark.parametrize("version", [*TESTED_VERSIONS, "0.32.0+cpu"])
-def test_a_tested_version_is_accepted(version):
+def test_a_tested_version_is_accepted(version: str) -> None:
     assert fit.check_version(version)
 
 
 @pytest.mark.parametrize("version", ["0.32.1", "0.33.17+cu130"])
-def test_another_patch_release_is_to_be_tried(version):
+def test_another_patch_release_is_to_be_tried(version: str) -> None:
     assert not fit.check_version(version)
 
 
-def test_a_changed_signature_is_refused(monkeypatch):
+def test_a_changed_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "vllm.v1.structured_output.StructuredOutputManager._create_grammar"
 
-    def changed(self, request, more):
+    def changed(self: Any, request: Any, more: dict[str, Any]) -> None:
         raise NotImplementedError
 
     manager = structured_output.StructuredOutputManager
@@ -92,7 +100,7 @@ def test_a_changed_signature_is_refused(monkeypatch):
         fit.check_signatures()
 
 
-def test_every_wrapped_function_is_among_the_checked_ones():
+def test_every_wrapped_function_is_among_the_checked_ones() -> None:
     source = inspect.getsource(plugin._patch)
     wrapped = set(re.findall(r'_wrap\(\s*[\w.]+,\s*"(\w+)"', source))
     assert wrapped
@@ -117,7 +125,7 @@ print("named", "kimi_k2_enforced" in ToolParserManager.tool_parsers)
 """
 
 
-def other(*arguments, **environment):
+def other(*arguments: str, **environment: Any) -> CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", OTHER, *arguments],
         env={**os.environ, "VLLM_PLUGINS": "enforcer", **environment},
@@ -131,7 +139,9 @@ def other(*arguments, **environment):
     ("arguments", "why"),
     [(("0.11.0",), "0.11.0 is untested"), (("0.32.9", "changed"), "an illegal draft")],
 )
-def test_on_a_vllm_that_does_not_fit_other_models_are_served(arguments, why):
+def test_on_a_vllm_that_does_not_fit_other_models_are_served(
+    arguments: tuple[str, ...], why: str
+) -> None:
     done = other(*arguments)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["patched", "False", "named", "False"]
@@ -139,14 +149,14 @@ def test_on_a_vllm_that_does_not_fit_other_models_are_served(arguments, why):
     assert "nothing is enforced, and no --tool-call-parser NAME_enforced is known" in done.stderr
 
 
-def test_on_a_vllm_that_does_not_fit_an_operator_who_requires_enforcement_has_no_server():
+def test_on_a_vllm_that_does_not_fit_an_operator_who_requires_enforcement_has_no_server() -> None:
     done = other("0.11.0", ENFORCER_REQUIRE="on")
     assert done.returncode
     assert "0.11.0 is untested" in done.stderr
     assert "patched" not in done.stdout
 
 
-def test_a_patch_release_is_tried_and_served_without_a_trace_of_the_trial():
+def test_a_patch_release_is_tried_and_served_without_a_trace_of_the_trial() -> None:
     done = other("0.33.9")
     assert done.stdout.split() == ["patched", "True", "named", "True"], done.stderr
     assert "a turn that was tried fits" in done.stderr
@@ -154,7 +164,7 @@ def test_a_patch_release_is_tried_and_served_without_a_trace_of_the_trial():
     assert "turn failed" not in done.stderr
 
 
-def validate(tag, server_backend="auto", **options):
+def validate(tag: str, server_backend: str = "auto", **options: Any) -> SamplingParams:
     params = SamplingParams(
         structured_outputs=StructuredOutputsParams(structural_tag=tag), **options
     )
@@ -165,7 +175,7 @@ def validate(tag, server_backend="auto", **options):
     return params
 
 
-def tag(**changes):
+def tag(**changes: Any) -> str:
     body = enforcer.extra_body([TOOL])
     made = json.loads(body["structured_outputs"]["structural_tag"])
     if changes:
@@ -173,12 +183,12 @@ def tag(**changes):
     return json.dumps(made)
 
 
-def test_a_spec_passes_and_picks_the_backend_that_it_rides_on():
+def test_a_spec_passes_and_picks_the_backend_that_it_rides_on() -> None:
     assert validate(tag()).structured_outputs._backend == "xgrammar"
 
 
 @pytest.mark.parametrize("chosen", ["guidance", "outlines", "lm-format-enforcer"])
-def test_the_operators_backend_is_for_the_others(chosen):
+def test_the_operators_backend_is_for_the_others(chosen: str) -> None:
     assert validate(tag(), chosen).structured_outputs._backend == "xgrammar"
 
 
@@ -198,7 +208,7 @@ FORGED = [
 
 
 @pytest.mark.parametrize("forged", FORGED)
-def test_a_forged_spec_is_refused(forged):
+def test_a_forged_spec_is_refused(forged: str) -> None:
     with pytest.raises(VLLMValidationError):
         validate(forged)
 
@@ -215,7 +225,7 @@ runpy.run_module("vllm.entrypoints.openai.api_server", run_name="__main__", alte
 
 
 @pytest.mark.vllm
-def test_an_engine_without_the_plugin_answers_with_an_error(tmp_path):
+def test_an_engine_without_the_plugin_answers_with_an_error(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     server = Server(TINY, ENFORCED, log)
     at = server._command.index("-m")
@@ -249,7 +259,7 @@ def test_an_engine_without_the_plugin_answers_with_an_error(tmp_path):
 
 
 @pytest.mark.vllm
-def test_forged_specs_are_refused_over_http(tiny_server):
+def test_forged_specs_are_refused_over_http(tiny_server: Server) -> None:
     for forged in FORGED:
         answer = httpx.post(
             f"{tiny_server.url}/v1/completions",

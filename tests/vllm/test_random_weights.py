@@ -7,20 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import TYPE_CHECKING
 
 import pytest
-from vllm_servers import reader
 
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.verify.measure import judge
+from tests.vllm_servers import reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.demo.servers import Server
+
 
 pytestmark = pytest.mark.vllm
 REQUESTS = int(os.environ.get("LIVE_REQUESTS", "160"))
 
 
-def test_concurrent_requests_leave_only_declared_and_valid_calls(random_server, random_folder):
+def test_concurrent_requests_leave_only_declared_and_valid_calls(
+    random_server: Server, random_folder: Path
+) -> None:
     bodies = [body | {"max_tokens": 120} for body in workload.bodies(REQUESTS, seed=1)]
     client = Client(random_server.url, MODEL_NAME, reader(random_folder))
     replies = asyncio.run(client.send_all([(Route.CHAT, body) for body in bodies], concurrency=32))

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from vocabularies import small, write
 
 import enforcer
 from enforcer.errors import EnforcerError
 from enforcer.vllm import stock
 from enforcer.vllm.readable import ReadableMatcher
 from enforcer.vllm.stock import FrontEnd
+from tests.vocabularies import small, write
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
+
 
 V = small()
 ENFORCER = enforcer.Enforcer(V)
@@ -23,28 +28,33 @@ HEADER = f"{BEGIN}{CALL}functions.get:0<|tool_call_argument_begin|>"
 SPELLED = (BEGIN, CALL, "<|tool_call_end|>", "<|tool_calls_section_end|>")
 
 
-def tool(schema=None):
+def tool(schema: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     function = {"name": "get", "parameters": schema or {"type": "object"}}
     return [{"type": "function", "function": function}]
 
 
-def start(schema=None, front_end=FrontEnd.THINK_APART, prompt=OPEN, choice="auto"):
+def start(
+    schema: dict[str, Any] | None = None,
+    front_end: FrontEnd = FrontEnd.THINK_APART,
+    prompt: str = OPEN,
+    choice: str = "auto",
+) -> ReadableMatcher:
     matcher = ENFORCER.matcher(tool(schema), choice, prompt_ids=write(V, prompt))
     return ReadableMatcher(matcher, stock.reader(TABLE, front_end))
 
 
-def legal(matcher):
+def legal(matcher: ExplainedMatcher | ReadableMatcher) -> set[int]:
     mask = np.zeros((1, V.words), dtype=np.int32)
     matcher.fill(mask)
     return set(np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist())
 
 
-def feed(matcher, ids):
+def feed(matcher: ExplainedMatcher | ReadableMatcher, ids: list[int]) -> int:
     """How many of the ids are taken, one by one."""
     return next((at for at, token in enumerate(ids) if not matcher.accept(token)), len(ids))
 
 
-def text_ids(text, rng=None):
+def text_ids(text: str, rng: Random | None = None) -> list[int]:
     """Text as ordinary tokens, split at random."""
     data, ids = text.encode(), []
     keys, found = V.sorted_text
@@ -58,7 +68,7 @@ def text_ids(text, rng=None):
 
 @pytest.mark.parametrize("marker", SPELLED)
 @pytest.mark.parametrize("seed", range(8))
-def test_a_marker_cannot_be_spelled_in_content_however_it_is_split(marker, seed):
+def test_a_marker_cannot_be_spelled_in_content_however_it_is_split(marker: str, seed: int) -> None:
     matcher = start(prompt=OPEN)
     ids = text_ids(f"so <|tool {marker}", Random(seed))
     taken = feed(matcher, ids)
@@ -72,7 +82,7 @@ def test_a_marker_cannot_be_spelled_in_content_however_it_is_split(marker, seed)
 
 
 @pytest.mark.parametrize("front_end", FrontEnd)
-def test_a_marker_cannot_be_spelled_in_arguments(front_end):
+def test_a_marker_cannot_be_spelled_in_arguments(front_end: FrontEnd) -> None:
     matcher = start(front_end=front_end)
     assert feed(matcher, write(V, HEADER)) == len(write(V, HEADER))
     ids = text_ids('{"a": "x<|tool_call_end|>y"}')
@@ -81,13 +91,13 @@ def test_a_marker_cannot_be_spelled_in_arguments(front_end):
     )
 
 
-def test_thinks_are_markers_where_they_are_split_off_as_text():
+def test_thinks_are_markers_where_they_are_split_off_as_text() -> None:
     ids = text_ids("a <think>b</think>")
     assert feed(start(), ids) < len(ids)
     assert feed(start(front_end=FrontEnd.OTHER), ids) == len(ids)
 
 
-def test_a_call_begins_after_the_think_where_it_is_split_off_as_text():
+def test_a_call_begins_after_the_think_where_it_is_split_off_as_text() -> None:
     section = V.control(BEGIN)
     thinking = start(prompt=OPEN + "<think>")
     assert section not in legal(thinking)
@@ -98,7 +108,7 @@ def test_a_call_begins_after_the_think_where_it_is_split_off_as_text():
 
 
 @pytest.mark.parametrize("front_end", FrontEnd)
-def test_no_white_space_stands_before_arguments_nor_behind_them(front_end):
+def test_no_white_space_stands_before_arguments_nor_behind_them(front_end: FrontEnd) -> None:
     arguments = write(V, HEADER)
     white = {token for token in range(V.size) if V.token_bytes(token)[:1].isspace()}
     plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN))
@@ -119,7 +129,7 @@ def test_no_white_space_stands_before_arguments_nor_behind_them(front_end):
     assert legal(matcher) == {V.control("<|tool_call_end|>")}
 
 
-def test_a_string_that_must_hold_a_marker_is_written_with_an_escape():
+def test_a_string_that_must_hold_a_marker_is_written_with_an_escape() -> None:
     matcher = start({"type": "object", "properties": {"a": {"const": f"<{CALL}>"}}})
     ids = write(V, HEADER) + text_ids('{"a":"<<|tool_call_begin|')
     assert feed(matcher, ids) == len(ids)
@@ -129,7 +139,7 @@ def test_a_string_that_must_hold_a_marker_is_written_with_an_escape():
     assert matcher.accept(V.control("<|tool_call_end|>"))
 
 
-def test_text_that_must_spell_a_marker_closes_the_gate():
+def test_text_that_must_spell_a_marker_closes_the_gate() -> None:
     wanted = {"type": "choice", "choice": ["a<|tool_call_begin|>"]}
     plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN), response_format=wanted)
     matcher = ReadableMatcher(plain, stock.reader(TABLE, FrontEnd.OTHER))
@@ -142,7 +152,7 @@ def test_text_that_must_spell_a_marker_closes_the_gate():
     assert not legal(matcher) <= set(TABLE.turn_end_ids)
 
 
-def agrees(matcher):
+def agrees(matcher: ReadableMatcher) -> None:
     """Mask, `accept` and `validate` say the same of every id."""
     allowed = legal(matcher)
     before = repr(matcher)
@@ -157,7 +167,7 @@ def agrees(matcher):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed):
+def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -> None:
     rng = Random(seed)
     front_end = rng.choice(list(FrontEnd))
     prompt = OPEN + rng.choice(("", "<think>"))
@@ -185,5 +195,5 @@ def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed):
         assert piece.encode() not in V.decode(t for t in ids if t not in V.control_ids)
 
 
-def test_a_reader_is_made_once_for_a_table():
+def test_a_reader_is_made_once_for_a_table() -> None:
     assert stock.reader(TABLE, FrontEnd.OTHER) is stock.reader(TABLE, FrontEnd.OTHER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextvars import Context
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -12,16 +13,21 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
-from vllm_servers import TINY, serving
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.diagnosis import Status
 from enforcer.doctor import server as doctor
 from enforcer.request import spec as specs
 from enforcer.vllm import frontend, metrics, settings
+from tests.vllm_servers import TINY, serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from enforcer.request.spec import Spec
 
 
-def _object(**properties):
+def _object(**properties: Any) -> dict[str, Any]:
     required = list(properties)
     return {
         "type": "object",
@@ -42,14 +48,16 @@ HOPELESS = {
 TOOLS = {"exact": EXACT, "relaxed": RELAXED, **HOPELESS}
 
 
-def _tools(*names):
+def _tools(*names: str) -> list[dict[str, Any]]:
     return [
         {"type": "function", "function": {"name": name, "parameters": TOOLS[name]}}
         for name in names
     ]
 
 
-def _let_in(monkeypatch, tools, **environment):
+def _let_in(
+    monkeypatch: pytest.MonkeyPatch, tools: list[dict[str, Any]], **environment: Any
+) -> Spec:
     """Give the spec as the engine gets it, from a request that any route may have brought."""
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     tag = specs.structural_tag(specs.write(tools, "auto", None, 0))
@@ -59,7 +67,7 @@ def _let_in(monkeypatch, tools, **environment):
 
 
 @pytest.fixture
-def counted(monkeypatch):
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     seen = []
     monkeypatch.setattr(
         metrics, "relaxed", lambda how, problem: seen.append((how.value, problem.path))
@@ -67,7 +75,9 @@ def counted(monkeypatch):
     return seen
 
 
-def test_isolating_keeps_the_other_tools_exact(monkeypatch, counted):
+def test_isolating_keeps_the_other_tools_exact(
+    monkeypatch: pytest.MonkeyPatch, counted: list[Any]
+) -> None:
     spec = _let_in(monkeypatch, _tools(*TOOLS), ENFORCER_ON_UNSUPPORTED="isolate")
     schemas = {name: json.loads(tool.schema) for name, tool in spec.toolset.tools.items()}
     assert schemas == {"exact": EXACT, "relaxed": RELAXED, **{name: {} for name in HOPELESS}}
@@ -80,7 +90,9 @@ def test_isolating_keeps_the_other_tools_exact(monkeypatch, counted):
 
 
 @pytest.mark.parametrize(("word", "good"), [("refuse", ["exact"]), ("relax", ["exact", "relaxed"])])
-def test_the_other_choices_refuse_what_they_always_did(monkeypatch, counted, word, good):
+def test_the_other_choices_refuse_what_they_always_did(
+    monkeypatch: pytest.MonkeyPatch, counted: list[Any], word: str, good: list[str]
+) -> None:
     for name in TOOLS:
         if name in good:
             _let_in(monkeypatch, _tools(name), ENFORCER_ON_UNSUPPORTED=word)
@@ -90,7 +102,7 @@ def test_the_other_choices_refuse_what_they_always_did(monkeypatch, counted, wor
     assert {how for how, _ in counted} <= {"relaxed"}
 
 
-def test_a_format_is_not_isolated(monkeypatch):
+def test_a_format_is_not_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         settings, "current", lambda: settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
     )
@@ -104,7 +116,7 @@ def test_a_format_is_not_isolated(monkeypatch):
 
 
 @pytest.mark.vllm
-def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path):
+def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) -> None:
     environment = {"ENFORCER_ON_UNSUPPORTED": "isolate", "ENFORCER_ALLOW_CLIENT": "off"}
     log = tmp_path / "server.log"
     with serving(TINY, ENFORCED, log, **environment) as server:

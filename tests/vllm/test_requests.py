@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,21 +14,26 @@ from vllm.exceptions import VLLMValidationError
 from enforcer.errors import InvalidTools
 from enforcer.vllm import metrics, requests
 
+if TYPE_CHECKING:
+    from enforcer.vllm.stats import Counter
+
 
 @pytest.fixture
-def counted(monkeypatch):
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Give the list of what is counted, instead of counting it."""
     found = []
 
     class Recorder:
-        def add(self, name, labels):
+        def add(self, name: Counter, labels: tuple[str, str]) -> None:
             found.append((name, labels))
 
     monkeypatch.setattr(metrics, "recorder", Recorder)
     return found
 
 
-def test_a_refused_option_is_counted_logged_and_named(counted, caplog):
+def test_a_refused_option_is_counted_logged_and_named(
+    counted: list[Any], caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO):
         error = requests.option_refusal("min_tokens", "leave it out")
     assert isinstance(error, VLLMValidationError)
@@ -37,7 +43,7 @@ def test_a_refused_option_is_counted_logged_and_named(counted, caplog):
     assert '"$.min_tokens"' in caplog.text
 
 
-def test_a_refused_request_is_counted_and_says_which_error(counted):
+def test_a_refused_request_is_counted_and_says_which_error(counted: list[Any]) -> None:
     error = requests.refusal(InvalidTools("$.tools", "no list"))
     assert isinstance(error, VLLMValidationError)
     assert str(error).startswith("InvalidTools: ")

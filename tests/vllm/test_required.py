@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from vllm import SamplingParams
@@ -13,28 +14,37 @@ from enforcer.request import spec as specs
 from enforcer.vllm import required, settings, tryout
 from enforcer.vllm.names import PROCESSOR_NAME
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
 TOOLS = [{"type": "function", "function": {"name": "f"}}]
 EXTRA = specs.extra_body(TOOLS, via=specs.Route.LOGITS_PROCESSOR)["vllm_xargs"]
 STOCK = '{"type": "structural_tag", "format": {"x": "<|tool_calls_section_begin|>"}}'
 
 
-def take_in(params, name="chatcmpl-1", loaded=None):
+def take_in(
+    params: SamplingParams | None, name: str = "chatcmpl-1", loaded: list[str] | None = None
+) -> SimpleNamespace:
     config = SimpleNamespace(model_config=SimpleNamespace(logits_processors=loaded))
     core = SimpleNamespace(vllm_config=config)
     request = SimpleNamespace(sampling_params=params, request_id=name)
-    return required.preprocess_add_request(lambda _, request: request)(core, request)
+    found: SimpleNamespace = required.preprocess_add_request(lambda _, request: request)(
+        core, request
+    )
+    return found
 
 
 @pytest.fixture
-def requiring(monkeypatch):
-    def set_(**more):
+def requiring(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def set_(**more: Any) -> None:
         read = settings.read({"ENFORCER_REQUIRE": "on", **more})
         monkeypatch.setattr(settings, "current", lambda: read)
 
     return set_
 
 
-def structured(**own):
+def structured(**own: Any) -> SamplingParams:
     return SamplingParams(structured_outputs=StructuredOutputsParams(**own))
 
 
@@ -48,7 +58,9 @@ UNENFORCED = [
 
 
 @pytest.mark.parametrize("params", UNENFORCED)
-def test_what_brings_nothing_to_enforce_is_refused(requiring, params):
+def test_what_brings_nothing_to_enforce_is_refused(
+    requiring: Callable[..., None], params: SamplingParams
+) -> None:
     take_in(params)
     requiring()
     with pytest.raises(VLLMValidationError, match="enforced requests only"):
@@ -64,12 +76,14 @@ def test_what_brings_nothing_to_enforce_is_refused(requiring, params):
         (None, None),  # for embeddings, say
     ],
 )
-def test_what_is_enforced_is_served(requiring, params, loaded):
+def test_what_is_enforced_is_served(
+    requiring: Callable[..., None], params: SamplingParams | None, loaded: list[str] | None
+) -> None:
     requiring()
     assert take_in(params, loaded=loaded).sampling_params is params
 
 
-def test_the_operator_names_exceptions(requiring):
+def test_the_operator_names_exceptions(requiring: Callable[..., None]) -> None:
     requiring(ENFORCER_REQUIRE_EXCEPT="completions")
     take_in(SamplingParams(), "cmpl-1-0")
     with pytest.raises(VLLMValidationError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import vocabularies
 
 from enforcer import engines
 from enforcer.cache import Cache
@@ -17,22 +17,28 @@ from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import runtime, settings
 from enforcer.vocabulary import Vocabulary
+from tests import vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch):
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "_known", {})
     monkeypatch.setattr(runtime, "kept", cache(lambda: Cache(1 << 20)))
 
 
 @pytest.fixture
-def tokenizers(monkeypatch):
+def tokenizers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Give what reads tokenizers, each time anew, and counts it."""
     read = []
 
-    def from_transformers(tokenizer):
+    def from_transformers(tokenizer: list[str]) -> Vocabulary:
         read.append(tokenizer)
         like = vocabularies.small() if tokenizer != ["other"] else vocabularies.small("[BOS]")
         tokens = [like.token_bytes(at) for at in range(like.size)]
@@ -42,8 +48,10 @@ def tokenizers(monkeypatch):
     return read
 
 
-def test_replies_are_read_without_an_engine(tokenizers, monkeypatch):
-    def refuse(*_):
+def test_replies_are_read_without_an_engine(
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
         raise AssertionError("an argument engine was built")
 
     monkeypatch.setattr(engines, "load", refuse)
@@ -53,7 +61,7 @@ def test_replies_are_read_without_an_engine(tokenizers, monkeypatch):
     assert len(tokenizers) == 1
 
 
-def test_two_tokenizers_with_the_same_ids_share_all_that_is_built(tokenizers):
+def test_two_tokenizers_with_the_same_ids_share_all_that_is_built(tokenizers: list[Any]) -> None:
     one, same, other = ["one"], ["one"], ["other"]
     enforcer = runtime.enforcer_for(one)
     assert runtime.enforcer_for(same) is enforcer
@@ -63,8 +71,8 @@ def test_two_tokenizers_with_the_same_ids_share_all_that_is_built(tokenizers):
 
 
 def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment(
-    tokenizers, monkeypatch
-):
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         settings, "current", lambda: settings.read({"ENFORCER_ENGINE": "outlines-core"})
     )
@@ -87,7 +95,7 @@ def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment
     assert not matcher.accept(vocabulary.control("<|tool_call_begin|>"))  # the one call was it
 
 
-def test_a_forked_child_begins_anew():
+def test_a_forked_child_begins_anew() -> None:
     pool = runtime.pool()
     read, write = os.pipe()
     runtime._building.acquire()  # as another thread of the parent's may hold it
@@ -108,11 +116,11 @@ REFERS = json.dumps({"$ref": CITY})
 
 
 @pytest.fixture
-def provided(monkeypatch, tmp_path):
+def provided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
     """Give what says where documents are, once it has written one."""
     monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
 
-    def use(text):
+    def use(text: str) -> None:
         (tmp_path / "city.json").write_text(text)
         chosen = settings.read({"ENFORCER_DOCUMENTS": str(tmp_path)})
         monkeypatch.setattr(settings, "current", lambda: chosen)
@@ -120,7 +128,9 @@ def provided(monkeypatch, tmp_path):
     return use
 
 
-def test_documents_are_put_in_and_what_comes_of_it_is_kept(provided, monkeypatch):
+def test_documents_are_put_in_and_what_comes_of_it_is_kept(
+    provided: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     provided(json.dumps({"$id": CITY, "const": "Rome"}))
     bundled = runtime.bundle(REFERS)
     assert json.loads(bundled)["$defs"] == {CITY: {"$id": CITY, "const": "Rome"}}
@@ -128,12 +138,14 @@ def test_documents_are_put_in_and_what_comes_of_it_is_kept(provided, monkeypatch
     assert runtime.bundle(REFERS) == bundled
 
 
-def test_without_documents_a_schema_is_what_it_is():
+def test_without_documents_a_schema_is_what_it_is() -> None:
     assert runtime.bundle(REFERS) is REFERS
     assert len(runtime.kept()) == 0
 
 
-def test_a_server_does_not_start_with_a_document_that_is_broken(provided, tokenizers, tmp_path):
+def test_a_server_does_not_start_with_a_document_that_is_broken(
+    provided: Callable[..., None], tokenizers: list[Any], tmp_path: Path
+) -> None:
     provided("{")
     with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
         runtime.warm(["one"])

@@ -6,18 +6,25 @@ import json
 import logging
 import os
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from hypothesis import settings
-from vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 from bench.matrix import workload
 from enforcer.engines.llguidance import lexer as _lexer
 from enforcer.request import spec as specs
 from enforcer.vllm import metrics, plugin
+from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +45,7 @@ FORMAT = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"enum":
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _installed():
+def _installed() -> Iterator[None]:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
     os.environ.pop(metrics.FOLDER_VARIABLE, None)
@@ -46,7 +53,7 @@ def _installed():
     os.environ.pop(metrics.FOLDER_VARIABLE, None)
 
 
-def prompt(random, openings):
+def prompt(random: Random, openings: Sequence[Sequence[str]]) -> list[int]:
     vocabulary = enforcers().vocabulary
     ids = []
     for piece in (*HEADER * random.randint(1, 4), *TURN, *random.choice(openings)):
@@ -55,13 +62,13 @@ def prompt(random, openings):
     return ids
 
 
-def requests(random, count):
+def requests(random: Random, count: int) -> Iterator[Any]:
     """Draw enforced requests, and some that are constrained by vLLM or by nothing."""
     pool = [workload.tools(random) for _ in range(count // 4)]
     for at in range(count):
         kind = random.random()
         spec = constraint = None
-        openings = THINKING + TEXT
+        openings: Sequence[Sequence[str]] = THINKING + TEXT
         if kind < 0.8:
             tools = random.choice(pool) if random.random() < 0.95 else None
             choice = random.choice(["auto", "required", "required", "none"]) if tools else None
@@ -79,7 +86,7 @@ def requests(random, count):
 
 
 @pytest.fixture
-def failed(monkeypatch):
+def failed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Collect what the plugin reports as failed turns."""
     found = []
     monkeypatch.setattr(
@@ -88,12 +95,12 @@ def failed(monkeypatch):
     return found
 
 
-def run(mode, seed, count, *, strict=True):
+def run(mode: Mode, seed: object, count: int, *, strict: bool = True) -> Engine:
     random = Random(f"scheduler {seed}")
     engine = Engine(mode, random, strict=strict)
     wanted = requests(random, count)
 
-    def new():
+    def new() -> bool:
         one = next(wanted, None)
         if one is not None:
             engine.send(*one)
@@ -107,7 +114,9 @@ def run(mode, seed, count, *, strict=True):
 
 
 @pytest.mark.parametrize("name", MODES)
-def test_what_becomes_of_a_turn_does_not_depend_on_its_drafts(name, failed, caplog):
+def test_what_becomes_of_a_turn_does_not_depend_on_its_drafts(
+    name: str, failed: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
+) -> None:
     mode = MODES[name]
     with caplog.at_level(logging.ERROR, logger="vllm"):
         engine = run(mode, name, REQUESTS)
@@ -135,11 +144,13 @@ class Panic(BaseException):
 class Fault:
     """Raises when one of the argument engine's methods is called for the nth time."""
 
-    def __init__(self, monkeypatch, owner, method, error):
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, owner: type, method: str, error: BaseException
+    ) -> None:
         self.calls, self.at = 0, -1
         original = getattr(owner, method)
 
-        def called(this, *args):
+        def called(this: Any, *args: Any) -> Any:
             if is_engine():
                 self.calls += 1
                 if self.calls == self.at:
@@ -162,8 +173,12 @@ PLACES = [
 @pytest.mark.parametrize("place", PLACES, ids=[method for _, method in PLACES])
 @pytest.mark.parametrize("queued", [False, True])
 def test_an_engine_that_raises_ends_the_request_that_it_served(
-    monkeypatch, failed, place, error, queued
-):
+    monkeypatch: pytest.MonkeyPatch,
+    failed: list[tuple[str, str]],
+    place: tuple[type[CompiledGrammar | ArgumentMatcher], str],
+    error: RuntimeError | Panic,
+    queued: bool,
+) -> None:
     mode = Mode(drafts=3, queued=queued)
     fault = Fault(monkeypatch, *place, error)
     run(mode, "faults", 24)

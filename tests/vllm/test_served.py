@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from typing import Any
 
 import pytest
 
@@ -17,23 +18,27 @@ from enforcer.vllm import metrics, names, plugin, served, settings
 
 
 @pytest.fixture(autouse=True)
-def _of_its_own(monkeypatch):
+def _of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
 
 
-def _chosen(monkeypatch, **environment):
+def _chosen(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
 
 
 @pytest.mark.parametrize("parser", ["kimi_k2", "kimi_k2_enforced"])
-def test_the_parsers_name_tells_it_whatever_the_setting(parser, monkeypatch):
+def test_the_parsers_name_tells_it_whatever_the_setting(
+    parser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _chosen(monkeypatch, ENFORCER_DIALECT="no_such")
     served.tell(parser)
     assert [one.name for one in served.dialects()] == ["kimi_k2"]
 
 
 @pytest.mark.parametrize("parser", [None, "", "xlam"])
-def test_where_no_name_tells_it_the_setting_does(parser, monkeypatch):
+def test_where_no_name_tells_it_the_setting_does(
+    parser: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     served.tell(parser)
     _chosen(monkeypatch)
     assert [one.name for one in served.dialects()] == ["kimi_k2"]
@@ -42,10 +47,10 @@ def test_where_no_name_tells_it_the_setting_does(parser, monkeypatch):
         served.dialects()
 
 
-def test_a_launcher_tells_the_processes_that_it_starts():
+def test_a_launcher_tells_the_processes_that_it_starts() -> None:
     seen = []
 
-    def original(cls, args):
+    def original(cls: type, args: Namespace) -> str:
         seen.append((cls, args, os.environ.get(names.PARSER_VARIABLE)))
         return "engine arguments"
 
@@ -59,7 +64,7 @@ def test_a_launcher_tells_the_processes_that_it_starts():
     assert names.PARSER_VARIABLE not in os.environ
 
 
-def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name():
+def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name() -> None:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
     os.environ.pop(metrics.FOLDER_VARIABLE)

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from dataclasses import fields
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from enforcer.vllm import metrics, plugin, settings
 DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
 
 
-def test_defaults():
+def test_defaults() -> None:
     chosen = settings.read({})
     assert chosen.options().on_unsupported is OnUnsupported.REFUSE
     assert chosen.options().max_calls == 128
@@ -23,7 +25,7 @@ def test_defaults():
     assert chosen.sources() == ()
 
 
-def test_values_are_read():
+def test_values_are_read() -> None:
     chosen = settings.read(
         {
             "ENFORCER_ON_UNSUPPORTED": "relax",
@@ -78,7 +80,7 @@ def test_values_are_read():
         ("ENFORCER_LIMITS", "width=3"),
     ],
 )
-def test_a_wrong_value_names_its_variable(name, value):
+def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=name) as raised:
         settings.read({name: value})
     assert f"{name} is {brief(value)}, but must be " in str(raised.value)
@@ -96,12 +98,12 @@ def test_a_wrong_value_names_its_variable(name, value):
         ("ENFORCER_XYZ123", "docs/vllm.md"),
     ],
 )
-def test_a_misspelt_name_is_an_error_that_names_the_nearest(name, near):
+def test_a_misspelt_name_is_an_error_that_names_the_nearest(name: str, near: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{name} is no setting.*{near}"):
         settings.read({name: "1"})
 
 
-def test_variables_that_are_no_settings_are_let_through():
+def test_variables_that_are_no_settings_are_let_through() -> None:
     assert metrics.FOLDER_VARIABLE in settings.OTHERS
     settings.read({**dict.fromkeys(settings.OTHERS, "x"), "OTHER_VARIABLE": "y"})
 
@@ -114,11 +116,11 @@ def test_variables_that_are_no_settings_are_let_through():
         *("ENFORCER_PORT_80_TCP_PORT", "ENFORCER_PORT_53_UDP_ADDR", "ENFORCER_PORT_9_SCTP"),
     ],
 )
-def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(name):
+def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(name: str) -> None:
     assert settings.read({name: "tcp://10.0.0.1:80"}) == settings.read({})
 
 
-def test_the_docs_list_every_setting_as_it_is():
+def test_the_docs_list_every_setting_as_it_is() -> None:
     rows = [
         f"| `{settings.PREFIX}{field.name.upper()}` "
         f"| {f'`{field.default}`' if field.default else 'empty'} | {field.metadata['what']} |"
@@ -131,7 +133,9 @@ def test_the_docs_list_every_setting_as_it_is():
     ("name", "value", "word"),
     [("ENFORCER_DIALECT", "kimi_k9", "kimi_k2"), ("ENFORCER_MAX_CALLS", "x", "ENFORCER_MAX_CALLS")],
 )
-def test_a_server_does_not_start_with_wrong_settings(monkeypatch, name, value, word):
+def test_a_server_does_not_start_with_wrong_settings(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, word: str
+) -> None:
     monkeypatch.setenv(name, value)
     settings.current.cache_clear()
     try:
@@ -142,7 +146,7 @@ def test_a_server_does_not_start_with_wrong_settings(monkeypatch, name, value, w
 
 
 @pytest.mark.parametrize(("text", "good"), [("1", True), ("9" * 18, True), ("1" * 19, False)])
-def test_a_number_has_at_most_eighteen_digits(text, good):
+def test_a_number_has_at_most_eighteen_digits(text: str, good: bool) -> None:
     environment = {"ENFORCER_MAX_CALLS": text}
     if good:
         assert settings.read(environment).options().max_calls == int(text)

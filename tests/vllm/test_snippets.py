@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from snippets import MESSAGES, PROMPT, TOOLS, find, run
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
+from tests.snippets import MESSAGES, PROMPT, TOOLS, find, run
+
+if TYPE_CHECKING:
+    from bench.demo.servers import Server
+
 
 pytestmark = pytest.mark.vllm
 
@@ -15,7 +21,7 @@ pytestmark = pytest.mark.vllm
 ADDRESS, NAME = "http://localhost:8000", 'model="kimi"'
 
 
-def _run(server, page, word):
+def _run(server: Server, page: Any, word: str) -> Any:
     block = find(page, word)
     assert ADDRESS in block
     assert NAME in block
@@ -23,30 +29,30 @@ def _run(server, page, word):
     return run(block, tools=TOOLS, messages=MESSAGES, prompt=PROMPT)
 
 
-def test_readme_on_the_server_that_readme_starts(tiny_server):
+def test_readme_on_the_server_that_readme_starts(tiny_server: Server) -> None:
     made = _run(tiny_server, "README.md", "openai")
     assert made["extra"]["structured_outputs"]
 
 
-def test_the_openai_client(tiny_server, capsys):
+def test_the_openai_client(tiny_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     reply = _run(tiny_server, "docs/clients/openai.md", "openai")["reply"]
     body = {"messages": MESSAGES, "tools": TOOLS, "tool_choice": "required", "stream": False}
     assert not judge(body, whole(reply.model_dump())).findings
     assert "functions.get_weather:0 get_weather {" in capsys.readouterr().out
 
 
-def test_the_anthropic_client(tiny_server, capsys):
+def test_the_anthropic_client(tiny_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     reply = _run(tiny_server, "docs/clients/anthropic.md", "anthropic")["reply"]
     assert reply.stop_reason == "tool_use"
     assert "get_weather {'city': " in capsys.readouterr().out
 
 
-def test_a_completion(tiny_server):
+def test_a_completion(tiny_server: Server) -> None:
     text = _run(tiny_server, "docs/index.md", "client.completions")["reply"].choices[0].text
     assert '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city":' in text
 
 
-def test_the_logits_processor(processor_server):
+def test_the_logits_processor(processor_server: Server) -> None:
     reply = _run(processor_server, "docs/index.md", "LOGITS_PROCESSOR")["reply"]
     body = {"messages": MESSAGES, "tools": TOOLS, "stream": False}
     assert not judge(body, whole(reply.model_dump())).findings

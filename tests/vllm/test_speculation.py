@@ -6,10 +6,19 @@ hundreds, in more ways.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.speculation import run, ways
+from tests.vllm_servers import TINY, reader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.speculation.run import Figures
+    from bench.speculation.ways import Way
+
 
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(1800)]
 
@@ -17,13 +26,13 @@ SAMPLED, GREEDY = 7, 2
 
 
 @pytest.fixture(scope="module")
-def hot(tmp_path_factory):
+def hot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hot")
     ways.write_hot(folder, TINY)
     return folder
 
 
-def measured(way, hot, folder):
+def measured(way: Way, hot: Path, folder: Path) -> Figures:
     with ways.serving(way, hot, folder, ENFORCER_PREAMBLE_IDS="3") as server:
         return run.measure(
             server.url, reader(TINY), sampled=SAMPLED, greedy=GREEDY, processor=way.processor
@@ -31,12 +40,12 @@ def measured(way, hot, folder):
 
 
 @pytest.fixture(scope="module")
-def plain(hot, tmp_path_factory):
+def plain(hot: Path, tmp_path_factory: pytest.TempPathFactory) -> Figures:
     return measured(ways.WAYS[0], hot, tmp_path_factory.mktemp("plain"))
 
 
 @pytest.mark.parametrize("name", ["V2, async, EAGLE3", "V2, async, draft model, processor"])
-def test_drafts_change_nothing(name, plain, hot, tmp_path):
+def test_drafts_change_nothing(name: str, plain: Figures, hot: Path, tmp_path: Path) -> None:
     (way,) = (way for way in ways.WAYS if way.name == name)
     figures = measured(way, hot, tmp_path)
     assert figures.findings == ()

@@ -1,13 +1,22 @@
+from __future__ import annotations
+
 import logging
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from transformers import AutoTokenizer
-from vllm_servers import TINY
 
 from enforcer.vllm import metrics, served, settings, startup, stats
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bench.demo.servers import Server
 
 
-def _warnings(caplog, change):
+def _warnings(caplog: pytest.LogCaptureFixture, change: Callable[..., Any]) -> list[str]:
     tokenizer = AutoTokenizer.from_pretrained(TINY)
     tokenizer.chat_template = change(tokenizer.chat_template)
     with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
@@ -16,11 +25,13 @@ def _warnings(caplog, change):
     return [record.getMessage() for record in caplog.records]
 
 
-def test_a_good_template_is_not_mentioned(caplog):
+def test_a_good_template_is_not_mentioned(caplog: pytest.LogCaptureFixture) -> None:
     assert not _warnings(caplog, lambda template: template)
 
 
-def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(caplog):
+def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     warnings = _warnings(
         caplog, lambda template: template.replace("add_generation_prompt", "no_such_variable")
     )
@@ -29,7 +40,9 @@ def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(c
 
 
 @pytest.mark.parametrize("as_file", [True, False])
-def test_the_template_of_the_command_line_is_looked_at_in_its_place(as_file, caplog, tmp_path):
+def test_the_template_of_the_command_line_is_looked_at_in_its_place(
+    as_file: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
     """Through the arguments of vLLM's own parser, as its server reads them."""
     from vllm.engine.arg_utils import EngineArgs
     from vllm.entrypoints.launchers.cli_args import make_arg_parser
@@ -40,7 +53,7 @@ def test_the_template_of_the_command_line_is_looked_at_in_its_place(as_file, cap
     (tmp_path / "wrong.jinja").write_text(wrong)
     read = served.from_cli_args(lambda cls, args: (cls, args))
 
-    def start(*flags):
+    def start(*flags: str) -> None:
         parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(
             ["--model", str(TINY), *flags]
         )
@@ -57,12 +70,14 @@ def test_the_template_of_the_command_line_is_looked_at_in_its_place(as_file, cap
     assert not _warnings(caplog, lambda template: template)
 
 
-def test_no_tokenizer_is_no_error(caplog):
+def test_no_tokenizer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     startup.look_at(None)
     assert not caplog.records
 
 
-def test_one_line_says_what_is_enforced_and_what_is_not(caplog, monkeypatch):
+def test_one_line_says_what_is_enforced_and_what_is_not(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen = settings.read({"ENFORCER_ALLOW_CLIENT": "finish"})
     monkeypatch.setattr(settings, "current", lambda: chosen)
     startup.say.cache_clear()
@@ -92,18 +107,22 @@ def test_one_line_says_what_is_enforced_and_what_is_not(caplog, monkeypatch):
         ("kimi_k2_enforced", {"ENFORCER_ON_UNSUPPORTED": "isolate"}, "on_unsupported=isolate"),
     ],
 )
-def test_the_line_tells_parser_and_settings(parser, environment, expected):
+def test_the_line_tells_parser_and_settings(
+    parser: str | None, environment: dict[str, Any], expected: str
+) -> None:
     assert expected in startup.said(parser, ("kimi_k2",), settings.read(environment))
 
 
 @pytest.mark.vllm
-def test_a_server_logs_it_once(tiny_server):
+def test_a_server_logs_it_once(tiny_server: Server) -> None:
     log = tiny_server.log.read_text()
     assert log.count("enforcer: every request by") == 1
 
 
 @pytest.mark.parametrize(("dialects", "shown"), [(("hermes",), [1, 0]), (("a", "b"), [0, 0])])
-def test_the_metrics_tell_the_format_where_there_is_one(dialects, shown, tmp_path, monkeypatch):
+def test_the_metrics_tell_the_format_where_there_is_one(
+    dialects: tuple[str, ...], shown: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recorder = stats.Recorder(metrics.LAYOUT, tmp_path)
     monkeypatch.setattr(metrics, "recorder", lambda: recorder)
     monkeypatch.setattr(startup, "said", lambda *_: "")

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,10 @@ from hypothesis import strategies as st
 from enforcer.vllm import stats
 from enforcer.vllm.stats import Counter, Gauge, Histogram
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
 COUNTER = Counter("calls", "Calls.", (("a", ("x", "y")), ("b", ("1", "2", "3"))))
 PLAIN = Counter("plain", "Without labels.")
 GAUGE = Gauge("size", "Size.")
@@ -19,12 +24,12 @@ HISTOGRAM = Histogram("time", "Time.", (10, 100, 1000))
 LAYOUT = stats.Layout((COUNTER, PLAIN, GAUGE, HISTOGRAM))
 
 
-def values(family, numbers):
+def values(family: Counter | Gauge | Histogram, numbers: list[int]) -> list[int]:
     first = LAYOUT.at(family)
     return numbers[first : first + family.slots()]
 
 
-def summed(folder):
+def summed(folder: Path) -> list[int]:
     return stats.total(LAYOUT, stats.read(LAYOUT, folder))
 
 
@@ -33,7 +38,12 @@ def summed(folder):
     keys=st.lists(st.sampled_from(COUNTER.keys())),
     size=st.integers(0, 10**9),
 )
-def test_what_was_recorded_is_read(tmp_path_factory, durations, keys, size):
+def test_what_was_recorded_is_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    durations: list[int],
+    keys: list[tuple[str, ...]],
+    size: int,
+) -> None:
     folder = tmp_path_factory.mktemp("counts")
     recorder = stats.Recorder(LAYOUT, folder)
     observe = recorder.observer(HISTOGRAM)
@@ -55,17 +65,17 @@ def test_what_was_recorded_is_read(tmp_path_factory, durations, keys, size):
     ]
 
 
-def test_undeclared_label_values_are_refused(tmp_path):
+def test_undeclared_label_values_are_refused(tmp_path: Path) -> None:
     recorder = stats.Recorder(LAYOUT, tmp_path)
     with pytest.raises(KeyError):
         recorder.add(COUNTER, ("x", "4"))
 
 
-def test_threads_lose_no_count(tmp_path):
+def test_threads_lose_no_count(tmp_path: Path) -> None:
     recorder = stats.Recorder(LAYOUT, tmp_path)
     observe = recorder.observer(HISTOGRAM)
 
-    def many():
+    def many() -> None:
         for _ in range(5000):
             observe(1)
             recorder.add(PLAIN)
@@ -103,7 +113,7 @@ os._exit(9)
 """
 
 
-def test_a_dead_process_counts_but_has_no_state(tmp_path):
+def test_a_dead_process_counts_but_has_no_state(tmp_path: Path) -> None:
     recorder = stats.Recorder(LAYOUT, tmp_path)
     recorder.add(PLAIN, count=2)
     recorder.set(GAUGE, 3)
@@ -114,16 +124,17 @@ def test_a_dead_process_counts_but_has_no_state(tmp_path):
     assert values(GAUGE, numbers) == [3]
 
 
-def test_files_of_another_layout_are_left_out(tmp_path):
+def test_files_of_another_layout_are_left_out(tmp_path: Path) -> None:
     stats.Recorder(LAYOUT, tmp_path).add(PLAIN)
     mine = tmp_path / f"{os.getpid()}.counts"
-    other = stats.Layout((COUNTER, Counter("other", "Renamed."), GAUGE, HISTOGRAM))
+    renamed = Counter("other", "Renamed.")
+    other = stats.Layout((COUNTER, renamed, GAUGE, HISTOGRAM))
     assert other.size == LAYOUT.size
     mine.rename(tmp_path / "1.counts")
-    stats.Recorder(other, tmp_path).add(other.families[1], count=100)
+    stats.Recorder(other, tmp_path).add(renamed, count=100)
     (tmp_path / "2.counts").write_bytes(b"short")
     assert values(PLAIN, summed(tmp_path)) == [1]
 
 
-def test_an_empty_folder_sums_to_nothing(tmp_path):
+def test_an_empty_folder_sums_to_nothing(tmp_path: Path) -> None:
     assert set(summed(tmp_path)) == {0}

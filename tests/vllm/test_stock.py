@@ -7,16 +7,17 @@ import itertools
 import json
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from vocabularies import small, write
+
+from tests.vocabularies import small, write
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from transformers import AutoTokenizer
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.parser.parser_manager import ParserManager
-from vllm_servers import TINY
 
 from bench.rust_front_end.record import BODIES
 from enforcer.errors import InvalidTools, UnknownTag
@@ -27,6 +28,15 @@ from enforcer.turn.envelope import Table
 from enforcer.vllm import stock, stock_shapes
 from enforcer.vllm.stock import FrontEnd
 from enforcer.vocabulary import Vocabulary
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+    from enforcer.vllm.stock import Stock
+
 
 KIMI = dialects.load("kimi_k2")
 RUST = [
@@ -37,16 +47,16 @@ TABLE = Table(KIMI, Vocabulary.of_bytes(KIMI.controls))
 LEVELS = ("parameter", "function", "auto")
 
 
-def read(tag):
+def read(tag: str) -> Stock:
     return stock.recognise(tag, TABLE, None)
 
 
 @cache
-def tokenizer():
+def tokenizer() -> TokenizersBackend:
     return AutoTokenizer.from_pretrained(TINY)
 
 
-def python_tag(body, level):
+def python_tag(body: dict[str, Any], level: str) -> str | None:
     """What vLLM's Python front end sends for a request."""
     sent = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **copy.deepcopy(body)}
     request = ChatCompletionRequest.model_validate(sent)
@@ -62,10 +72,11 @@ def python_tag(body, level):
     before = request.structured_outputs
     parser._apply_structural_tag(request)
     after = request.structured_outputs
-    return None if after is before or after is None else after.structural_tag
+    found: str | None = None if after is before or after is None else after.structural_tag
+    return found
 
 
-def expected(body, level):
+def expected(body: dict[str, Any], level: str) -> Spec:
     """The spec of the request itself, as far as vLLM's front ends pass it on."""
     declared = copy.deepcopy(body["tools"])
     choice = body.get("tool_choice") or "auto"
@@ -83,23 +94,23 @@ def expected(body, level):
     return Spec(tools.parse(declared, choice, parallel), 0, wanted)
 
 
-def is_strict(body):
+def is_strict(body: dict[str, Any]) -> bool:
     return any(tool["function"].get("strict") for tool in body["tools"])
 
 
-def is_formatted(body):
+def is_formatted(body: dict[str, Any]) -> bool:
     formatted = body.get("response_format", {"type": "text"})["type"] != "text"
     return formatted or "structured_outputs" in body
 
 
-def rust_calls(body, level):
+def rust_calls(body: dict[str, Any], level: str) -> bool:
     """Whether the Rust front end builds a tag for a request's calls."""
     if not body.get("tools") or body.get("tool_choice") == "none":
         return False
     return level != "auto" or is_strict(body) or is_formatted(body) or bool(body.get("tool_choice"))
 
 
-def python_calls(body, level):
+def python_calls(body: dict[str, Any], level: str) -> bool:
     """The same for the Python one, which leaves more requests alone."""
     choice = body.get("tool_choice", "auto")
     if not body.get("tools") or choice in (None, "none"):
@@ -109,7 +120,7 @@ def python_calls(body, level):
 
 
 @pytest.mark.parametrize("case", RUST, ids=lambda case: f"{case['level']} {case['body']}"[:90])
-def test_a_tag_of_the_rust_front_end_means_its_request(case):
+def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> None:
     body, level, tag = case["body"], case["level"], case["tag"]
     if not stock.concerns(tag, KIMI):
         # Nothing is called: the reply is not read for calls either.
@@ -123,7 +134,7 @@ def test_a_tag_of_the_rust_front_end_means_its_request(case):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: str(body)[:90])
-def test_a_tag_of_the_python_front_end_means_its_request(body, level):
+def test_a_tag_of_the_python_front_end_means_its_request(body: dict[str, Any], level: str) -> None:
     tag = python_tag(body, level)
     assert stock.concerns(tag, KIMI) == python_calls(body, level)
     if tag is None:
@@ -133,7 +144,7 @@ def test_a_tag_of_the_python_front_end_means_its_request(body, level):
     assert found.front_end is FrontEnd.OTHER
 
 
-def paths(node, at=()):
+def paths(node: Any, at: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
     """Every place in a tag, the schemas of its tools left out."""
     yield at
     if isinstance(node, dict):
@@ -145,13 +156,14 @@ def paths(node, at=()):
             yield from paths(value, (*at, index))
 
 
-def put(tag, path, value):
+def put(tag: str, path: tuple[int | str, ...], value: Any) -> dict[str, Any]:
     data = json.loads(tag)
     node = data
     for key in path[:-1]:
         node = node[key]
     node[path[-1]] = value
-    return data
+    found: dict[str, Any] = data
+    return found
 
 
 RECORDED = [
@@ -159,11 +171,11 @@ RECORDED = [
     for case in RUST
     if case["level"] == "parameter" and stock.concerns(case["tag"], KIMI)
 ]
-OTHER = (0, 1, True, False, None, "x", [], {}, ["x"])
+OTHER: tuple[Any, ...] = (0, 1, True, False, None, "x", [], {}, ["x"])
 
 
 @pytest.mark.parametrize("tag", RECORDED, ids=range(len(RECORDED)))
-def test_a_tag_that_differs_anywhere_is_refused_or_means_what_it_says(tag):
+def test_a_tag_that_differs_anywhere_is_refused_or_means_what_it_says(tag: str) -> None:
     spec, data = read(tag).spec, json.loads(tag)
     refused = 0
     for path, value in itertools.product(list(paths(data))[1:], OTHER):
@@ -182,7 +194,7 @@ def test_a_tag_that_differs_anywhere_is_refused_or_means_what_it_says(tag):
 
 
 @pytest.mark.parametrize("tag", RECORDED, ids=range(len(RECORDED)))
-def test_a_tag_with_a_key_more_is_refused(tag):
+def test_a_tag_with_a_key_more_is_refused(tag: str) -> None:
     for path in paths(json.loads(tag)):
         more = put(tag, (*path, "more"), 1) if is_object(tag, path) else None
         if more is not None:
@@ -190,17 +202,17 @@ def test_a_tag_with_a_key_more_is_refused(tag):
                 read(json.dumps(more))
 
 
-def is_object(tag, path):
+def is_object(tag: str, path: tuple[int | str, ...]) -> bool:
     node = json.loads(tag)
     for key in path:
         node = node[key]
     return isinstance(node, dict)
 
 
-def test_keys_that_say_what_holds_without_them_may_be_missing():
+def test_keys_that_say_what_holds_without_them_may_be_missing() -> None:
     """Older and newer releases of xgrammar write more or fewer of them."""
 
-    def bare(node):
+    def bare(node: Any) -> Any:
         if isinstance(node, list):
             return [bare(item) for item in node]
         if not isinstance(node, dict):
@@ -221,8 +233,8 @@ def test_keys_that_say_what_holds_without_them_may_be_missing():
 CALL = RECORDED[1]
 
 
-def named(name):
-    return CALL.replace("functions.get:", f"functions.{name}:")
+def named(name: str) -> str:
+    return str(CALL.replace("functions.get:", f"functions.{name}:"))
 
 
 @pytest.mark.parametrize(
@@ -240,14 +252,16 @@ def named(name):
         ('{"a":' * 10**5 + '"<|tool_call_begin|>"' + "}" * 10**5, UnknownTag),
     ],
 )
-def test_what_cannot_be_enforced_is_refused(tag, error):
+def test_what_cannot_be_enforced_is_refused(
+    tag: str, error: type[InvalidTools | UnknownTag]
+) -> None:
     assert tag != CALL
     assert stock.concerns(tag, KIMI)
     with pytest.raises(error):
         read(tag)
 
 
-def test_tags_of_other_formats_are_left_alone():
+def test_tags_of_other_formats_are_left_alone() -> None:
     for tag in (None, "", "{}", '{"type": "structural_tag", "format": {"type": "any_text"}}'):
         assert not stock.concerns(tag, KIMI)
     hermes = CALL
@@ -257,7 +271,7 @@ def test_tags_of_other_formats_are_left_alone():
     assert not stock.concerns(hermes, KIMI)
 
 
-def test_the_first_index_is_read_from_the_prompt():
+def test_the_first_index_is_read_from_the_prompt() -> None:
     vocabulary = small()
     table = Table(KIMI, vocabulary)
     call = "<|tool_call_begin|>x<|tool_call_argument_begin|>{}<|tool_call_end|>"

@@ -7,15 +7,13 @@ import os
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.parser.parser_manager import ParserManager
-from vllm_managers import manager, request
-from vllm_servers import TINY
-from vocabularies import write
 
 from enforcer.errors import SchemaError, UnknownTag
 from enforcer.schema.bundling import Documents
@@ -24,6 +22,13 @@ from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, runtime, stock
 from enforcer.vllm.readable import ReadableMatcher
+from tests.vllm_managers import manager, request
+from tests.vllm_servers import TINY
+from tests.vocabularies import write
+
+if TYPE_CHECKING:
+    from enforcer.vocabulary import Vocabulary
+
 
 pytestmark = pytest.mark.slow
 
@@ -47,28 +52,28 @@ OPENED = "<|im_assistant|>assistant<|im_middle|>"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _installed():
+def _installed() -> None:
     plugin.install()
     os.environ.pop(metrics.FOLDER_VARIABLE)
 
 
 @cache
-def tokenizer():
+def tokenizer() -> Any:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(TINY)
 
 
 @pytest.fixture
-def made():
+def made() -> Any:
     return manager(tokenizer(), len(tokenizer()))
 
 
-def vocabulary():
+def vocabulary() -> Vocabulary:
     return runtime.table_for(tokenizer()).vocabulary
 
 
-def begin(made, tag, prompt=OPENED, **params):
+def begin(made: Any, tag: str, prompt: str = OPENED, **params: Any) -> Any:
     one = request("r", write(vocabulary(), prompt), {"structural_tag": tag, "_backend": "xgrammar"})
     for name, value in params.items():
         setattr(one.sampling_params, name, value)
@@ -76,17 +81,17 @@ def begin(made, tag, prompt=OPENED, **params):
     return one.structured_output_request._grammar.result(60)
 
 
-def takes(grammar, text):
-    return grammar.validate_tokens(ids := write(vocabulary(), text)) == ids
+def takes(grammar: Any, text: str) -> bool:
+    return bool(grammar.validate_tokens(ids := write(vocabulary(), text)) == ids)
 
 
-def test_calls_fit_what_the_tag_declares_and_continue_the_dialog_s_counter(made):
+def test_calls_fit_what_the_tag_declares_and_continue_the_dialog_s_counter(made: Any) -> None:
     call = "<|tool_call_begin|>x<|tool_call_argument_begin|>{}<|tool_call_end|>"
     grammar = begin(made, CALL, f"{OPENED}{SECTION}{call}{call}<|im_end|>{OPENED}")
     assert isinstance(grammar.matcher, ReadableMatcher)
     assert made.backend is None
 
-    def header(name, index, arguments):
+    def header(name: str, index: int, arguments: str) -> str:
         marker = "<|tool_call_argument_begin|>"
         return f"{SECTION}<|tool_call_begin|>functions.{name}:{index}{marker}{arguments}"
 
@@ -98,19 +103,19 @@ def test_calls_fit_what_the_tag_declares_and_continue_the_dialog_s_counter(made)
     assert not takes(grammar, "<|im_end|>")
 
 
-def test_an_unknown_tag_ends_its_request_and_nothing_else(made):
+def test_an_unknown_tag_ends_its_request_and_nothing_else(made: Any) -> None:
     with pytest.raises(UnknownTag):
         begin(made, CALL.replace("tool_call_end", "tool_calls_end"))
     assert begin(made, CALL)
 
 
-def test_a_schema_that_cannot_be_enforced_ends_its_request_before_generation(made):
+def test_a_schema_that_cannot_be_enforced_ends_its_request_before_generation(made: Any) -> None:
     data = json.loads(CALL.replace('"integer"', '"string","pattern":"(a"'))
     with pytest.raises(SchemaError):
         begin(made, json.dumps(data))
 
 
-def test_what_a_tag_refers_to_is_enforced(made, monkeypatch):
+def test_what_a_tag_refers_to_is_enforced(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     uri = "https://schemas.example.com/seven"
     tag = CALL.replace('{"type":"integer"}', f'{{"$ref":"{uri}"}}')
     assert tag != CALL
@@ -125,7 +130,7 @@ def test_what_a_tag_refers_to_is_enforced(made, monkeypatch):
 @pytest.mark.parametrize(
     "params", [{"allowed_token_ids": [1]}, {"min_tokens": 3}, {"logit_bias": {1: float("-inf")}}]
 )
-def test_options_that_take_ids_away_end_their_request(made, params):
+def test_options_that_take_ids_away_end_their_request(made: Any, params: dict[str, Any]) -> None:
     with pytest.raises(VLLMValidationError):
         begin(made, CALL, **params)
 
@@ -133,20 +138,20 @@ def test_options_that_take_ids_away_end_their_request(made, params):
 class Backend:
     """In the place of vLLM's backend."""
 
-    def __init__(self, *_, **__):
+    def __init__(self, *_: object, **__: object) -> None:
         pass
 
-    def compile_grammar(self, _kind, source, stop_token_ids=None):  # noqa: ARG002
+    def compile_grammar(self, _kind: Any, source: Any, stop_token_ids: Any = None) -> Any:  # noqa: ARG002
         return source
 
 
-def test_a_tag_without_calls_is_vllm_s(made, monkeypatch):
+def test_a_tag_without_calls_is_vllm_s(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vllm.v1.structured_output.XgrammarBackend", Backend)
     tag = '{"type": "structural_tag", "format": {"type": "const_string", "value": "abc"}}'
     assert begin(made, tag) == tag
 
 
-def stock_reply(text, body):
+def stock_reply(text: str, body: dict[str, Any]) -> Any:
     """Read a whole reply as vLLM's Python front end does, from its text."""
     sent = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **body}
     asked = ChatCompletionRequest.model_validate(sent)
@@ -163,7 +168,7 @@ def stock_reply(text, body):
     return Reply(200, "", "tool_calls" if listed else "stop", content or "", listed)
 
 
-def walk(grammar, rng, wild=60, longest=500):
+def walk(grammar: Any, rng: Random, wild: int = 60, longest: int = 500) -> list[int]:
     """Sample a turn from the masks alone, wildly at first, then with its end in view."""
     known = vocabulary()
     ends = ("<|im_end|>", SECTION_END, "<|tool_call_end|>", "</think>")
@@ -172,7 +177,8 @@ def walk(grammar, rng, wild=60, longest=500):
     closing = [write(known, text)[0] for text in ("}", '":', "a", '"', "]", ":", "1")]
     script = known.encode(rng.choice((EVIL, EVIL.replace("evil", "get"), "<|tool_call_end|>")))
     begins = rng.choice((0, 0, wild // 2))
-    mask, ids = np.zeros((1, known.words), dtype=np.int32), []
+    mask = np.zeros((1, known.words), dtype=np.int32)
+    ids: list[int] = []
     while len(ids) < longest:
         grammar.fill_bitmask(mask, 0)
         bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
@@ -193,7 +199,9 @@ def walk(grammar, rng, wild=60, longest=500):
 
 
 @pytest.mark.parametrize("case", DISTINCT, ids=range(len(DISTINCT)))
-def test_vllm_s_own_parser_reads_only_declared_and_valid_calls_from_random_turns(made, case):
+def test_vllm_s_own_parser_reads_only_declared_and_valid_calls_from_random_turns(
+    made: Any, case: dict[str, Any]
+) -> None:
     body = {**case["body"], "messages": []}
     body["parallel_tool_calls"] = body.get("parallel_tool_calls", True)
     if case["level"] != "parameter":

@@ -7,19 +7,20 @@ import json
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
-import kimi_k3_tokenizer
 import numpy as np
 import pytest
-from kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
+
+from tests import kimi_k3_tokenizer
+from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
 from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
-from vllm_managers import manager, request
 
 from enforcer.errors import InvalidTools
 from enforcer.request import response_format, tools
@@ -29,6 +30,15 @@ from enforcer.vllm import metrics, names, plugin, runtime, stock_k3
 from enforcer.vllm.readable import ReadableMatcher
 from enforcer.vllm.stock_shapes import UnlikeError
 from enforcer.vocabulary import Vocabulary
+from tests.vllm_managers import manager, request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vllm.v1.structured_output import StructuredOutputManager
+
+    from enforcer.vllm.backend import EnforcedGrammar
+
 
 RUST = [
     json.loads(line)
@@ -45,14 +55,14 @@ OFF = {"thinking": False}
 ASK = [{"role": "user", "content": "Hi"}]
 
 
-def ids_of(parts):
-    ids = []
+def ids_of(parts: list[str | Control] | tuple[str | Control, ...]) -> list[int]:
+    ids: list[Any] = []
     for part in parts:
         ids += [VOCABULARY.control(part)] if isinstance(part, Control) else part.encode()
     return ids
 
 
-def prompt(body, messages=ASK):
+def prompt(body: dict[str, Any], messages: list[dict[str, Any]] = ASK) -> list[int]:
     options = body.get("chat_template_kwargs", {})
     choice = body.get("tool_choice")
     listed = body.get("tools")
@@ -63,11 +73,11 @@ def prompt(body, messages=ASK):
     )
 
 
-def read(case):
+def read(case: dict[str, Any]) -> tuple[Spec, bool]:
     return stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
 
 
-def expected(body):
+def expected(body: dict[str, Any]) -> Spec:
     declared, choice = copy.deepcopy(body["tools"]), body.get("tool_choice") or "auto"
     parallel = body.get("parallel_tool_calls", True)
     if isinstance(choice, dict):
@@ -80,11 +90,11 @@ def expected(body):
     return Spec(tools.parse(declared, choice, parallel), 0, wanted)
 
 
-def test_what_was_recorded_has_many_shapes():
+def test_what_was_recorded_has_many_shapes() -> None:
     assert len(CALLS) > 30
 
 
-def same(found, wanted):
+def same(found: Spec, wanted: Spec) -> bool:
     """Schemas are compared as values: the prompt has them with their keys sorted."""
     for spec in (found, wanted):
         for name, tool in spec.toolset.tools.items():
@@ -97,53 +107,53 @@ def same(found, wanted):
 
 
 @pytest.mark.parametrize("case", CALLS, ids=lambda case: f"{case['level']} {case['body']}"[:90])
-def test_a_tag_of_the_rust_front_end_means_its_request(case):
+def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> None:
     spec, think_apart = read(case)
     assert same(spec, expected(case["body"]))
     assert think_apart is case["body"].get("chat_template_kwargs", {}).get("thinking", True)
 
 
-def python_tag(choice, listed=TOOLS):
+def python_tag(choice: str, listed: list[dict[str, Any]] = TOOLS) -> str:
     made = [ChatCompletionToolsParam.model_validate(tool) for tool in listed]
-    return get_kimi_k3_structural_tag(made, [], choice, reasoning=False).model_dump_json()
+    return str(get_kimi_k3_structural_tag(made, [], choice, reasoning=False).model_dump_json())
 
 
 @pytest.mark.parametrize("choice", ["auto", "required"])
-def test_a_tag_of_the_python_front_end_means_its_request(choice):
+def test_a_tag_of_the_python_front_end_means_its_request(choice: str) -> None:
     case = {"tag": python_tag(choice), "body": {"tools": TOOLS}}
     spec, think_apart = read(case)
     assert same(spec, expected({"tools": TOOLS, "tool_choice": choice}))
     assert not think_apart
 
 
-def test_tools_that_messages_declare_are_known():
-    case = {"tag": python_tag("auto"), "body": {"tools": TOOLS[1:]}}
-    late = [*ASK, {"role": "system", "tools": TOOLS[:1]}, *ASK]
+def test_tools_that_messages_declare_are_known() -> None:
+    case: dict[str, Any] = {"tag": python_tag("auto"), "body": {"tools": TOOLS[1:]}}
+    late: list[dict[str, Any]] = [*ASK, {"role": "system", "tools": TOOLS[:1]}, *ASK]
     spec, _ = stock_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"], late))
     assert json.loads(spec.toolset.tools["get"].schema) == SCHEMA
 
 
-def test_what_a_user_spells_declares_nothing():
+def test_what_a_user_spells_declares_nothing() -> None:
     declared = "".join(kimi_k3_tokenizer.rendered([], TOOLS, thinking=False))
     spelled = prompt({}, [{"role": "user", "content": declared}])
     with pytest.raises(UnlikeError):
         stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, spelled)
 
 
-def test_a_tool_that_the_prompt_does_not_declare_is_refused():
+def test_a_tool_that_the_prompt_does_not_declare_is_refused() -> None:
     for ids in ([], prompt({"tools": TOOLS[:1]})):
         with pytest.raises(UnlikeError):
             stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids)
 
 
-def test_a_declaration_that_cannot_be_read_is_refused():
+def test_a_declaration_that_cannot_be_read_is_refused() -> None:
     parts = kimi_k3_tokenizer.rendered([], TOOLS, thinking=False)
     broken = [p if isinstance(p, Control) else p.replace('"name"', "name") for p in parts]
     with pytest.raises(InvalidTools, match="cannot be read"):
         stock_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids_of(broken))
 
 
-def nodes(value, path=()):
+def nodes(value: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
     if isinstance(value, dict):
         yield path
         for key, each in value.items():
@@ -154,9 +164,9 @@ def nodes(value, path=()):
             yield from nodes(each, (*path, at))
 
 
-def in_arguments(data, path):
+def in_arguments(data: dict[str, Any], path: tuple[int | str, ...]) -> bool:
     """Whether a node is among a call's arguments, which the prompt tells."""
-    node = data
+    node: Any = data
     for at, key in enumerate(path):
         node = node[key]
         if key == "content" and isinstance(node, dict) and at:
@@ -167,7 +177,7 @@ def in_arguments(data, path):
 
 
 @pytest.mark.parametrize("at", range(0, len(CALLS), 3))
-def test_a_tag_with_a_key_more_is_refused(at):
+def test_a_tag_with_a_key_more_is_refused(at: int) -> None:
     case = CALLS[at]
     data = json.loads(case["tag"])
     paths = [path for path in nodes(data) if not in_arguments(data, path)]
@@ -182,7 +192,7 @@ def test_a_tag_with_a_key_more_is_refused(at):
             stock_k3.turn(more, VOCABULARY, prompt(case["body"]))
 
 
-TURN_TOOLS = [
+TURN_TOOLS: list[dict[str, Any]] = [
     {
         "type": "function",
         "function": {
@@ -204,7 +214,7 @@ TURN_TOOLS = [
 
 
 @pytest.fixture
-def engine(monkeypatch):
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[StructuredOutputManager]:
     """Give vLLM's manager over a tokenizer of bytes and Kimi K3's control tokens."""
     plugin.install()
     monkeypatch.delenv(metrics.FOLDER_VARIABLE)
@@ -215,23 +225,24 @@ def engine(monkeypatch):
     runtime.forget(tokenizer)
 
 
-def begin(engine, tag, prompt_ids):
+def begin(engine: StructuredOutputManager, tag: str, prompt_ids: list[int]) -> EnforcedGrammar:
     wanted = {"structural_tag": tag, "_backend": "xgrammar"}
     one = request("r", prompt_ids, wanted)
     engine.grammar_init(one)
-    return one.structured_output_request._grammar.result(60)
+    found: EnforcedGrammar = one.structured_output_request._grammar.result(60)
+    return found
 
 
-def takes(grammar, *parts):
+def takes(grammar: EnforcedGrammar, *parts: str | Control) -> bool:
     ids = ids_of(parts)
     return grammar.validate_tokens(ids) == ids
 
 
-def opened(tag, **attributes):
+def opened(tag: str, **attributes: Any) -> list[str | Control]:
     return kimi_k3_tokenizer._open(tag, **attributes)
 
 
-def test_the_engine_enforces_what_the_prompt_declares(engine):
+def test_the_engine_enforces_what_the_prompt_declares(engine: StructuredOutputManager) -> None:
     body = {"tools": TURN_TOOLS, "chat_template_kwargs": OFF}
     grammar = begin(engine, python_tag("required", TURN_TOOLS), prompt(body))
     assert isinstance(grammar.matcher, ReadableMatcher)
@@ -251,7 +262,7 @@ def test_the_engine_enforces_what_the_prompt_declares(engine):
     assert not takes(grammar, "<|open|>")
 
 
-def test_a_think_that_is_split_off_is_closed_before_calls(engine):
+def test_a_think_that_is_split_off_is_closed_before_calls(engine: StructuredOutputManager) -> None:
     case = next(case for case in CALLS if "chat_template_kwargs" not in case["body"])
     grammar = begin(engine, case["tag"], prompt(case["body"]))
     assert not takes(grammar, "So.", *opened("tools"))
@@ -261,13 +272,14 @@ def test_a_think_that_is_split_off_is_closed_before_calls(engine):
 class Tokens:
     """What stock parsers ask of a tokenizer."""
 
-    def get_vocab(self):
+    def get_vocab(self) -> dict[str, int]:
         return dict(VOCABULARY.controls)
 
 
-def sampled(grammar, random):
+def sampled(grammar: EnforcedGrammar, random: Random) -> list[int] | None:
     """Give the ids of a turn with random logits; None where it does not end soon."""
-    ids, ends = [], VOCABULARY.control(END)
+    ids: list[int] = []
+    ends = VOCABULARY.control(END)
     while len(ids) < 600:
         mask = np.zeros((1, VOCABULARY.words), dtype=np.int32)
         grammar.matcher.fill(mask)
@@ -281,7 +293,9 @@ def sampled(grammar, random):
     return None
 
 
-def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(engine):
+def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(
+    engine: StructuredOutputManager,
+) -> None:
     prompt_ids = prompt({"tools": TURN_TOOLS, "chat_template_kwargs": OFF})
     schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TURN_TOOLS}
     listed = [ChatCompletionToolsParam.model_validate(tool) for tool in TURN_TOOLS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,10 +12,16 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
-from vllm_servers import TINY
 
 from enforcer.request import spec as specs
 from enforcer.vllm import runtime, stops
+from tests.vllm_servers import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
 
 SPEC = specs.write([], None, None, 0)
 CALL = (
@@ -24,18 +31,22 @@ CALL = (
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
+def tokenizer() -> TokenizersBackend:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(TINY)
 
 
 @pytest.fixture(params=[FastIncrementalDetokenizer, SlowIncrementalDetokenizer])
-def detokenizer(request, tokenizer):
+def detokenizer(
+    request: pytest.FixtureRequest, tokenizer: TokenizersBackend
+) -> Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer]:
     """Make a detokenizer as vLLM makes one, of either kind."""
     kind = request.param
 
-    def make(stop, *, enforced=True, prompt="<|im_assistant|>a<|im_middle|>"):
+    def make(
+        stop: list[str], *, enforced: bool = True, prompt: str = "<|im_assistant|>a<|im_middle|>"
+    ) -> FastIncrementalDetokenizer | SlowIncrementalDetokenizer:
         tag = specs.structural_tag(SPEC) if enforced else '{"type": "structural_tag"}'
         params = SamplingParams(
             stop=stop,
@@ -52,7 +63,9 @@ def detokenizer(request, tokenizer):
     return make
 
 
-def _feed(made, ids, at_once):
+def _feed(
+    made: FastIncrementalDetokenizer | SlowIncrementalDetokenizer, ids: list[int], at_once: int
+) -> tuple[str, str | None]:
     """Feed ids as steps of `at_once`; give the text that streams, and the string found."""
     text = ""
     for begin in range(0, len(ids), at_once):
@@ -65,7 +78,12 @@ def _feed(made, ids, at_once):
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("stop", ['"', "Paris", "}", "look", "<|tool_call", ":0"])
-def test_no_stop_string_is_found_in_calls(detokenizer, tokenizer, stop, at_once):
+def test_no_stop_string_is_found_in_calls(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    stop: str,
+    at_once: int,
+) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer([stop])
     text, found = _feed(made, ids, at_once)
@@ -75,7 +93,11 @@ def test_no_stop_string_is_found_in_calls(detokenizer, tokenizer, stop, at_once)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
-def test_one_before_the_calls_is_found_and_what_follows_is_dropped(detokenizer, tokenizer, at_once):
+def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    at_once: int,
+) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer(["see"])
     assert _feed(made, ids, at_once) == ("Let me ", "see")
@@ -83,25 +105,33 @@ def test_one_before_the_calls_is_found_and_what_follows_is_dropped(detokenizer, 
     assert len(made.output_token_ids) < len(ids) // 2
 
 
-def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(detokenizer, tokenizer):
+def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+) -> None:
     begun = CALL[: CALL.index("Paris")]
     made = detokenizer(["Paris"], prompt=f"<|im_assistant|>a<|im_middle|>{begun}")
     ids = tokenizer.encode(CALL[CALL.index("Paris") :], add_special_tokens=False)
     assert _feed(made, ids, 1)[1] is None
 
 
-def test_other_requests_are_as_ever(detokenizer, tokenizer):
+def test_other_requests_are_as_ever(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     assert _feed(detokenizer(["Paris"], enforced=False), ids, 1)[1] == "Paris"
 
 
-def _request(tokenizer, *names, choice="auto"):
+def _request(tokenizer: TokenizersBackend, *names: str, choice: str = "auto") -> SimpleNamespace:
     ids = tokenizer.convert_tokens_to_ids(list(names))
     return SimpleNamespace(stop_token_ids=ids, tools=[object()], tool_choice=choice)
 
 
 @pytest.mark.parametrize("name", ["a", "<|tool_call_begin|>", "<|tool_call_end|>"])
-def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer, name):
+def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
+    tokenizer: TokenizersBackend, name: str
+) -> None:
     table = runtime.table_for(tokenizer)
     with pytest.raises(VLLMValidationError, match="half a call") as caught:
         stops.refuse_ids(_request(tokenizer, "<|im_end|>", name), table)
@@ -113,5 +143,5 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer, name):
     "name",
     ["<|im_end|>", "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "</think>"],
 )
-def test_stop_ids_that_cut_no_call_are_taken(tokenizer, name):
+def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
     stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import anthropic
 import jsonschema
@@ -13,17 +14,21 @@ from bench.demo.servers import MODEL_NAME
 from bench.tiny_model.requests import generate
 from bench.tiny_model.scenes import Kind
 
+if TYPE_CHECKING:
+    from bench.demo.servers import Server
+
+
 pytestmark = pytest.mark.vllm
 
 
-def _request():
+def _request() -> tuple[Any, Any, dict[str, Any]]:
     request = next(iter(generate(1, seed=5, mix={Kind.SINGLE_CALL: 1})))
     schemas = {tool["function"]["name"]: tool["function"] for tool in request.body["tools"]}
     return request.body["messages"], request.body["tools"], schemas
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_openai(tiny_server, stream):
+def test_openai(tiny_server: Server, stream: bool) -> None:
     messages, tools, schemas = _request()
     client = openai.OpenAI(base_url=f"{tiny_server.url}/v1", api_key="-", max_retries=0)
     sent = {"model": MODEL_NAME, "tools": tools, "temperature": 0, "max_tokens": 200}
@@ -56,12 +61,12 @@ def test_openai(tiny_server, stream):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_anthropic(tiny_server, stream):
+def test_anthropic(tiny_server: Server, stream: bool) -> None:
     messages, _, schemas = _request()
     messages = [{"role": m["role"], "content": m["content"]} for m in messages if m["content"]]
     messages = [message for message in messages if message["role"] in ("user", "assistant")]
     client = anthropic.Anthropic(base_url=tiny_server.url, api_key="-", max_retries=0)
-    sent = {
+    sent: dict[str, Any] = {
         "model": MODEL_NAME,
         "max_tokens": 200,
         "extra_body": {"temperature": 0},
@@ -70,7 +75,7 @@ def test_anthropic(tiny_server, stream):
             for f in schemas.values()
         ],
     }
-    choice = {"type": "any"}
+    choice: Any = {"type": "any"}
     if stream:
         with client.messages.stream(messages=messages, tool_choice=choice, **sent) as events:
             answer = events.get_final_message()
@@ -81,17 +86,20 @@ def test_anthropic(tiny_server, stream):
     assert calls
     for call in calls:
         jsonschema.validate(call.input, schemas[call.name].get("parameters", {}))
-    results = [{"type": "tool_result", "tool_use_id": call.id, "content": "done"} for call in calls]
-    said = [
+    results: list[Any] = [
+        {"type": "tool_result", "tool_use_id": call.id, "content": "done"} for call in calls
+    ]
+    said: list[Any] = [
         block.model_dump(include={"type", "text", "id", "name", "input"}, exclude_none=True)
         for block in answer.content
     ]
+    dialog: list[Any] = [
+        *messages,
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": results},
+    ]
     last = client.messages.create(
-        messages=[
-            *messages,
-            {"role": "assistant", "content": said},
-            {"role": "user", "content": results},
-        ],
+        messages=dialog,
         tool_choice={"type": "none"},
         **sent,
     )

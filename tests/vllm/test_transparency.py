@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from vllm_servers import TINY, reader
 
 from bench.demo.servers import MODEL_NAME
 from bench.tiny_model.requests import generate
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import Call, whole
+from tests.vllm_servers import TINY, reader
+
+if TYPE_CHECKING:
+    from bench.demo.servers import Server
+    from enforcer import Enforcer
+    from enforcer.verify.replies import Reply
+
 
 pytestmark = pytest.mark.vllm
 
 
-def _send(url, bodies):
-    def one(body):
+def _send(url: str, bodies: list[dict[str, Any]]) -> list[Reply]:
+    def one(body: dict[str, Any]) -> Reply:
         sent = body | {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, "stream": False}
         sent["return_token_ids"] = True
         return whole(httpx.post(f"{url}/v1/chat/completions", json=sent, timeout=600).json())
@@ -28,7 +35,9 @@ def _send(url, bodies):
         return list(pool.map(one, bodies))
 
 
-def test_a_valid_greedy_turn_is_the_same_token_for_token(free_server, tiny_server):
+def test_a_valid_greedy_turn_is_the_same_token_for_token(
+    free_server: Server, tiny_server: Server
+) -> None:
     bodies = [request.body | {"stream": False} for request in generate(150, seed=7)]
     # Stock vLLM constrains some requests by itself (a demanded call, a strict tool, one call
     # only). With "none" it constrains nothing, and the prompt is the same.
@@ -55,7 +64,7 @@ def test_a_valid_greedy_turn_is_the_same_token_for_token(free_server, tiny_serve
     ]
 
 
-def _is_right(turns, body, reply):
+def _is_right(turns: Enforcer, body: dict[str, Any], reply: Reply) -> bool:
     """Judge what the model generated; stock vLLM's parser leaves out what it does not like."""
     turn = turns.parse(reply.token_ids)
     if not turn.ended or turn.stray is not None:
@@ -69,7 +78,7 @@ def _is_right(turns, body, reply):
     return not judge(body, said).findings
 
 
-def _has_foreign_ids(body):
+def _has_foreign_ids(body: dict[str, Any]) -> bool:
     calls = [call for message in body["messages"] for call in message.get("tool_calls") or ()]
     return any(
         call["id"] != f"functions.{call['function']['name']}:{index}"

@@ -6,17 +6,22 @@ import ast
 import importlib.util
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from enforcer.vllm import plugin
 from enforcer.vllm.fit import ATTRIBUTES, SIGNATURES
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/upstream.md").read_text()
 
 
-def _patches():
+def _patches() -> set[str]:
     """Give what `plugin` wraps, as `Class.method`."""
     names = set()
     manager = "StructuredOutputManager"
@@ -29,19 +34,19 @@ def _patches():
     return names
 
 
-def test_every_patch_is_listed():
+def test_every_patch_is_listed() -> None:
     listed = re.findall(r"^\| `([\w.]+)` \|", PAGE, re.MULTILINE)
     assert len(set(listed)) == len(listed)
     assert set(listed) == _patches()
 
 
-def test_the_numbers_are_those_of_the_code():
+def test_the_numbers_are_those_of_the_code() -> None:
     assert f"by {len(_patches())} patches" in PAGE
     said = f"{len(SIGNATURES)} signatures and the attributes of {len(ATTRIBUTES)} classes"
     assert said in " ".join(PAGE.split())
 
 
-def _quoted():
+def _quoted() -> Iterator[tuple[str, str]]:
     """Give each line of vLLM's that a diff removes or leaves, with its file."""
     for block in re.findall(r"^```diff\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE):
         file = None
@@ -52,7 +57,7 @@ def _quoted():
                 yield file, line[1:]
 
 
-def test_the_code_that_is_quoted_is_vllms():
+def test_the_code_that_is_quoted_is_vllms() -> None:
     spec = importlib.util.find_spec("vllm")
     if spec is None:
         pytest.skip("vLLM is not installed")

@@ -6,24 +6,25 @@ import json
 import threading
 import tracemalloc
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import V, accepts, compiled, engine, is_valid, walk
-from vocabularies import bits
 
-from enforcer.engines.distinct.engine import DistinctEngine
+from enforcer.engines.distinct.engine import DistinctEngine, _Matcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, compile_schema
+from tests.schema_judge import V, accepts, compiled, engine, is_valid, walk
+from tests.vocabularies import bits
 
 
-def distinct(items, **more):
+def distinct(items: Any, **more: Any) -> dict[str, Any]:
     return {"type": "array", "items": items, "uniqueItems": True, **more}
 
 
-def strings(pattern):
+def strings(pattern: str) -> dict[str, Any]:
     return {"type": "string", "pattern": f"^({pattern})$"}
 
 
@@ -63,7 +64,9 @@ SCHEMAS = [
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
 @given(seed=st.integers(0, 10**9))
-def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(schema, seed):
+def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
+    schema: dict[str, Any], seed: int
+) -> None:
     text = walk(compiled(schema), Random(seed))
     if text is not None:
         assert is_valid(schema, json.loads(text)), text
@@ -71,7 +74,9 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(schema, seed)
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
 @given(seed=st.integers(0, 10**9))
-def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(schema, seed):
+def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
+    schema: dict[str, Any], seed: int
+) -> None:
     random, matcher = Random(seed), compiled(schema).matcher()
     row, again = np.zeros(V.words, np.int32), np.zeros(V.words, np.int32)
     for _ in range(random.randint(1, 25)):
@@ -115,7 +120,7 @@ POOL = st.sampled_from(
 )
 
 
-def spelled(text, data):
+def spelled(text: str, data: st.DataObject) -> str:
     """Write a string, each character in one of the ways that JSON has."""
     out = []
     for char in text:
@@ -130,7 +135,9 @@ def spelled(text, data):
 
 
 @given(st.lists(POOL, max_size=4), st.data(), st.integers(0, 10**9))
-def test_equal_strings_are_equal_however_they_are_spelled_and_split(texts, data, seed):
+def test_equal_strings_are_equal_however_they_are_spelled_and_split(
+    texts: list[str], data: st.DataObject, seed: int
+) -> None:
     text = "[" + ", ".join(spelled(each, data) for each in texts) + "]"
     taken = accepts(compiled(distinct({"type": "string"})), text, Random(seed))
     assert taken == (len(set(texts)) == len(texts))
@@ -140,13 +147,13 @@ def test_equal_strings_are_equal_however_they_are_spelled_and_split(texts, data,
     st.lists(st.sampled_from(["a", "b", "aa", "ab", "ba", "bb"]), max_size=7),
     st.integers(0, 10**9),
 )
-def test_few_strings_agree_with_a_validator(texts, seed):
+def test_few_strings_agree_with_a_validator(texts: list[str], seed: int) -> None:
     schema = distinct(strings("[ab]{1,2}|x*"), maxItems=6)
     grammar = compiled(schema)
     assert accepts(grammar, json.dumps(texts), Random(seed)) == is_valid(schema, texts)
 
 
-def test_what_ends_with_no_other_element_left_is_not_begun():
+def test_what_ends_with_no_other_element_left_is_not_begun() -> None:
     grammar = compiled(distinct(strings("[a-h]{2}")))
     every = [a + b for a in "abcdefgh" for b in "abcdefgh"]
     whole = json.dumps(every)
@@ -165,7 +172,7 @@ def test_what_ends_with_no_other_element_left_is_not_begun():
     assert not matcher.accept(ord(","))
 
 
-def test_arrays_are_kept_apart_by_the_way_that_leads_to_them():
+def test_arrays_are_kept_apart_by_the_way_that_leads_to_them() -> None:
     grammar = compiled(NESTED)
     fits = {"tags": ["x", "y"], "below": [{"tags": ["x"]}, {"other": ["x"]}], "z": ["x", "xx"]}
     assert accepts(grammar, json.dumps(fits))
@@ -175,7 +182,7 @@ def test_arrays_are_kept_apart_by_the_way_that_leads_to_them():
     assert accepts(compiled(plain), '{"b": ["x", "x"], "a": ["x"], "c": [["x"], ["x"]]}')
 
 
-def test_two_texts_of_one_grammar_know_nothing_of_each_other():
+def test_two_texts_of_one_grammar_know_nothing_of_each_other() -> None:
     grammar = compiled(distinct({"type": "string"}))
     one, other = grammar.matcher(), grammar.matcher()
     assert all(map(one.accept, b'["a", "'))
@@ -185,10 +192,10 @@ def test_two_texts_of_one_grammar_know_nothing_of_each_other():
     assert not all(map(one.accept, b', "a"'))
 
 
-def test_threads_that_share_a_grammar_each_follow_their_own_text():
+def test_threads_that_share_a_grammar_each_follow_their_own_text() -> None:
     grammar, wrong = compiled(distinct(strings("[a-c]{1,3}"))), []
 
-    def follow(seed):
+    def follow(seed: int) -> None:
         for each in range(10):
             text = walk(grammar, Random(seed * 100 + each))
             found = [] if text is None else json.loads(text)
@@ -213,7 +220,7 @@ def test_threads_that_share_a_grammar_each_follow_their_own_text():
         {"type": "array", "items": {"type": "string"}},
     ],
 )
-def test_other_elements_are_refused_as_before(items):
+def test_other_elements_are_refused_as_before(items: dict[str, Any]) -> None:
     with pytest.raises(UnsupportedSchema, match="kept unique") as caught:
         compiled(distinct(items))
     assert caught.value.path == "$.uniqueItems"
@@ -231,7 +238,9 @@ TEXT = '{"below": [{"tags": ["xy", "x"]}, {}], "tags": ["yx", "y"], "k": ["a", "
 
 
 @pytest.mark.parametrize("kept", [1, 3, 64])
-def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(monkeypatch, kept):
+def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(
+    monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
     monkeypatch.setattr("enforcer.engines.distinct.engine._PLACES", kept)
     grammar, ids, random = compiled(NESTED), V.encode(TEXT), Random(kept)
     matcher = grammar.matcher()
@@ -247,10 +256,11 @@ def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(monkeypatch, k
         matcher.fill(rows[0])
         fresh.fill(rows[1])
         assert (rows[0] == rows[1]).all()
-        assert len(matcher._places) <= 2 * kept
+    assert isinstance(matcher, _Matcher)
+    assert len(matcher._places) <= 2 * kept
 
 
-def test_what_a_text_holds_hardly_grows():
+def test_what_a_text_holds_hardly_grows() -> None:
     """Each place once held a copy of the element and of all elements: 200 MB for such texts."""
     grammar = compiled(distinct({"type": "string"}))
     tracemalloc.start()
@@ -263,7 +273,7 @@ def test_what_a_text_holds_hardly_grows():
         tracemalloc.stop()
 
 
-def test_where_it_depends_on_the_rest_of_the_text_it_is_refused():
+def test_where_it_depends_on_the_rest_of_the_text_it_is_refused() -> None:
     with pytest.raises(UnsupportedSchema, match="other parts of the text") as caught:
         compiled(MIXED)
     assert caught.value.path.endswith(".uniqueItems")
@@ -272,12 +282,12 @@ def test_where_it_depends_on_the_rest_of_the_text_it_is_refused():
     assert accepts(engine().compile(relaxed), '{"a": ["x", "x"], "k": 2}')
 
 
-def test_more_elements_than_there_are_values_fit_nothing():
+def test_more_elements_than_there_are_values_fit_nothing() -> None:
     with pytest.raises(UnsatisfiableSchema):
         compiled(distinct(strings("[a-h]{2}"), minItems=65))
 
 
-def test_a_grammar_without_such_arrays_is_the_engines_own():
+def test_a_grammar_without_such_arrays_is_the_engines_own() -> None:
     outer = engine()
     assert isinstance(outer, DistinctEngine)
     grammar = compile_schema({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True})
@@ -290,7 +300,7 @@ ITEMS = st.sampled_from(
 )
 
 
-def around(inner):
+def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.dictionaries(st.sampled_from("pq"), inner, max_size=2).map(
             lambda p: {"type": "object", "properties": p, "additionalProperties": False}
@@ -312,7 +322,9 @@ def around(inner):
     ),
     st.integers(0, 10**9),
 )
-def test_schemas_of_all_kinds_agree_with_a_validator(schema, value, seed):
+def test_schemas_of_all_kinds_agree_with_a_validator(
+    schema: dict[str, Any], value: Any, seed: int
+) -> None:
     try:
         grammar = compiled(schema)
     except SchemaError:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,11 +10,17 @@ from enforcer.engines.distinct.written import Written
 from enforcer.partial import Partial
 from enforcer.regex import ANY, finite_members, parse
 
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
+
+
 FEW = ["^[ab]{0,2}$", "^(a|ab|abc|b.)$".replace(".", "[xyz]"), "^(|é|è|日)$", "^[ab]{3}$"]
 
 
 @given(st.sampled_from(FEW), st.data())
-def test_a_beginning_is_spent_exactly_if_nothing_unused_begins_so(pattern, data):
+def test_a_beginning_is_spent_exactly_if_nothing_unused_begins_so(
+    pattern: str, data: st.DataObject
+) -> None:
     language = parse(pattern)
     every = finite_members(language, 100)
     used = data.draw(st.lists(st.sampled_from(every), unique=True))
@@ -27,7 +35,7 @@ def test_a_beginning_is_spent_exactly_if_nothing_unused_begins_so(pattern, data)
     assert memory.may_fill_up == (len(left) <= 1)
 
 
-def test_strings_of_any_kind_never_run_out():
+def test_strings_of_any_kind_never_run_out() -> None:
     memory = Memory(ANY)
     for text in ("", "a", "ab", "b" * 1000):
         memory = memory.with_element(text)
@@ -36,7 +44,7 @@ def test_strings_of_any_kind_never_run_out():
     assert not memory.may_fill_up
 
 
-def test_a_part_of_a_character_leads_on_if_one_that_is_not_spent_may_come_of_it():
+def test_a_part_of_a_character_leads_on_if_one_that_is_not_spent_may_come_of_it() -> None:
     memory = Memory(parse("^(é|è|a)$")).with_element("é")
     assert memory.leads_on(Written(), Partial(b"\xc3"))  # è
     assert memory.leads_on(Written(), Partial(b"\\u00e"))
@@ -50,9 +58,12 @@ WORDS = st.sampled_from(["", "a", "b", "ab", "日", "ba"])
     st.lists(st.one_of(WORDS, st.integers(1, 4)), max_size=30),
     st.sampled_from([ANY, parse("^[ab日]*$")]),
 )
-def test_going_back_and_on_otherwise_leaves_what_was_there(steps, language):
+def test_going_back_and_on_otherwise_leaves_what_was_there(
+    steps: list[int | str], language: Regex
+) -> None:
     """A number goes back so many elements; a word is tried, and added if it is not there."""
-    path, expected = [Memory(language)], [()]
+    path = [Memory(language)]
+    expected: list[tuple[str, ...]] = [()]
     for step in steps:
         if isinstance(step, int):
             kept = max(1, len(path) - step)

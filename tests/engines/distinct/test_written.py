@@ -7,7 +7,7 @@ from enforcer.engines.distinct.written import Written
 
 
 @given(st.text(max_size=300))
-def test_every_beginning_stays_what_it_was(text):
+def test_every_beginning_stays_what_it_was(text: str) -> None:
     every = [Written()]
     for char in text:
         every.append(every[-1].add(char))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,19 @@ from hypothesis import strategies as st
 from llguidance import LLParserLimits
 
 from enforcer.engines import load
-from enforcer.engines.llguidance.engine import _LIMITS, EngineFailure
-from enforcer.errors import EnforcerError
+from enforcer.engines.llguidance.engine import _LIMITS
+from enforcer.engines.llguidance.lexer import LLGuidanceGrammar
+from enforcer.errors import EnforcerError, EngineFailure
 from enforcer.schema import compile_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.vocabulary import Vocabulary
+
 
 SCHEMA = {
     "type": "object",
@@ -24,31 +35,35 @@ TEXT = '{"days": 3, "city": "Zürich"}'
 
 
 @pytest.fixture(scope="module")
-def engine(vocabulary):
+def engine(vocabulary: Vocabulary) -> ArgumentEngine:
     return load("llguidance", vocabulary)
 
 
 @pytest.fixture(scope="module")
-def engines(engine, vocabulary, kimi_vocabulary):
+def engines(
+    engine: ArgumentEngine, vocabulary: Vocabulary, kimi_vocabulary: Vocabulary
+) -> list[tuple[ArgumentEngine, Vocabulary]]:
     return [(engine, vocabulary), (load("llguidance", kimi_vocabulary), kimi_vocabulary)]
 
 
 @pytest.fixture(scope="module")
-def grammar(engine):
+def grammar(engine: ArgumentEngine) -> CompiledGrammar:
     return engine.compile(compile_schema(SCHEMA))
 
 
-def mask(matcher, vocabulary):
+def mask(matcher: ArgumentMatcher, vocabulary: Vocabulary) -> NDArray[np.int32]:
     row = np.full(vocabulary.words, -1, np.int32)
     matcher.fill(row)
     return row
 
 
-def ids(row):
+def ids(row: NDArray[np.int32]) -> set[int]:
     return set(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
 
 
-def test_a_bit_is_set_exactly_if_the_id_is_accepted(grammar, vocabulary):
+def test_a_bit_is_set_exactly_if_the_id_is_accepted(
+    grammar: CompiledGrammar, vocabulary: Vocabulary
+) -> None:
     matcher = grammar.matcher()
     for token in [*vocabulary.encode(TEXT), None]:
         allowed = ids(mask(matcher, vocabulary))
@@ -61,7 +76,9 @@ def test_a_bit_is_set_exactly_if_the_id_is_accepted(grammar, vocabulary):
             assert matcher.accept(token)
 
 
-def test_control_ids_and_holes_are_never_legal(grammar, vocabulary):
+def test_control_ids_and_holes_are_never_legal(
+    grammar: CompiledGrammar, vocabulary: Vocabulary
+) -> None:
     matcher = grammar.matcher()
     for token in vocabulary.encode(TEXT):
         assert not ids(mask(matcher, vocabulary)) & vocabulary.control_ids
@@ -71,12 +88,14 @@ def test_control_ids_and_holes_are_never_legal(grammar, vocabulary):
 
 
 @pytest.mark.parametrize("token", [-1, 10**9])
-def test_an_id_outside_the_vocabulary_is_illegal(grammar, token):
+def test_an_id_outside_the_vocabulary_is_illegal(grammar: CompiledGrammar, token: int) -> None:
     assert not grammar.matcher().accept(token)
 
 
 @given(data=st.data())
-def test_rollback_restores_the_mask(grammar, vocabulary, data):
+def test_rollback_restores_the_mask(
+    grammar: CompiledGrammar, vocabulary: Vocabulary, data: st.DataObject
+) -> None:
     matcher, tokens = grammar.matcher(), vocabulary.encode(TEXT)
     masks = [mask(matcher, vocabulary)]
     for token in tokens:
@@ -94,7 +113,7 @@ def test_rollback_restores_the_mask(grammar, vocabulary, data):
             at += 1
 
 
-def test_texts_do_not_share_state(grammar, vocabulary):
+def test_texts_do_not_share_state(grammar: CompiledGrammar, vocabulary: Vocabulary) -> None:
     first, second = grammar.matcher(), grammar.matcher()
     for token in vocabulary.encode(TEXT):
         assert first.accept(token)
@@ -102,14 +121,14 @@ def test_texts_do_not_share_state(grammar, vocabulary):
     assert not second.is_accepting()
 
 
-def test_check_refuses_what_compile_refuses(engine):
+def test_check_refuses_what_compile_refuses(engine: ArgumentEngine) -> None:
     grammar = compile_schema({"anyOf": [{"required": [f"n{i}"]} for i in range(70)]})
     for attempt in (engine.check, engine.compile):
         with pytest.raises(EnforcerError, match="required"):
             attempt(grammar)
 
 
-def test_endless_white_space_and_digits_end(engine, vocabulary):
+def test_endless_white_space_and_digits_end(engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
     matcher = engine.compile(compile_schema({"type": "integer"})).matcher()
     taken = 0
     while taken < 200 and matcher.accept(vocabulary.encode("7")[0]):
@@ -123,7 +142,9 @@ def test_endless_white_space_and_digits_end(engine, vocabulary):
     assert taken <= 2
 
 
-def test_a_long_array_of_objects_stays_within_the_limits(engine, vocabulary):
+def test_a_long_array_of_objects_stays_within_the_limits(
+    engine: ArgumentEngine, vocabulary: Vocabulary
+) -> None:
     items = {"type": "array", "items": SCHEMA}
     matcher = engine.compile(compile_schema(items)).matcher()
     text = json.dumps([{"city": "x", "days": 1}] * 800)
@@ -151,7 +172,9 @@ def test_a_long_array_of_objects_stays_within_the_limits(engine, vocabulary):
         ),
     ],
 )
-def test_what_must_not_match_stands_beside_a_length(engines, schema, good, bad):
+def test_what_must_not_match_stands_beside_a_length(
+    engines: list[tuple[ArgumentEngine, Vocabulary]], schema: dict[str, Any], good: str, bad: str
+) -> None:
     for engine, vocabulary in engines:
         grammar = engine.compile(compile_schema({"type": "string", **schema}))
         for text, fits in ((good, True), (bad, False)):
@@ -173,8 +196,8 @@ MANY_STATES = {
 
 
 @pytest.fixture
-def limits(monkeypatch):
-    def limited(**changed):
+def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def limited(**changed: Any) -> None:
         names = [name for name in dir(_LIMITS) if not name.startswith("_")]
         found = {name: getattr(_LIMITS, name) for name in names}
         monkeypatch.setattr(
@@ -184,7 +207,7 @@ def limits(monkeypatch):
     return limited
 
 
-def consumed(matcher, vocabulary, wanted):
+def consumed(matcher: ArgumentMatcher, vocabulary: Vocabulary, wanted: str) -> None:
     """Compute a mask before each token, as a host does."""
     row = np.zeros(vocabulary.words, np.int32)
     for token in vocabulary.encode(wanted):
@@ -193,14 +216,17 @@ def consumed(matcher, vocabulary, wanted):
         assert matcher.accept(token)
 
 
-def text(random):
+def text(random: Random) -> str:
     return " ".join(random.choice(["alpha", "banana", "cat", "a"]) for _ in range(40))
 
 
-def test_a_lexer_that_has_grown_too_large_is_replaced_within_a_text(engine, vocabulary, limits):
+def test_a_lexer_that_has_grown_too_large_is_replaced_within_a_text(
+    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., None]
+) -> None:
     limits(max_lexer_states=20_000)
     grammar, random = engine.compile(compile_schema(MANY_STATES)), Random(1)
-    starts = set()
+    starts: set[Any] = set()
+    assert isinstance(grammar, LLGuidanceGrammar)
     for _ in range(12):
         matcher = grammar.matcher()
         starts.add(grammar.start())
@@ -211,7 +237,9 @@ def test_a_lexer_that_has_grown_too_large_is_replaced_within_a_text(engine, voca
     assert len(starts) > 1
 
 
-def test_a_text_that_no_lexer_bears_is_the_only_one_to_end(engine, vocabulary, limits):
+def test_a_text_that_no_lexer_bears_is_the_only_one_to_end(
+    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., None]
+) -> None:
     limits(max_lexer_states=200)
     grammar, random = engine.compile(compile_schema(MANY_STATES)), Random(2)
     neighbour, heavy = grammar.matcher(), grammar.matcher()
@@ -225,7 +253,9 @@ def test_a_text_that_no_lexer_bears_is_the_only_one_to_end(engine, vocabulary, l
     consumed(grammar.matcher(), vocabulary, '{"n": 3}')
 
 
-def test_a_text_can_go_on_without_the_ids_that_were_too_much(engine, vocabulary, limits):
+def test_a_text_can_go_on_without_the_ids_that_were_too_much(
+    engine: ArgumentEngine, vocabulary: Vocabulary, limits: Callable[..., None]
+) -> None:
     limits(max_lexer_states=200)
     matcher = engine.compile(compile_schema(MANY_STATES)).matcher()
     consumed(matcher, vocabulary, '{"n": 1,')
@@ -241,8 +271,11 @@ def test_a_text_can_go_on_without_the_ids_that_were_too_much(engine, vocabulary,
 
 
 def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(
-    engine, vocabulary, limits, monkeypatch
-):
+    engine: ArgumentEngine,
+    vocabulary: Vocabulary,
+    limits: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     limits(max_lexer_states=200)
     grammar = engine.compile(compile_schema(MANY_STATES))
     monkeypatch.setattr("enforcer.engines.llguidance.lexer._REBUILT", 10)
@@ -257,12 +290,12 @@ def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(
     consumed(grammar.matcher(), vocabulary, '{"n": 3}')
 
 
-def _timed(monkeypatch, *milliseconds):
+def _timed(monkeypatch: pytest.MonkeyPatch, *milliseconds: int) -> None:
     """Let masks take so long of the processor, one after the other; the last for ever."""
     spent = [each * 1_000_000 for each in milliseconds]
     now = [0, False]
 
-    def clock():
+    def clock() -> int:
         now[1] = not now[1]
         if not now[1]:
             now[0] += spent.pop(0) if len(spent) > 1 else spent[0]
@@ -271,7 +304,9 @@ def _timed(monkeypatch, *milliseconds):
     monkeypatch.setattr("enforcer.engines.llguidance.lexer.time.thread_time_ns", clock)
 
 
-def _masks_until_it_ends(matcher, vocabulary, most=30):
+def _masks_until_it_ends(
+    matcher: ArgumentMatcher, vocabulary: Vocabulary, most: int = 30
+) -> int | None:
     for done, byte in enumerate(b'{"city": "' + b"x" * most):
         assert matcher.accept(byte)
         try:
@@ -281,12 +316,16 @@ def _masks_until_it_ends(matcher, vocabulary, most=30):
     return None
 
 
-def test_a_machine_that_stood_still_ends_no_text(grammar, vocabulary, monkeypatch):
+def test_a_machine_that_stood_still_ends_no_text(
+    grammar: CompiledGrammar, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _timed(monkeypatch, 0, 5_000, 0, 300, 0)
     assert _masks_until_it_ends(grammar.matcher(), vocabulary) is None
 
 
-def test_a_text_of_slow_masks_is_ended(grammar, vocabulary, monkeypatch):
+def test_a_text_of_slow_masks_is_ended(
+    grammar: CompiledGrammar, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _timed(monkeypatch, 40)
     assert _masks_until_it_ends(grammar.matcher(), vocabulary) == 3
     _timed(monkeypatch, 12)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from schema_judge import V, accepts, compiled
-from vocabularies import bits
+
+from tests.schema_judge import V, accepts, compiled
+from tests.vocabularies import bits
+
+if TYPE_CHECKING:
+    from enforcer.engines import CompiledGrammar
+
 
 WIDTHS = [1, 2, 3, 63, 64, 65, 100]
 
 
-def names(count):
+def names(count: int) -> list[str]:
     return [f"p{i}" for i in range(count)]
 
 
-def closed(count, required=()):
+def closed(count: int, required: list[str] | tuple[Any, ...] = ()) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {name: {"type": "integer"} for name in names(count)},
@@ -25,7 +31,7 @@ def closed(count, required=()):
     }
 
 
-def permits(grammar, text, byte):
+def permits(grammar: CompiledGrammar, text: str, byte: bytes) -> bool:
     """Tell whether a byte may follow a text, both as single bytes."""
     matcher = grammar.matcher()
     assert all(map(matcher.accept, text.encode()))
@@ -35,7 +41,7 @@ def permits(grammar, text, byte):
 
 
 @pytest.mark.parametrize("count", WIDTHS)
-def test_all_of_a_closed_object_backwards(count):
+def test_all_of_a_closed_object_backwards(count: int) -> None:
     grammar = compiled(closed(count, names(min(count, 64))))
     value = dict.fromkeys(reversed(names(count)), 1)
     assert accepts(grammar, json.dumps(value))
@@ -43,14 +49,14 @@ def test_all_of_a_closed_object_backwards(count):
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 63, 64])
-def test_a_name_that_returns(count):
+def test_a_name_that_returns(count: int) -> None:
     text = json.dumps(dict.fromkeys(names(count), 1))[:-1]
     assert not accepts(compiled(closed(count)), text + ', "p0": 1}')
     assert not accepts(compiled(closed(count)), text + r', "\u00700": 1}')
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 63, 64])
-def test_no_comma_is_offered_where_no_property_is_left(count):
+def test_no_comma_is_offered_where_no_property_is_left(count: int) -> None:
     grammar = compiled(closed(count))
     text = json.dumps(dict.fromkeys(names(count), 1))[:-1]
     assert not permits(grammar, text, b",")
@@ -60,7 +66,7 @@ def test_no_comma_is_offered_where_no_property_is_left(count):
 
 
 @pytest.mark.parametrize("required", [[], ["b"], ["a", "b"]])
-def test_undeclared_properties_anywhere(required):
+def test_undeclared_properties_anywhere(required: list[str]) -> None:
     schema = {"properties": {"a": {"type": "null"}, "b": {}}, "required": required}
     grammar = compiled({"type": "object", **schema})
     for text in (
@@ -75,20 +81,20 @@ def test_undeclared_properties_anywhere(required):
     assert not accepts(grammar, r'{"x": 1, "b": 2, "\u0061": 1}')
 
 
-def test_a_long_object_with_undeclared_properties():
+def test_a_long_object_with_undeclared_properties() -> None:
     schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}
     value = {f"x{i}": i for i in range(3_000)} | {"a": 1}
     assert accepts(compiled(schema), json.dumps(value))
 
 
 @pytest.mark.parametrize("declared", [{}, {"a": {}}])
-def test_no_property_at_most(declared):
+def test_no_property_at_most(declared: dict[str, Any]) -> None:
     grammar = compiled({"type": "object", "properties": declared, "maxProperties": 0})
     assert accepts(grammar, "{}")
     assert not accepts(grammar, '{"a": 1}')
 
 
-def test_counting_needs_no_bit_for_each_of_many_names():
+def test_counting_needs_no_bit_for_each_of_many_names() -> None:
     """Where undeclared names count too, one bit for all says that the least is reached."""
     schema = {
         "type": "object",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
 
 from enforcer import engines
 from enforcer.engines.llguidance.probes import probes_of_pairs
@@ -12,23 +13,28 @@ from enforcer.layouts import Layout
 from enforcer.layouts.pattern import ID
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading.document import step
+from tests.laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
+
+if TYPE_CHECKING:
+    from enforcer.schema.nodes import ArgumentGrammar
+
 
 V = vocabulary()
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")
 
 
-def grammar(schema):
+def grammar(schema: dict[str, Any]) -> ArgumentGrammar:
     return compile_schema(schema, root=Root.OBJECT)
 
 
-def taken(name, schema, value):
+def taken(name: str, schema: dict[str, Any], value: dict[str, Any]) -> bool:
     """Tell whether a text of the value is legal to its end."""
     matcher = engine().compile(grammar(schema), bound(name)).matcher()
     ids = [x if x < ID else x - ID for x in written_symbols(name, value, 0)]
     return all(matcher.accept(i) for i in ids) and matcher.is_accepting()
 
 
-def test_control_ids_are_legal_where_the_layout_has_them_and_nowhere_else():
+def test_control_ids_are_legal_where_the_layout_has_them_and_nowhere_else() -> None:
     opened, close, sep = map(V.control, K3_MARKERS)
     matcher = engine().compile(grammar({}), bound("kimi_k3")).matcher()
     assert legal(matcher) == {opened, close}
@@ -38,12 +44,12 @@ def test_control_ids_are_legal_where_the_layout_has_them_and_nowhere_else():
     assert not matcher.accept(sep)
 
 
-def test_json_in_another_layout_has_no_control_ids():
+def test_json_in_another_layout_has_no_control_ids() -> None:
     matcher = engine().compile(grammar({}), bound("deepseek")).matcher()
     assert not legal(matcher) & V.control_ids
 
 
-def test_an_empty_object_needs_a_schema_that_permits_it():
+def test_an_empty_object_needs_a_schema_that_permits_it() -> None:
     close = V.control("<|close|>")
     needed = {"properties": {"a": {}}, "required": ["a"]}
     assert close not in legal(engine().compile(grammar(needed), bound("kimi_k3")).matcher())
@@ -52,7 +58,7 @@ def test_an_empty_object_needs_a_schema_that_permits_it():
 
 
 @pytest.mark.parametrize("name", PAIRS)
-def test_a_raw_value_holds_no_stop_and_its_beginnings(name):
+def test_a_raw_value_holds_no_stop_and_its_beginnings(name: str) -> None:
     schema = {"properties": {"a": {"type": "string"}}, "additionalProperties": False}
     stop = bound(name).text_behind("value")
     assert not taken(name, schema, {"a": f"x{stop}y"})
@@ -67,7 +73,7 @@ def test_a_raw_value_holds_no_stop_and_its_beginnings(name):
     [("pythonic", "from"), ("pythonic", "a-b"), ("pythonic", "_a"), ("qwen3_coder", "a>b"),
      ("minimax_m2", 'a"b'), ("glm45", " a"), ("glm45", "</arg_key>")],
 )  # fmt: skip
-def test_a_declared_name_that_cannot_be_written_is_refused_by_name(name, key):
+def test_a_declared_name_that_cannot_be_written_is_refused_by_name(name: str, key: str) -> None:
     with pytest.raises(UnsupportedSchema, match="rename") as refused:
         engine().check(grammar({"properties": {key: {"type": "string"}}}), bound(name))
     assert refused.value.path == step("$.properties", key)
@@ -75,7 +81,7 @@ def test_a_declared_name_that_cannot_be_written_is_refused_by_name(name, key):
 
 
 @pytest.mark.parametrize("name", ["qwen3_coder", "minimax_m2", "glm45"])
-def test_a_required_value_that_would_be_read_as_another_is_refused(name):
+def test_a_required_value_that_would_be_read_as_another_is_refused(name: str) -> None:
     hidden = {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
     with pytest.raises(UnsupportedSchema, match="`type`") as refused:
         engine().check(grammar({**hidden, "required": ["a"]}), bound(name))
@@ -87,7 +93,7 @@ def test_a_required_value_that_would_be_read_as_another_is_refused(name):
 
 
 @pytest.mark.parametrize("name", [*PAIRS, "pythonic"])
-def test_distinct_elements_are_refused_where_arguments_are_no_json(name):
+def test_distinct_elements_are_refused_where_arguments_are_no_json(name: str) -> None:
     unique = {
         "properties": {"a": {"type": "array", "uniqueItems": True, "items": {"type": "string"}}}
     }
@@ -99,7 +105,7 @@ def test_distinct_elements_are_refused_where_arguments_are_no_json(name):
 
 
 @pytest.mark.parametrize("name", ["xgrammar", "outlines-core"])
-def test_other_engines_write_plain_json_only(name):
+def test_other_engines_write_plain_json_only(name: str) -> None:
     pytest.importorskip(name.replace("-", "_"))
     other = engines.load(name, V)
     closed = grammar({"properties": {"a": {"type": "null"}}, "additionalProperties": False})
@@ -109,7 +115,7 @@ def test_other_engines_write_plain_json_only(name):
             other.check(closed, layout)
 
 
-def test_a_name_that_stands_in_no_shape_keeps_its_own_type():
+def test_a_name_that_stands_in_no_shape_keeps_its_own_type() -> None:
     # The compiler leaves out a property that says no more than `additionalProperties` does.
     schema = {
         "properties": {"a": {"type": ["string", "null"]}},
@@ -123,7 +129,7 @@ def test_a_name_that_stands_in_no_shape_keeps_its_own_type():
 
 
 @pytest.mark.parametrize("name", [*PAIRS, "pythonic"])
-def test_probes_lead_into_each_value(name):
+def test_probes_lead_into_each_value(name: str) -> None:
     schema = {
         "properties": {
             "a": {"type": "string", "maxLength": 3},

@@ -1,12 +1,13 @@
+from __future__ import annotations
+
 import json
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from languages import SHARP, asserting_patterns, languages, texts
-from terminals import Terminal, spellings
 
 from enforcer.engines.llguidance import terminals
 from enforcer.engines.llguidance.terminals import expression, operand
@@ -24,6 +25,13 @@ from enforcer.regex import (
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
 from enforcer.spelling import JSON
+from tests.languages import SHARP, asserting_patterns, languages, texts
+from tests.terminals import Terminal, spellings
+from tests.walks import examples
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
+
 
 _spelled = texts(SHARP + '"\\/\b\f').flatmap(
     lambda text: st.tuples(
@@ -33,8 +41,10 @@ _spelled = texts(SHARP + '"\\/\b\f').flatmap(
 
 
 @given(languages, st.lists(_spelled, min_size=1, max_size=5))
-@settings(max_examples=150)
-def test_every_spelling_of_a_member_and_of_nothing_else_is_accepted(language, spelled):
+@examples(150)
+def test_every_spelling_of_a_member_and_of_nothing_else_is_accepted(
+    language: Regex, spelled: list[tuple[str, str]]
+) -> None:
     if language == NOTHING:
         return
     whole, body = (
@@ -48,7 +58,7 @@ def test_every_spelling_of_a_member_and_of_nothing_else_is_accepted(language, sp
 
 
 @given(asserting_patterns, st.lists(_spelled, min_size=1, max_size=5))
-def test_patterns_with_assertions_too(pattern, spelled):
+def test_patterns_with_assertions_too(pattern: str, spelled: list[tuple[str, str]]) -> None:
     language = parse(pattern)
     if language == NOTHING:
         return
@@ -65,12 +75,12 @@ _code = st.one_of(
     st.integers(0, 0x10FFFF).filter(lambda c: not 0xD800 <= c <= 0xDFFF),
 )
 _sets = st.lists(
-    st.tuples(_code, _code).map(lambda t: tuple(sorted(t))), min_size=1, max_size=3
+    st.tuples(_code, _code).map(lambda t: (min(t), max(t))), min_size=1, max_size=3
 ).map(CharSet.of)
 
 
 @given(_sets, st.data())
-def test_classes_at_their_borders(members, data):
+def test_classes_at_their_borders(members: CharSet, data: st.DataObject) -> None:
     terminal = Terminal(expression(chars(members), JSON))
     borders = [c + d for span in members.ranges for c in span for d in (-1, 0, 1)]
     codes = [c for c in borders if 0 <= c <= 0x10FFFF and not 0xD800 <= c <= 0xDFFF]
@@ -81,7 +91,7 @@ def test_classes_at_their_borders(members, data):
 
 
 @lru_cache(maxsize=1)
-def _any():
+def _any() -> Terminal:
     return Terminal(expression(ANY, JSON))
 
 
@@ -90,14 +100,14 @@ def _any():
     ['"\\ud83d"', '"\\ude00"', '"\\ude00\\ud83d"', '"\\ud83d\\u0041"', '"\\ud83dx"', '"\n"',
      '"\x1f"', '"\\x41"', '"\\U0041"', '"\\u041"', '"\\\'"', '"a', 'a"', '"a"b"', '"\\"', ""],
 )  # fmt: skip
-def test_what_is_no_json_string_is_never_accepted(text):
+def test_what_is_no_json_string_is_never_accepted(text: str) -> None:
     assert not _any().accepts(text)
     for language in (inverse(literal("a")), inverse(length(1, 2)), parse("^(?!a)"), parse(r"\S")):
         assert not Terminal(expression(language, JSON)).accepts(text)
 
 
 @given(st.text(max_size=20))
-def test_any_string_as_python_writes_it(text):
+def test_any_string_as_python_writes_it(text: str) -> None:
     if any("\ud800" <= c <= "\udfff" for c in text):
         text = text.encode("utf-8", "replace").decode()
     assert _any().accepts(json.dumps(text))
@@ -107,7 +117,9 @@ def test_any_string_as_python_writes_it(text):
 @given(
     languages, languages, st.sampled_from([(0, None), (1, None), (0, 1), (2, 2), (1, 3)]), _spelled
 )
-def test_operators_inside_sequences_and_repetitions(left, right, counts, spelled):
+def test_operators_inside_sequences_and_repetitions(
+    left: Regex, right: Regex, counts: tuple[int, int | None], spelled: tuple[str, str]
+) -> None:
     language = concat(repeat(left, *counts), literal('"'), right)
     text, spelling = spelled
     if language != NOTHING:
@@ -116,7 +128,7 @@ def test_operators_inside_sequences_and_repetitions(left, right, counts, spelled
             assert accepted == fullmatch(language, text + spare)
 
 
-def test_operators_stand_where_lark_takes_them():
+def test_operators_stand_where_lark_takes_them() -> None:
     names = either(literal("city"), literal("ci/ty"), literal('a"b'))
     other = Terminal(expression(inverse(names), JSON))
     assert other.accepts('"cit"')
@@ -129,21 +141,23 @@ def test_operators_stand_where_lark_takes_them():
     assert not Terminal(expression(few, JSON)).accepts('"city"')
 
 
-def test_the_empty_string_and_nothing():
+def test_the_empty_string_and_nothing() -> None:
     assert Terminal(expression(literal(""), JSON)).accepts('""')
     assert Terminal(f'"x" {operand(literal(""), JSON)}').accepts("x")
     nothing = Terminal(expression(NOTHING, JSON))
     assert not any(nothing.accepts(text) for text in ("", '""', '"a"', '"'))
 
 
-def test_large_counts_reach_the_engine_as_counts():
+def test_large_counts_reach_the_engine_as_counts() -> None:
     text = expression(both(length(1, 5000), parse("^[a-z]*$")), JSON)
     assert "{1,5000}" in text
     assert len(text) < 120
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 7), (3, 3), (4, None), (5, 11), (10, 22), (17, 17)])
-def test_counts_beyond_one_quantifier_are_nested(monkeypatch, low, high):
+def test_counts_beyond_one_quantifier_are_nested(
+    monkeypatch: pytest.MonkeyPatch, low: int, high: int | None
+) -> None:
     monkeypatch.setattr(terminals, "_COUNT", 3)
     written = re.compile(terminals._repeated("a", low, high))
     for count in range(30):

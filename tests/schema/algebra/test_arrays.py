@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
+
+from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from(
     [
@@ -35,12 +37,16 @@ _instances = st.lists(st.sampled_from([0, 1, "x", None]), max_size=4)
 
 
 @given(_arrays, _arrays, st.lists(_instances, min_size=4, max_size=12))
-def test_meet_is_intersection(one, other, instances):
+def test_meet_is_intersection(
+    one: dict[str, Any], other: dict[str, Any], instances: list[list[int | str | None]]
+) -> None:
     agrees({"allOf": [one, other]}, instances)
 
 
 @given(_arrays, st.lists(_instances, min_size=4, max_size=12))
-def test_complement_is_the_rest(schema, instances):
+def test_complement_is_the_rest(
+    schema: dict[str, Any], instances: list[list[int | str | None]]
+) -> None:
     agrees({"not": schema}, instances)
 
 
@@ -60,7 +66,9 @@ def test_complement_is_the_rest(schema, instances):
         ({"contains": {"const": 1}, "maxContains": 1}, [[], [0], [1, 1]], [[1], [0, 1]]),
     ],
 )
-def test_complements_by_hand(schema, members, others):
+def test_complements_by_hand(
+    schema: dict[str, Any], members: list[list[int | str | None]], others: list[list[int | str]]
+) -> None:
     grammar = compiled({"type": "array", "not": schema})
     for value in members:
         assert accepts(grammar, json.dumps(value)), value

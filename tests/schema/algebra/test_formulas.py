@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.schema.algebra.formulas import FormulaKind, Formulas
 from enforcer.schema.nodes import ALWAYS, NEVER
+from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+    from random import Random
+
+    from enforcer.schema.nodes import Formula, Value
 
 
-def meaning(arena, formula, world):
+def meaning(arena: Formulas, formula: Formula, world: bool | Fraction | str | None) -> bool:
     """Evaluate a formula as it stands in its arena."""
     kind, content = arena.look(formula)
     if kind is FormulaKind.VALUE:
@@ -27,7 +35,7 @@ def meaning(arena, formula, world):
 
 
 @given(expressions)
-def test_a_formula_means_what_it_was_built_from(expression):
+def test_a_formula_means_what_it_was_built_from(expression: tuple[str, Any]) -> None:
     arena = Formulas()
     formula = build(arena, expression)
     for world in WORLDS:
@@ -35,7 +43,7 @@ def test_a_formula_means_what_it_was_built_from(expression):
 
 
 @given(expressions, expressions)
-def test_what_is_plainly_implied_is_implied(one, other):
+def test_what_is_plainly_implied_is_implied(one: tuple[str, Any], other: tuple[str, Any]) -> None:
     arena = Formulas()
     a, b = build(arena, one), build(arena, other)
     assert arena.implies(arena.conj((a, b)), a)
@@ -44,7 +52,9 @@ def test_what_is_plainly_implied_is_implied(one, other):
 
 
 @given(expressions, st.sampled_from(ATOMS))
-def test_double_negation_is_nothing_and_what_plainly_contradicts_itself_is_never(expression, atom):
+def test_double_negation_is_nothing_and_what_plainly_contradicts_itself_is_never(
+    expression: tuple[str, Any], atom: Value
+) -> None:
     arena = Formulas()
     formula = build(arena, expression)
     assert arena.neg(arena.neg(formula)) == formula
@@ -54,7 +64,7 @@ def test_double_negation_is_nothing_and_what_plainly_contradicts_itself_is_never
 
 
 @given(st.lists(st.integers(0, len(ATOMS) - 1), max_size=5), st.randoms())
-def test_equal_formulas_are_the_same_integer(atoms, random):
+def test_equal_formulas_are_the_same_integer(atoms: list[int], random: Random) -> None:
     arena = Formulas()
     parts = [arena.value(ATOMS[i]) for i in atoms]
     shuffled = random.sample(parts, len(parts))
@@ -63,7 +73,7 @@ def test_equal_formulas_are_the_same_integer(atoms, random):
         assert combine(parts) == combine([combine(parts[:2]), *parts[2:]])
 
 
-def test_none_and_one_of_no_parts():
+def test_none_and_one_of_no_parts() -> None:
     arena = Formulas()
     assert (arena.conj(()), arena.disj(()), arena.one_of(())) == (ALWAYS, NEVER, NEVER)
     null = arena.value(ATOMS[2])
@@ -73,20 +83,20 @@ def test_none_and_one_of_no_parts():
 
 
 @pytest.mark.parametrize("kind", ["reference", "unknown"])
-def test_what_has_no_value_yet_is_the_same_by_its_key(kind):
+def test_what_has_no_value_yet_is_the_same_by_its_key(kind: str) -> None:
     arena = Formulas()
     make = getattr(arena, kind)
     assert make("a") == make("a") != make("b")
     assert arena.look(make("a")) == (FormulaKind(kind), "a")
 
 
-def test_what_may_be_either_is_neither_denied_nor_affirmed():
+def test_what_may_be_either_is_neither_denied_nor_affirmed() -> None:
     arena = Formulas()
     unknown = arena.unknown("a")
     assert arena.neg(unknown) == unknown
 
 
-def test_an_opposite_is_declared_for_both():
+def test_an_opposite_is_declared_for_both() -> None:
     arena = Formulas()
     one, other = arena.value(ATOMS[6]), arena.value(ATOMS[9])
     arena.oppose(one, other)

@@ -1,29 +1,36 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
-from languages import languages, texts
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.limits import Limits
+from tests.languages import languages, texts
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
 
 
 @given(languages, languages, texts())
-def test_meeting_is_intersection_and_none_only_if_that_is_empty(one, other, text):
+def test_meeting_is_intersection_and_none_only_if_that_is_empty(
+    one: Regex, other: Regex, text: str
+) -> None:
     found = Languages(Limits()).meet_strings(one, other)
     member = fullmatch(one, text) and fullmatch(other, text)
     assert (found is not None and fullmatch(found, text)) == member
 
 
 @given(languages, texts())
-def test_what_is_empty_has_no_member(language, text):
+def test_what_is_empty_has_no_member(language: Regex, text: str) -> None:
     if Languages(Limits()).is_empty_regex(language):
         assert not fullmatch(language, text)
 
 
-def test_nothing_meets_nothing():
+def test_nothing_meets_nothing() -> None:
     sets = Languages(Limits())
     assert sets.meet_strings(None, ANY) is None
     assert sets.meet_strings(ANY, None) is None
@@ -36,13 +43,13 @@ def test_nothing_meets_nothing():
     assert not sets.is_empty_regex(ANY)
 
 
-def test_what_is_not_decided_within_the_budget_counts_as_inhabited():
+def test_what_is_not_decided_within_the_budget_counts_as_inhabited() -> None:
     hard = both(parse("^(a|b)*a(a|b){8}$"), parse("^(a|b)*b(a|b){8}$"))
     assert Languages(Limits()).is_empty_regex(hard)
     assert not Languages(Limits(regex_states=3)).is_empty_regex(hard)
 
 
-def test_members_are_listed_up_to_a_limit():
+def test_members_are_listed_up_to_a_limit() -> None:
     sets = Languages(Limits())
     few = either(literal("a"), literal("b"), literal("cd"))
     assert sorted(sets.members(few, 3)) == ["a", "b", "cd"]
@@ -50,21 +57,21 @@ def test_members_are_listed_up_to_a_limit():
     assert sets.members(length(0, None), 100) is None
 
 
-def test_languages_that_combine_to_one_too_large_are_over_a_limit():
+def test_languages_that_combine_to_one_too_large_are_over_a_limit() -> None:
     one, other = parse("^a{20}b"), inverse(parse("c{20}d$"))
     assert Languages(Limits()).meet_strings(one, other) is not None
     with pytest.raises(SchemaLimit, match="too large"):
         Languages(Limits(regex_size=5)).meet_strings(one, other)
 
 
-def test_work_is_counted_up_to_the_limit():
+def test_work_is_counted_up_to_the_limit() -> None:
     sets = Languages(Limits(steps=10))
     sets.spend(10)
     with pytest.raises(SchemaLimit, match="limit on steps"):
         sets.spend(1)
 
 
-def test_work_aside_has_a_budget_of_its_own_that_is_used_up():
+def test_work_aside_has_a_budget_of_its_own_that_is_used_up() -> None:
     sets = Languages(Limits(steps=30))
     sets.spend(25)
     with sets.aside():

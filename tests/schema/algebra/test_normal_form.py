@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,16 +12,17 @@ from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.limits import Limits
 from enforcer.schema.nodes import ANYTHING, NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
+from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 
 
-def arena(targets=None, limits=None):
+def arena(targets: dict[str, Any] | None = None, limits: Limits | None = None) -> Algebra:
     """Give an algebra whose references lead to the formulas of a dictionary."""
     targets = {} if targets is None else targets
     return Algebra(limits or Limits(), targets.__getitem__, lambda key: f"$.{key}")
 
 
 @given(expressions)
-def test_a_normal_form_holds_for_what_its_formula_holds_for(expression):
+def test_a_normal_form_holds_for_what_its_formula_holds_for(expression: tuple[str, Any]) -> None:
     algebra = arena()
     value = algebra.normal(build(algebra, expression))
     for world in WORLDS:
@@ -28,8 +30,8 @@ def test_a_normal_form_holds_for_what_its_formula_holds_for(expression):
 
 
 @given(expressions)
-def test_a_reference_stands_for_its_target(expression):
-    targets = {}
+def test_a_reference_stands_for_its_target(expression: tuple[str, Any]) -> None:
+    targets: dict[str, Any] = {}
     algebra = arena(targets)
     targets["a"] = build(algebra, expression)
     there = algebra.normal(algebra.reference("a"))
@@ -40,7 +42,9 @@ def test_a_reference_stands_for_its_target(expression):
 
 
 @given(expressions, expressions)
-def test_what_is_empty_has_no_member_and_what_overlaps_not_has_none_in_common(one, other):
+def test_what_is_empty_has_no_member_and_what_overlaps_not_has_none_in_common(
+    one: tuple[str, Any], other: tuple[str, Any]
+) -> None:
     algebra = arena()
     a, b = build(algebra, one), build(algebra, other)
     if algebra.is_empty(a):
@@ -50,7 +54,7 @@ def test_what_is_empty_has_no_member_and_what_overlaps_not_has_none_in_common(on
 
 
 @given(expressions, st.sampled_from(range(len(ATOMS))))
-def test_narrowing_is_intersection(expression, atom):
+def test_narrowing_is_intersection(expression: tuple[str, Any], atom: int) -> None:
     algebra = arena()
     part, by = algebra.value(ATOMS[atom]), build(algebra, expression)
     value = algebra.normal(algebra.narrowed(part, by))
@@ -58,7 +62,7 @@ def test_narrowing_is_intersection(expression, atom):
         assert fits(value, world) == (fits(ATOMS[atom], world) and holds(expression, world))
 
 
-def test_exactly_one_of_a_constant_and_its_type():
+def test_exactly_one_of_a_constant_and_its_type() -> None:
     algebra = arena()
     parts = [algebra.value(ATOMS[5]), algebra.value(ATOMS[7])]
     value = algebra.normal(algebra.one_of(parts))
@@ -66,7 +70,7 @@ def test_exactly_one_of_a_constant_and_its_type():
     assert fits(value, 0)
 
 
-def test_what_is_unknown_restricts_nothing_negated_or_not():
+def test_what_is_unknown_restricts_nothing_negated_or_not() -> None:
     algebra = arena()
     unknown = algebra.unknown("why")
     string = algebra.value(ATOMS[8])
@@ -76,8 +80,8 @@ def test_what_is_unknown_restricts_nothing_negated_or_not():
 
 
 @pytest.mark.parametrize("negated", [False, True])
-def test_a_reference_to_itself_has_no_meaning_and_says_where(negated):
-    targets = {}
+def test_a_reference_to_itself_has_no_meaning_and_says_where(negated: bool) -> None:
+    targets: dict[str, Any] = {}
     algebra = arena(targets)
     reference = algebra.reference("loop")
     targets["loop"] = algebra.neg(reference) if negated else reference
@@ -86,8 +90,8 @@ def test_a_reference_to_itself_has_no_meaning_and_says_where(negated):
     assert caught.value.path == "$.loop"
 
 
-def test_recursion_through_a_property_has_a_meaning():
-    targets = {}
+def test_recursion_through_a_property_has_a_meaning() -> None:
+    targets: dict[str, Any] = {}
     algebra = arena(targets)
     reference = algebra.reference("tree")
     shape = ObjectShape(names=(("kid", reference),))
@@ -97,7 +101,7 @@ def test_recursion_through_a_property_has_a_meaning():
     assert algebra.normal(algebra.conj((reference, algebra.neg(reference)))) == NOTHING_AT_ALL
 
 
-def test_what_is_plain_is_told_at_once():
+def test_what_is_plain_is_told_at_once() -> None:
     algebra = arena()
     assert algebra.plainly(NEVER) is None
     assert algebra.plainly(algebra.value(ATOMS[2])) == ATOMS[2]
@@ -105,7 +109,7 @@ def test_what_is_plain_is_told_at_once():
     assert listed == [False, False, True, True, True, *[False] * 6]
 
 
-def test_alternatives_are_bounded_and_say_where_they_come_from():
+def test_alternatives_are_bounded_and_say_where_they_come_from() -> None:
     algebra = arena(limits=Limits(branches=2))
     shapes = tuple(ArrayShape(minimum=n, maximum=n, path="$.a") for n in range(3))
     parts = [algebra.value(Value(arrays=(shape,))) for shape in shapes]

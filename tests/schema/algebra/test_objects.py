@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.regex import inverse, literal
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.nodes import Formula, ObjectShape
+from tests.schema_judge import accepts, agrees, compiled
 
 _names = st.sampled_from(["a", "b", "ab"])
 _values = st.sampled_from(
@@ -38,17 +39,21 @@ _instances = st.lists(
 
 
 @given(_objects, _objects, _instances)
-def test_meet_is_intersection(one, other, instances):
+def test_meet_is_intersection(
+    one: dict[str, Any], other: dict[str, Any], instances: list[dict[str, Any]]
+) -> None:
     agrees({"type": "object", "allOf": [one, other]}, instances)
 
 
 @given(_objects, _instances)
-def test_complement_is_the_rest(schema, instances):
+def test_complement_is_the_rest(schema: dict[str, Any], instances: list[dict[str, Any]]) -> None:
     agrees({"type": "object", "not": schema}, instances)
 
 
 @given(_objects, _objects, _instances)
-def test_difference(one, other, instances):
+def test_difference(
+    one: dict[str, Any], other: dict[str, Any], instances: list[dict[str, Any]]
+) -> None:
     agrees({"type": "object", **one, "not": other}, instances)
 
 
@@ -64,7 +69,9 @@ def test_difference(one, other, instances):
         ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, [{}, {"c": 1}], [{"a": 1}]),
     ],
 )
-def test_complements_by_hand(schema, members, others):
+def test_complements_by_hand(
+    schema: dict[str, Any], members: list[dict[str, Any]], others: list[dict[str, Any]]
+) -> None:
     grammar = compiled({"type": "object", "not": schema})
     for value in members:
         assert accepts(grammar, json.dumps(value)), value
@@ -72,7 +79,7 @@ def test_complements_by_hand(schema, members, others):
         assert not accepts(grammar, json.dumps(value)), value
 
 
-def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class():
+def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
     one, two, three = (Formula(n) for n in (7, 8, 9))
     classes = ((literal("b"), two), (inverse(literal("b")), three))
     shape = ObjectShape(names=(("a", one),), classes=classes)

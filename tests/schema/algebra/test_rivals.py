@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
-from formula_cases import WORLDS, build, expressions, holds
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import agrees
 
 from enforcer.regex import ANY, literal
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.rivals import Rivals
 from enforcer.schema.limits import Limits
 from enforcer.schema.nodes import ObjectShape, Value
+from tests.formula_cases import WORLDS, build, expressions, holds
+from tests.schema_judge import agrees
+
+if TYPE_CHECKING:
+    import pytest
+
+    from enforcer.schema.nodes import Formula
 
 
-def arena():
+def arena() -> Algebra:
     return Algebra(Limits(), lambda _: None, lambda _: "$")
 
 
 @given(st.lists(expressions, min_size=2, max_size=5))
-def test_what_holds_together_is_a_rival(parts):
+def test_what_holds_together_is_a_rival(parts: list[tuple[str, Any]]) -> None:
     algebra = arena()
     formulas = tuple(build(algebra, each) for each in parts)
     found = Rivals(algebra).of(formulas)
@@ -31,23 +37,23 @@ def test_what_holds_together_is_a_rival(parts):
             assert formulas[i] in found[j]
 
 
-def kind(algebra, *words, required=True):
-    words = [algebra.value(Value(strings=literal(word))) for word in words]
-    names = (("kind", algebra.disj(words)), ("more", algebra.value(Value(strings=ANY))))
+def kind(algebra: Algebra, *words: str, required: bool = True) -> Formula:
+    either = [algebra.value(Value(strings=literal(word))) for word in words]
+    names = (("kind", algebra.disj(either)), ("more", algebra.value(Value(strings=ANY))))
     shape = ObjectShape(names=names, required=frozenset({"kind"} if required else ()))
     return algebra.value(Value(objects=(shape,)))
 
 
-def test_a_kind_tells_apart_without_asking_for_each_pair():
+def test_a_kind_tells_apart_without_asking_for_each_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     algebra = arena()
     parts = tuple(kind(algebra, f"k{i}") for i in range(60))
-    asked = []
-    algebra.overlap = lambda *pair: asked.append(pair)
+    asked: list[tuple[Formula, ...]] = []
+    monkeypatch.setattr(algebra, "overlap", lambda *pair: asked.append(pair))
     assert Rivals(algebra).of(parts) == [[] for _ in parts]
     assert not asked
 
 
-def test_kinds_that_share_a_word_are_rivals_and_optional_ones_too():
+def test_kinds_that_share_a_word_are_rivals_and_optional_ones_too() -> None:
     algebra = arena()
     one, two = kind(algebra, "a", "b"), kind(algebra, "b", "c")
     three, perhaps = kind(algebra, "d"), kind(algebra, "b", required=False)
@@ -64,6 +70,6 @@ _branches = st.fixed_dictionaries(
 
 
 @given(st.lists(_branches, min_size=2, max_size=4))
-def test_one_of_by_a_kind(branches):
+def test_one_of_by_a_kind(branches: list[dict[str, Any]]) -> None:
     instances = [{}, *({"kind": word} for word in ("a", "b", "c", "d", 1, 2))]
     agrees({"type": "object", "oneOf": branches}, instances)

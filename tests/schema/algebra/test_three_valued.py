@@ -3,19 +3,25 @@ r"""What is known of patterns that are read in two ways: "é" matches `\w` by on
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from schema_judge import accepts, compiled
-from schema_reading import parser_of
 
 from enforcer.regex import fullmatch
 from enforcer.schema.nodes import ALWAYS, NEVER
+from tests.schema_judge import accepts, compiled
+from tests.schema_reading import parser_of
+
+if TYPE_CHECKING:
+    from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.nodes import Formula
+
 
 UNCLEAR = {"type": "string", "pattern": r"^\w$"}
 CLEAR = {"type": "string", "pattern": "^[a-z]"}
 
 
-def parsed(schema):
+def parsed(schema: dict[str, Any]) -> tuple[Algebra, Formula]:
     parser = parser_of(schema)
     return parser.algebra, parser.parse(parser.document.root)
 
@@ -35,7 +41,7 @@ def parsed(schema):
         ),
     ],
 )
-def test_what_has_unknowns_is_told(schema, exact):
+def test_what_has_unknowns_is_told(schema: dict[str, Any], exact: bool) -> None:
     algebra, formula = parsed(schema)
     # Asked of a schema that has another unclear pattern somewhere, too.
     algebra.three_valued.add(algebra.unknown("elsewhere"), ALWAYS)
@@ -43,7 +49,7 @@ def test_what_has_unknowns_is_told(schema, exact):
     assert (algebra.three_valued.widened(formula) == formula) is exact
 
 
-def test_widened_is_what_is_true_or_unknown():
+def test_widened_is_what_is_true_or_unknown() -> None:
     algebra, formula = parsed(UNCLEAR)
     wide = algebra.three_valued.widened(formula)
     for part, members in ((formula, "a"), (wide, "aé"), (algebra.neg(formula), "-")):
@@ -52,7 +58,7 @@ def test_widened_is_what_is_true_or_unknown():
     assert algebra.three_valued.widened(wide) == wide
 
 
-def test_constants_are_never_unknown():
+def test_constants_are_never_unknown() -> None:
     algebra, _ = parsed(UNCLEAR)
     assert algebra.three_valued.widened(NEVER) == NEVER
     assert algebra.three_valued.widened(ALWAYS) == ALWAYS
@@ -70,6 +76,8 @@ def test_constants_are_never_unknown():
         ({"not": {"not": UNCLEAR}, "type": "string"}, ["a"]),
     ],
 )
-def test_nothing_is_accepted_that_one_reading_refuses(schema, accepted):
+def test_nothing_is_accepted_that_one_reading_refuses(
+    schema: dict[str, Any], accepted: list[str]
+) -> None:
     grammar = compiled(schema)
     assert [x for x in "aé-" if accepts(grammar, json.dumps(x, ensure_ascii=False))] == accepted

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from drawn_json import DIALECTS
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
-from schema_judge import accepts, compiled
-from schema_strategies import schemas
 
 from enforcer.errors import (
     ConfigurationError,
@@ -23,6 +21,17 @@ from enforcer.errors import (
 )
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.bundling import Documents
+from tests.drawn_json import DIALECTS
+from tests.schema_judge import accepts, compiled
+from tests.schema_strategies import schemas
+from tests.walks import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from enforcer.schema.nodes import Formula, Value
+    from tests.drawn_json import Dialect
+
 
 BASE = "https://schemas.example.com/"
 OLD = "http://json-schema.org/draft-07/schema#"
@@ -37,18 +46,21 @@ ADDRESS = {
 COUNTRY = {"enum": ["AT", "CH", "DE"]}
 
 
-def documents(**schemas):
+def documents(**schemas: Any) -> Documents:
     return Documents({f"{BASE}{name}.json": schema for name, schema in schemas.items()})
 
 
 COMMON = documents(address=ADDRESS, country=COUNTRY, other={"type": "null"})
 
 
-def bundled(schema, provided=COMMON):
-    return json.loads(provided.bundle(json.dumps(schema)))
+def bundled(schema: dict[str, Any], provided: Documents = COMMON) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(provided.bundle(json.dumps(schema)))
+    return found
 
 
-def takes(schema, good, bad, provided=COMMON):
+def takes(
+    schema: dict[str, Any], good: list[Any], bad: list[Any], provided: Documents = COMMON
+) -> None:
     """Assert that the bundle of a schema accepts some values, and others not."""
     grammar = compiled(bundled(schema, provided))
     for value in good:
@@ -57,7 +69,7 @@ def takes(schema, good, bad, provided=COMMON):
         assert not accepts(grammar, json.dumps(value)), value
 
 
-def test_a_reference_leads_into_a_document_and_from_there_into_another():
+def test_a_reference_leads_into_a_document_and_from_there_into_another() -> None:
     schema = {"properties": {"to": {"$ref": f"{BASE}address.json"}}, "required": ["to"]}
     takes(
         schema,
@@ -66,7 +78,7 @@ def test_a_reference_leads_into_a_document_and_from_there_into_another():
     )
 
 
-def test_only_what_is_needed_is_put_in():
+def test_only_what_is_needed_is_put_in() -> None:
     assert set(bundled({"$ref": f"{BASE}country.json"})["$defs"]) == {f"{BASE}country.json"}
     both = {f"{BASE}country.json", f"{BASE}address.json"}
     assert set(bundled({"$ref": f"{BASE}address.json"})["$defs"]) == both
@@ -91,12 +103,12 @@ def test_only_what_is_needed_is_put_in():
         {"$ref": 5},
     ],
 )
-def test_what_needs_no_document_stays_what_it_is(schema):
+def test_what_needs_no_document_stays_what_it_is(schema: Any) -> None:
     text = json.dumps(schema)
     assert COMMON.bundle(text) is text
 
 
-def test_what_has_been_bundled_is_bundled_no_further():
+def test_what_has_been_bundled_is_bundled_no_further() -> None:
     text = COMMON.bundle(json.dumps({"$ref": f"{BASE}address.json"}))
     assert COMMON.bundle(text) is text
 
@@ -111,7 +123,7 @@ def test_what_has_been_bundled_is_bundled_no_further():
         ("country.json?#/enum", None, None),
     ],
 )
-def test_pointers_and_anchors_into_documents(ref, good, bad):
+def test_pointers_and_anchors_into_documents(ref: str, good: str | None, bad: str | None) -> None:
     schema = {"$id": f"{BASE}tool", "$ref": ref}
     if good is None:
         with pytest.raises(SchemaError):
@@ -120,7 +132,7 @@ def test_pointers_and_anchors_into_documents(ref, good, bad):
         takes(schema, [good], [bad])
 
 
-def test_relative_references_are_relative_to_the_nearest_identifier():
+def test_relative_references_are_relative_to_the_nearest_identifier() -> None:
     schema = {
         "$id": f"{BASE}one/tool",
         "items": {"$id": "../two/", "items": {"$ref": "size.json"}},
@@ -132,28 +144,28 @@ def test_relative_references_are_relative_to_the_nearest_identifier():
     takes(schema, [[1, [2]]], [[2, [2]], [1, [1]]], provided)
 
 
-def test_references_in_what_only_a_reference_makes_a_schema():
+def test_references_in_what_only_a_reference_makes_a_schema() -> None:
     parts = {"components": {"schemas": {"Order": {"$ref": f"{BASE}country.json"}}}}
     takes({"$ref": "#/components/schemas/Order", **parts}, ["DE"], ["FR"])
     provided = documents(api=parts, country=COUNTRY)
     takes({"$ref": f"{BASE}api.json#/components/schemas/Order"}, ["DE"], ["FR"], provided)
 
 
-def test_a_reference_to_no_document_is_refused_with_the_place_in_the_clients_schema():
+def test_a_reference_to_no_document_is_refused_with_the_place_in_the_clients_schema() -> None:
     schema = {"properties": {"a": {"$ref": f"{BASE}absent.json"}}}
     with pytest.raises(UnsupportedSchema, match="leads out of this schema") as error:
         compiled(bundled(schema))
     assert error.value.path == "$.properties.a.$ref"
 
 
-def test_a_reference_to_nothing_in_a_document_is_refused():
+def test_a_reference_to_nothing_in_a_document_is_refused() -> None:
     schema = {"properties": {"a": {"$ref": f"{BASE}country.json#/$defs/absent"}}}
     with pytest.raises(InvalidSchema, match="leads to nothing in that document") as error:
         compiled(bundled(schema))
     assert error.value.path == "$.properties.a.$ref"
 
 
-def test_a_problem_inside_a_document_names_the_document():
+def test_a_problem_inside_a_document_names_the_document() -> None:
     provided = documents(
         one={"properties": {"x": {"$ref": "two.json#/$defs/y"}}},
         two={"$defs": {"y": {"not": {"pattern": r"(a)\1"}}}},
@@ -163,18 +175,18 @@ def test_a_problem_inside_a_document_names_the_document():
     assert error.value.path == f"$.items -> {BASE}two.json#/$defs/y.not.pattern"
 
 
-def test_documents_may_refer_to_each_other():
+def test_documents_may_refer_to_each_other() -> None:
     provided = documents(
         tree={"properties": {"rows": {"items": {"$ref": "row.json"}}}, "type": "object"},
         row={"anyOf": [{"type": "null"}, {"$ref": "tree.json"}]},
     )
     tree = {"$ref": f"{BASE}tree.json"}
-    good = {"rows": [None, {"rows": [{}]}]}
+    good: dict[Any, Any] = {"rows": [None, {"rows": [{}]}]}
     takes(tree, [good, {}], [{"rows": [1]}, {"rows": [{"rows": [1]}]}], provided)
     assert len(bundled(tree, provided)["$defs"]) == 2
 
 
-def test_dynamic_anchors_are_overridden_across_documents():
+def test_dynamic_anchors_are_overridden_across_documents() -> None:
     provided = documents(
         list={
             "type": "array",
@@ -197,7 +209,7 @@ def test_dynamic_anchors_are_overridden_across_documents():
 # What a client brings comes first, and is its own affair alone.
 
 
-def test_a_clients_identifier_comes_before_a_documents():
+def test_a_clients_identifier_comes_before_a_documents() -> None:
     own = {
         "$ref": f"{BASE}country.json",
         "$defs": {"c": {"$id": f"{BASE}country.json", "const": 1}},
@@ -210,7 +222,7 @@ def test_a_clients_identifier_comes_before_a_documents():
     takes({"$ref": f"{BASE}country.json"}, ["DE"], [1])
 
 
-def test_a_copy_that_a_client_brings_is_what_its_documents_refer_to():
+def test_a_copy_that_a_client_brings_is_what_its_documents_refer_to() -> None:
     schema = {
         "$ref": f"{BASE}address.json#/properties/country",
         "$defs": {"c": {"$id": f"{BASE}country.json", "const": "FR"}},
@@ -219,7 +231,7 @@ def test_a_copy_that_a_client_brings_is_what_its_documents_refer_to():
     takes({"$ref": f"{BASE}address.json#/properties/country"}, ["DE"], ["FR"])
 
 
-def test_what_a_client_and_a_part_of_a_document_both_identify_is_not_mixed():
+def test_what_a_client_and_a_part_of_a_document_both_identify_is_not_mixed() -> None:
     part = {"$id": f"{BASE}part", "type": "integer"}
     provided = documents(whole={"$ref": "part", "$defs": {"p": part}})
     takes({"$ref": f"{BASE}whole.json"}, [1], ["a"], provided)
@@ -232,7 +244,7 @@ def test_what_a_client_and_a_part_of_a_document_both_identify_is_not_mixed():
         compiled(bundled(mixed, provided))
 
 
-def test_a_name_that_a_client_has_taken_is_kept():
+def test_a_name_that_a_client_has_taken_is_kept() -> None:
     schema = {
         "properties": {
             "a": {"$ref": f"{BASE}country.json"},
@@ -246,7 +258,7 @@ def test_a_name_that_a_client_has_taken_is_kept():
 # Forms of documents.
 
 
-def test_a_document_is_known_by_its_identifier_and_by_where_it_is_served():
+def test_a_document_is_known_by_its_identifier_and_by_where_it_is_served() -> None:
     here, there = "https://cache.example.com/c", f"{BASE}country"
     provided = Documents(
         {
@@ -261,7 +273,7 @@ def test_a_document_is_known_by_its_identifier_and_by_where_it_is_served():
     takes({"$ref": "https://cache.example.com/d"}, [[["DE"]]], [[["FR"]]], provided)
 
 
-def test_booleans_are_documents():
+def test_booleans_are_documents() -> None:
     provided = documents(anything=True, nothing=False)
     takes({"items": {"$ref": f"{BASE}anything.json"}}, [[1]], [], provided)
     takes({"items": {"$ref": f"{BASE}nothing.json"}}, [[]], [[1]], provided)
@@ -290,7 +302,9 @@ def test_booleans_are_documents():
           "definitions": {"x": {"$id": "#a", "type": "null"}}}, [[None]], [[1]]),
     ],
 )  # fmt: skip
-def test_a_document_is_read_by_its_own_draft(client, document, good, bad):
+def test_a_document_is_read_by_its_own_draft(
+    client: str | None, document: dict[str, Any], good: list[Any], bad: list[Any]
+) -> None:
     named = {} if client is None else {"$schema": client}
     provided = documents(doc=document)
     ref = {"$ref": f"{BASE}doc.json"}
@@ -309,7 +323,7 @@ METASCHEMA = {
 }
 
 
-def test_a_dialect_of_the_operators_means_what_its_vocabularies_say():
+def test_a_dialect_of_the_operators_means_what_its_vocabularies_say() -> None:
     provided = documents(meta=METASCHEMA, of_it={"$schema": f"{BASE}dialect", "maximum": 1})
     properties = {"a": {"minimum": 10, "$ref": f"{BASE}of_it.json"}, "b": False}
     own = {"$schema": f"{BASE}dialect", "properties": properties}
@@ -331,12 +345,12 @@ def test_a_dialect_of_the_operators_means_what_its_vocabularies_say():
         ({f"{BASE}a": {"$id": "https://["}}, "no URI"),
     ],
 )
-def test_what_is_no_document(schemas, message):
+def test_what_is_no_document(schemas: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Documents(schemas)
 
 
-def test_a_document_that_is_damaged_is_refused_where_it_is_used():
+def test_a_document_that_is_damaged_is_refused_where_it_is_used() -> None:
     provided = documents(a={"type": "text"}, b={"$defs": {"c": "a text"}, "type": "null"})
     with pytest.raises(InvalidSchema) as error:
         compiled(bundled({"$ref": f"{BASE}a.json"}, provided))
@@ -344,7 +358,7 @@ def test_a_document_that_is_damaged_is_refused_where_it_is_used():
     takes({"$ref": f"{BASE}b.json"}, [None], [1], provided)
 
 
-def test_what_documents_add_counts_against_the_limits():
+def test_what_documents_add_counts_against_the_limits() -> None:
     provided = documents(a={"$comment": "x" * 500})
     schema = bundled({"$ref": f"{BASE}a.json"}, provided)
     compile_schema(schema)
@@ -352,8 +366,8 @@ def test_what_documents_add_counts_against_the_limits():
         compile_schema(schema, limits=Limits(size=400))
 
 
-def test_a_schema_of_too_many_parts_gets_no_documents():
-    def text(parts):
+def test_a_schema_of_too_many_parts_gets_no_documents() -> None:
+    def text(parts: int) -> str:
         return json.dumps({"$ref": f"{BASE}country.json", "x-parts": [{}] * parts})
 
     assert COMMON.bundle(text(49_999)) != text(49_999)
@@ -363,12 +377,12 @@ def test_a_schema_of_too_many_parts_gets_no_documents():
 # In pieces, and in one piece.
 
 
-def pieces(schema, dialect):
+def pieces(schema: dict[str, Any], dialect: Dialect) -> tuple[dict[str, Any], dict[str, Any]]:
     """Take the definitions of a schema out of it, as documents."""
     key = "$id" if dialect.number > 4 else "id"
     files = {"A": "A.json", "B~1~0": "sub/B.json", "B/~": "sub/B.json"}
 
-    def moved(value, back):
+    def moved(value: Any, back: str) -> Any:
         if isinstance(value, list):
             return [moved(each, back) for each in value]
         if not isinstance(value, dict):
@@ -393,7 +407,9 @@ def pieces(schema, dialect):
     return {key: f"{BASE}root", **moved(rest, "#")}, provided
 
 
-def language(schema):
+def language(
+    schema: dict[str, Any],
+) -> type[SchemaError] | tuple[Formula, Mapping[Formula, Value]]:
     """Compile a schema; the kind of the refusal where it is refused."""
     try:
         grammar = compile_schema(schema)
@@ -402,16 +418,18 @@ def language(schema):
     return grammar.root, grammar.definitions
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(examples(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(DIALECTS))
-def test_a_schema_in_pieces_means_what_it_does_in_one(data, dialect):
+def test_a_schema_in_pieces_means_what_it_does_in_one(
+    data: st.DataObject, dialect: Dialect
+) -> None:
     schema = data.draw(schemas(dialect))
     assume(isinstance(schema, dict) and dialect.definitions in schema)
     assume(dialect.number > 7 or "$ref" not in schema)  # which hides the identifier
     rest, provided = pieces(schema, dialect)
     # A boolean that is a document has an identifier, and so keywords.
     definitions = schema[dialect.definitions]
-    spelled = {True: {}, False: {"not": {}}}
+    spelled: dict[Any, Any] = {True: {}, False: {"not": {}}}
     written = {
         name: spelled[each] if isinstance(each, bool) else each
         for name, each in definitions.items()
@@ -421,9 +439,9 @@ def test_a_schema_in_pieces_means_what_it_does_in_one(data, dialect):
     assert language(bundled(rest, Documents(provided))) == whole
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(examples(50), suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_a_bundle_says_what_its_parts_do_to_another_validator(data):
+def test_a_bundle_says_what_its_parts_do_to_another_validator(data: st.DataObject) -> None:
     dialect = DIALECTS[0]
     schema = data.draw(schemas(dialect))
     assume(isinstance(schema, dict) and dialect.definitions in schema)
@@ -435,10 +453,10 @@ def test_a_bundle_says_what_its_parts_do_to_another_validator(data):
         assert apart == together
 
 
-def judged(schema, registry, value):
+def judged(schema: dict[str, Any], registry: Registry, value: Any) -> bool | None:
     """Ask the validator; skip the example where it recurses without end, at times inside Rust."""
     try:
-        return jsonschema.Draft202012Validator(schema, registry=registry).is_valid(value)
+        return bool(jsonschema.Draft202012Validator(schema, registry=registry).is_valid(value))
     except BaseException as error:
         if "RecursionError" not in repr(error):
             raise

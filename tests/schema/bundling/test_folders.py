@@ -5,20 +5,26 @@ from __future__ import annotations
 import json
 import os
 import socket
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling import read_documents
 from enforcer.schema.bundling.folders import read_schemas
+from tests.schema_judge import accepts, compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 
 BASE = "https://schemas.example.com/"
 
 
 @pytest.fixture
-def folder(tmp_path):
-    def write(**files):
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    def write(**files: Any) -> Path:
         for name, value in files.items():
             file = tmp_path / "schemas" / f"{name.replace('__', '/')}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +34,7 @@ def folder(tmp_path):
     return write
 
 
-def test_files_are_known_by_their_identifiers(folder):
+def test_files_are_known_by_their_identifiers(folder: Callable[..., Path]) -> None:
     at = folder(
         one={"$id": f"{BASE}one#"},
         sub__two={"id": f"{BASE}2", "$schema": "http://json-schema.org/draft-04/schema"},
@@ -37,7 +43,7 @@ def test_files_are_known_by_their_identifiers(folder):
     assert set(read_schemas([str(at / "one.json")])[0]) == {f"{BASE}one"}
 
 
-def test_files_are_known_by_where_their_folder_is_served(folder):
+def test_files_are_known_by_where_their_folder_is_served(folder: Callable[..., Path]) -> None:
     at = folder(one={}, sub__two=True, **{"a b": {}})
     for uri in (BASE, BASE.rstrip("/")):
         found, where = read_schemas([f"{uri}={at}"])
@@ -46,7 +52,7 @@ def test_files_are_known_by_where_their_folder_is_served(folder):
     assert set(read_schemas([f"urn:example:one={at / 'one.json'}"])[0]) == {"urn:example:one"}
 
 
-def test_a_schema_is_held_to_what_the_files_say(folder):
+def test_a_schema_is_held_to_what_the_files_say(folder: Callable[..., Path]) -> None:
     at = folder(one={"items": {"$ref": "sub/two.json"}}, sub__two={"const": 2})
     provided = read_documents([f"{BASE}={at}"])
     grammar = compiled(json.loads(provided.bundle(json.dumps({"$ref": f"{BASE}one.json"}))))
@@ -54,7 +60,7 @@ def test_a_schema_is_held_to_what_the_files_say(folder):
     assert not accepts(grammar, "[1]")
 
 
-def test_no_sources_are_no_documents():
+def test_no_sources_are_no_documents() -> None:
     assert not read_documents([])
 
 
@@ -73,17 +79,19 @@ def test_no_sources_are_no_documents():
         ({"strange": {"$id": f"{BASE}a", "$schema": f"{BASE}b"}}, "strange.json.*dialect"),
     ],
 )  # fmt: skip
-def test_a_wrong_file_is_named(folder, files, message):
+def test_a_wrong_file_is_named(
+    folder: Callable[..., Path], files: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigurationError, match=message):
         read_documents([str(folder(**files))])
 
 
-def test_what_is_no_schema_below_a_uri_is_named(folder):
+def test_what_is_no_schema_below_a_uri_is_named(folder: Callable[..., Path]) -> None:
     with pytest.raises(ConfigurationError, match=r"list.json is no JSON Schema"):
         read_documents([f"{BASE}={folder(list=[1])}"])
 
 
-def test_a_folder_or_file_that_is_not_there(tmp_path):
+def test_a_folder_or_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="absent"):
         read_documents([str(tmp_path / "absent")])
     with pytest.raises(ConfigurationError, match=r"no \.json file"):
@@ -91,15 +99,17 @@ def test_a_folder_or_file_that_is_not_there(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read(folder):
+def test_a_file_that_may_not_be_read(folder: Callable[..., Path]) -> None:
     at = folder(one={"$id": f"{BASE}one"})
     (at / "one.json").chmod(0)
     with pytest.raises(ConfigurationError, match=r"cannot read .*one\.json"):
         read_documents([str(at)])
 
 
-def test_nothing_is_asked_of_the_network(folder, monkeypatch):
-    def refuse(*_, **__):
+def test_nothing_is_asked_of_the_network(
+    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was opened")
 
     monkeypatch.setattr(socket, "socket", refuse)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, dialect_of, is_standard
@@ -14,37 +16,37 @@ ALL = ["core", "applicator", "unevaluated", "validation", "meta-data", "format-a
 MINE = "https://example.com/mine"
 
 
-def read(*, name=MINE, schema=LATEST, **more):
+def read(*, name: str = MINE, schema: str = LATEST, **more: Any) -> Dialect | None:
     known = {MINE: {"$schema": schema, **more}}
     return dialect_of(name, known.get)
 
 
-def vocabulary(*names, base=V, **more):
-    return {"$vocabulary": {**{base + name: True for name in names}, **more}}
+def vocabulary(*names: str, base: str = V, more: Any = None) -> dict[str, Any]:
+    return {"$vocabulary": {**{base + name: True for name in names}, **(more or {})}}
 
 
 @pytest.mark.parametrize("draft", Draft)
-def test_the_standards_own_names(draft):
+def test_the_standards_own_names(draft: Draft) -> None:
     assert draft_of({"$schema": STANDARD[draft]}) is draft
     assert is_standard(STANDARD[draft])
-    assert dialect_of(STANDARD[draft], {}.get) == Dialect(draft)
+    assert dialect_of(STANDARD[draft], lambda _: None) == Dialect(draft)
     assert read(schema=STANDARD[draft]) == Dialect(draft)
 
 
-def test_a_name_is_found_with_an_empty_fragment():
+def test_a_name_is_found_with_an_empty_fragment() -> None:
     assert read(name=f"{MINE}#") == Dialect()
     assert not is_standard(f"{MINE}#")
 
 
-def test_unknown_vocabularies_may_be_left_out_where_they_are_optional():
-    assert read(**vocabulary(*ALL, **{"https://example.com/vocab": False})) == Dialect()
-    assert read(**vocabulary(*ALL, **{"https://example.com/vocab": True})) is None
-    assert read(**vocabulary(*ALL, **{"https://example.com/vocab": "yes"})) is None
+def test_unknown_vocabularies_may_be_left_out_where_they_are_optional() -> None:
+    assert read(**vocabulary(*ALL, more={"https://example.com/vocab": False})) == Dialect()
+    assert read(**vocabulary(*ALL, more={"https://example.com/vocab": True})) is None
+    assert read(**vocabulary(*ALL, more={"https://example.com/vocab": "yes"})) is None
     # Formats are enforced, or not, by the operator's setting; which may be against this one.
     assert read(**vocabulary(*ALL, "format-assertion")) is None
 
 
-def test_keywords_of_vocabularies_that_are_left_out_mean_nothing():
+def test_keywords_of_vocabularies_that_are_left_out_mean_nothing() -> None:
     structure = read(**vocabulary("core", "applicator")).dropped
     assert {"type", "minimum", "enum", "required", "unevaluatedItems"} <= structure
     assert not {"properties", "items", "$ref", "format", "title", "allOf"} & structure
@@ -55,11 +57,11 @@ def test_keywords_of_vocabularies_that_are_left_out_mean_nothing():
     assert "type" not in older.dropped
 
 
-def test_older_drafts_have_no_vocabularies():
+def test_older_drafts_have_no_vocabularies() -> None:
     assert read(schema=STANDARD[Draft.DRAFT7], **vocabulary("core")) == Dialect(Draft.DRAFT7)
 
 
-def test_a_dialect_of_a_dialect_has_its_own_vocabularies():
+def test_a_dialect_of_a_dialect_has_its_own_vocabularies() -> None:
     other = "https://example.com/other"
     known = {
         MINE: {"$schema": other, **vocabulary("core", "validation")},
@@ -72,5 +74,5 @@ def test_a_dialect_of_a_dialect_has_its_own_vocabularies():
 @pytest.mark.parametrize(
     "metaschema", [None, True, [], {}, {"$schema": 5}, {"$schema": MINE}, {"$schema": "x"}]
 )
-def test_what_cannot_be_traced_to_a_draft_is_not_known(metaschema):
+def test_what_cannot_be_traced_to_a_draft_is_not_known(metaschema: Any) -> None:
     assert dialect_of(MINE, {MINE: metaschema}.get) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,21 +11,25 @@ from enforcer.schema.bundling.metaschemas import STANDARD, Dialect
 from enforcer.schema.bundling.sites import TooMany, identifier, is_absolute, joined, look_through
 from enforcer.schema.reading.document import Draft
 
+if TYPE_CHECKING:
+    from enforcer.schema.bundling.sites import Found
+
+
 BASE = "https://example.com/"
 OUT = {"$ref": "out"}
 DROPS_TYPE = Dialect(dropped=frozenset({"type"}))
 
 
-def named(name):
+def named(name: str) -> Dialect:
     known = {uri: Dialect(draft) for draft, uri in STANDARD.items()}
     return {**known, "mine": DROPS_TYPE}.get(name)
 
 
-def look(schema, dialect=None):
+def look(schema: dict[str, Any], dialect: Dialect | None = None) -> Found:
     return look_through(schema, dialect or Dialect(), named)
 
 
-def targets(schema, dialect=None):
+def targets(schema: dict[str, Any], dialect: Dialect | None = None) -> set[tuple[str, str, bool]]:
     found = look({"$id": BASE, "id": BASE, **schema}, dialect).references
     return {(each.uri, each.fragment, each.is_movable) for each in found}
 
@@ -41,14 +46,16 @@ def targets(schema, dialect=None):
         {"allOf": [{"anyOf": [OUT]}]},
     ],
 )
-def test_references_of_subschemas(schema):
+def test_references_of_subschemas(schema: dict[str, Any]) -> None:
     assert targets(schema) == {(f"{BASE}out", "", True)}
 
 
 @pytest.mark.parametrize(
     "schema", [{"components": {"schemas": {"A": OUT}}}, {"x-list": [[OUT]]}, {"x": {"not": OUT}}]
 )
-def test_references_of_what_only_a_reference_makes_a_schema_stay_as_they_are(schema):
+def test_references_of_what_only_a_reference_makes_a_schema_stay_as_they_are(
+    schema: dict[str, Any],
+) -> None:
     assert targets(schema) == {(f"{BASE}out", "", False)}
     absolute = json.dumps(schema).replace("out", f"{BASE}out")
     assert targets(json.loads(absolute)) == {(f"{BASE}out", "", True)}
@@ -58,15 +65,15 @@ def test_references_of_what_only_a_reference_makes_a_schema_stay_as_they_are(sch
     "schema", [{"const": OUT}, {"enum": [OUT]}, {"default": OUT}, {"examples": [OUT]},
                {"$ref": "#/a"}, {"$ref": 5}, {"$ref": "https://["}, {"required": ["$ref"]}]
 )  # fmt: skip
-def test_what_is_no_reference_to_another_resource(schema):
+def test_what_is_no_reference_to_another_resource(schema: dict[str, Any]) -> None:
     assert not targets(schema)
 
 
-def test_in_draft_7_there_is_no_keyword_defs():
+def test_in_draft_7_there_is_no_keyword_defs() -> None:
     assert targets({"$defs": {"a": OUT}}, Dialect(Draft.DRAFT7)) == {(f"{BASE}out", "", False)}
 
 
-def test_identifiers_change_the_base_below_them():
+def test_identifiers_change_the_base_below_them() -> None:
     inner = {"$id": "a/b", "items": {"$ref": "c#d"}, "$defs": {"x": {"$id": "urn:x", "not": OUT}}}
     found = look({"$id": BASE, "not": inner, "x-a": {"$id": "unheard"}})
     assert set(found.identifiers) == {BASE, f"{BASE}a/b", "urn:x"}
@@ -90,11 +97,11 @@ def test_identifiers_change_the_base_below_them():
         ({"$id": {}}, Draft.DRAFT2020, None),
     ],
 )
-def test_identifiers_by_draft(schema, draft, expected):
+def test_identifiers_by_draft(schema: dict[str, Any], draft: Draft, expected: str | None) -> None:
     assert identifier(schema, draft) == expected
 
 
-def test_a_subschema_may_be_of_another_dialect():
+def test_a_subschema_may_be_of_another_dialect() -> None:
     schema = {
         "type": "array",
         "items": {"$schema": "mine", "type": "null", "not": {"type": "null"}},
@@ -107,21 +114,21 @@ def test_a_subschema_may_be_of_another_dialect():
     assert [each.uri for each in found.references] == [f"{BASE}out"]
 
 
-def test_values_keep_what_a_dialect_drops():
+def test_values_keep_what_a_dialect_drops() -> None:
     schema = {"const": {"type": 1}, "x-a": {"type": "null"}}
     assert look(schema, DROPS_TYPE).is_changed
     assert schema == {"const": {"type": 1}, "x-a": {}}
 
 
-def test_a_reference_is_moved_with_its_fragment():
+def test_a_reference_is_moved_with_its_fragment() -> None:
     schema = {"not": {"$ref": f"{BASE}a#b"}, "$ref": f"{BASE}a"}
     for reference in look(schema).references:
         reference.move("urn:c")
     assert schema == {"not": {"$ref": "urn:c#b"}, "$ref": "urn:c"}
 
 
-def test_depth_is_no_matter_and_size_is():
-    schema: dict = {}
+def test_depth_is_no_matter_and_size_is() -> None:
+    schema: dict[str, Any] = {}
     for _ in range(50_000):
         schema = {"not": schema}
     assert not look(schema).references
@@ -130,7 +137,7 @@ def test_depth_is_no_matter_and_size_is():
         look_through(schema, Dialect(), named, 50_000)
 
 
-def test_uris():
+def test_uris() -> None:
     assert joined("https://[", "a") is None
     assert is_absolute("urn:a")
     assert not is_absolute("a/b")

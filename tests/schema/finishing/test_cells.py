@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid, walk
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing import cells as cells_module
 from enforcer.schema.finishing import presence
 from enforcer.schema.finishing.presence import merge
+from tests.schema_judge import accepts, compiled, is_valid, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 NAMES = ["a", "b", "c", "other"]
 _values = st.sampled_from(
@@ -60,7 +65,7 @@ _objects = st.dictionaries(st.sampled_from(NAMES), _leaves, max_size=4)
 _with_unclear = st.dictionaries(st.sampled_from(NAMES), _leaves | st.just("é"), max_size=4)
 
 
-def branch(number, shared):
+def branch(number: int, shared: int) -> dict[str, Any]:
     """Declare a name of its own, and others of which each second branch says otherwise."""
     kinds = [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]
     names = {f"opt{i}": kinds[(number + i) % 2] for i in range(shared)}
@@ -70,7 +75,7 @@ def branch(number, shared):
 
 
 @contextmanager
-def looked_for_above(shapes):
+def looked_for_above(shapes: int) -> Iterator[None]:
     """Look for cells where there are more shapes than these."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cells_module, "_FEW_SHAPES", shapes)
@@ -78,7 +83,9 @@ def looked_for_above(shapes):
 
 
 @given(_schemas, st.lists(_objects, min_size=1, max_size=12), st.integers(0, 2**32))
-def test_acceptance_is_validity_and_every_walk_ends(schema, instances, seed):
+def test_acceptance_is_validity_and_every_walk_ends(
+    schema: dict[str, Any], instances: list[dict[str, Any]], seed: int
+) -> None:
     try:
         with looked_for_above(1):
             grammar = compiled(schema)
@@ -93,8 +100,10 @@ def test_acceptance_is_validity_and_every_walk_ends(schema, instances, seed):
 
 
 @given(_schemas, st.lists(_with_unclear, min_size=1, max_size=12))
-def test_cells_change_nothing_that_is_accepted_or_refused(schema, instances):
-    found = []
+def test_cells_change_nothing_that_is_accepted_or_refused(
+    schema: dict[str, Any], instances: list[dict[str, Any]]
+) -> None:
+    found: list[Any] = []
     for few in (1, 1_000):
         with looked_for_above(few):
             for option in OnUnsupported:
@@ -107,7 +116,7 @@ def test_cells_change_nothing_that_is_accepted_or_refused(schema, instances):
     assert found[: len(OnUnsupported)] == found[len(OnUnsupported) :]
 
 
-def test_hundreds_of_alternatives_are_one():
+def test_hundreds_of_alternatives_are_one() -> None:
     schema = {"oneOf": [branch(i, shared=2) for i in range(5)]}
     grammar = compile_schema(schema)
     value = grammar.definitions[grammar.root]
@@ -126,7 +135,7 @@ def test_hundreds_of_alternatives_are_one():
         assert accepts(usable, text) == fits, text
 
 
-def test_cells_that_turn_out_not_to_matter():
+def test_cells_that_turn_out_not_to_matter() -> None:
     closed = {"type": "object", "additionalProperties": False}
     wide = {**closed, "properties": {"a": {"type": ["integer", "string"]}}}
     narrow = {**closed, "properties": {"a": {"type": "integer"}}}
@@ -139,7 +148,7 @@ def test_cells_that_turn_out_not_to_matter():
     assert {int, str, type(None)} <= {type(value.get("a")) for value in values}
 
 
-def test_more_cells_than_bits_stay_alternatives():
+def test_more_cells_than_bits_stay_alternatives() -> None:
     schema = {"oneOf": [branch(i, shared=0) for i in range(40)]}
     grammar = compile_schema(schema)
     value = grammar.definitions[grammar.root]
@@ -150,7 +159,9 @@ def test_more_cells_than_bits_stay_alternatives():
     assert not accepts(usable, '{"kind39": "x", "kind7": "7", "name": "a"}')
 
 
-def test_alternatives_that_share_too_little_stay_alternatives(monkeypatch):
+def test_alternatives_that_share_too_little_stay_alternatives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     schema = {"oneOf": [branch(i, shared=1) for i in range(4)]}
     grammar = compile_schema(schema)
     value = grammar.definitions[grammar.root]
@@ -159,7 +170,7 @@ def test_alternatives_that_share_too_little_stay_alternatives(monkeypatch):
     assert len(merge(value.objects, dict(value.cells))) > 8
 
 
-def test_no_cell_is_cut_by_what_is_read_in_two_ways():
+def test_no_cell_is_cut_by_what_is_read_in_two_ways() -> None:
     """`\\w` leaves "é" open: it is neither in the cell of what matches nor in that of the rest."""
     schema = {
         "type": "object",

@@ -36,7 +36,7 @@ _shapes = st.builds(
 )
 
 
-def fits(array, word):
+def fits(array: ArrayShape, word: tuple[ElementChoice, ...]) -> bool:
     """Tell by counting whether a word of choices is one of the array's."""
     if len(word) < array.minimum or len(word) > (4 if array.maximum is None else array.maximum):
         return False
@@ -50,7 +50,7 @@ def fits(array, word):
 
 
 @given(_shapes)
-def test_an_array_is_accepted_if_its_counts_fit(array):
+def test_an_array_is_accepted_if_its_counts_fit(array: ArrayShape) -> None:
     automaton = counting_automaton(array)
     found = False
     for length in range(5):
@@ -66,7 +66,7 @@ def test_an_array_is_accepted_if_its_counts_fit(array):
 
 
 @given(_shapes)
-def test_every_state_can_be_completed(array):
+def test_every_state_can_be_completed(array: ArrayShape) -> None:
     automaton = counting_automaton(array)
     ends = set(automaton.final)
     for _ in automaton.moves:
@@ -75,7 +75,7 @@ def test_every_state_can_be_completed(array):
     assert all(to in automaton.moves for out in automaton.moves.values() for _, to in out)
 
 
-def test_too_many_states_are_refused_with_their_place():
+def test_too_many_states_are_refused_with_their_place() -> None:
     many = tuple(Contains(ONE, 0, 0, 40, "$.contains") for _ in range(2))
     array = ArrayShape(contains=many, choices=(CHOICES,), path="$.a")
     with pytest.raises(UnsupportedSchema, match="too large together") as caught:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from enforcer.errors import UnsupportedSchema
@@ -21,12 +23,12 @@ from enforcer.schema.nodes import ArrayShape, Formula, Value
 TAGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 
 
-def found(schema):
+def found(schema: dict[str, Any]) -> tuple[Track, ...]:
     grammar = compile_schema(schema)
     return tracks(grammar.definitions, grammar.root)
 
 
-def test_without_such_an_array_there_are_no_tracks():
+def test_without_such_an_array_there_are_no_tracks() -> None:
     assert found({"items": {"type": "string"}}) == ()
     assert found({**TAGS, "maxItems": 1}) == ()
 
@@ -42,7 +44,9 @@ def test_without_such_an_array_there_are_no_tracks():
         ({"properties": {"a": {"anyOf": [{"type": "null"}, TAGS]}}}, ["a"]),
     ],
 )
-def test_the_way_to_an_array_is_followed_and_no_other(schema, ways):
+def test_the_way_to_an_array_is_followed_and_no_other(
+    schema: dict[str, Any], ways: list[int | str]
+) -> None:
     known = found({"type": ["array", "object"], **schema} if schema is not TAGS else schema)
     at = 1
     for step in ways:
@@ -58,7 +62,7 @@ def test_the_way_to_an_array_is_followed_and_no_other(schema, ways):
     assert sum(track.distinct is not None for track in known) == 1
 
 
-def test_a_way_that_leads_to_both_kinds_of_array_is_refused_at_its_place():
+def test_a_way_that_leads_to_both_kinds_of_array_is_refused_at_its_place() -> None:
     plain = {"type": "array", "items": {"type": "string"}, "minItems": 3}
     schema = {"properties": {"a": {"anyOf": [{**TAGS, "maxItems": 2}, plain]}}}
     with pytest.raises(UnsupportedSchema, match="in all alternatives, or in none") as caught:
@@ -69,7 +73,7 @@ def test_a_way_that_leads_to_both_kinds_of_array_is_refused_at_its_place():
     assert tracks(relaxed.definitions, relaxed.root) == ()
 
 
-def test_what_is_forgotten_may_repeat_and_nothing_else_changes():
+def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
     kept, other = ArrayShape(rest=Formula(2), unique=True), ArrayShape(minimum=1, unique=True)
     strings = Value(strings=parse("^a*$"))
     both = Value(null=True, arrays=(kept, other))
@@ -89,11 +93,11 @@ def test_what_is_forgotten_may_repeat_and_nothing_else_changes():
         (Value(null=True), False),
     ],
 )
-def test_only_strings_can_be_remembered(value, fits):
+def test_only_strings_can_be_remembered(value: Value, fits: bool) -> None:
     assert can_be_remembered(value) == fits
 
 
-def test_two_languages_at_one_place_are_mixed():
+def test_two_languages_at_one_place_are_mixed() -> None:
     one, two = Formula(2), Formula(3)
     shapes = [ArrayShape(rest=one, unique=True), ArrayShape(rest=two, unique=True)]
     assert all(map(is_remembered, shapes))

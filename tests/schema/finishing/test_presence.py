@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,12 @@ from enforcer.schema.finishing import presence
 from enforcer.schema.finishing.presence import Term, merge, stays_above
 from enforcer.schema.nodes import ALWAYS, NEVER, Formula, ObjectShape
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.schema.finishing.presence import Merged
+
+
 SMALL, BIG = Formula(5), Formula(6)  # two value grammars, and the disjoint cells of both
 CELLS = {("a", SMALL): (Formula(7),), ("a", BIG): (Formula(7), Formula(8))}
 VALUES = (Formula(7), Formula(8), Formula(9))  # what properties are, by the cell that they are in
@@ -21,7 +28,7 @@ _OF = {SMALL: {Formula(7)}, BIG: {Formula(7), Formula(8)}, ALWAYS: set(VALUES), 
 _OF |= {Formula(n): {Formula(n)} for n in (7, 8)}
 
 
-def shapes_over(values_of_a):
+def shapes_over(values_of_a: list[int]) -> st.SearchStrategy[Any]:
     names = st.fixed_dictionaries(
         {"a": st.sampled_from(values_of_a), "b": st.sampled_from([ALWAYS, ALWAYS, NEVER])}
     )
@@ -38,12 +45,12 @@ def shapes_over(values_of_a):
     )
 
 
-def objects():
+def objects() -> Iterator[dict[str, int]]:
     for a, b in product((None, *VALUES), (None, VALUES[0])):
         yield {name: value for name, value in (("a", a), ("b", b)) if value is not None}
 
 
-def fits(shape, value):
+def fits(shape: ObjectShape, value: dict[str, int]) -> bool:
     return (
         shape.required <= set(value)
         and all(not clause.isdisjoint(value) for clause in shape.some)
@@ -51,7 +58,7 @@ def fits(shape, value):
     )
 
 
-def fits_merged(merged, value):
+def fits_merged(merged: Merged, value: dict[str, int]) -> bool:
     """Tell whether an object fits: each property is the one whose value it has."""
     found = set()
     for name, each in value.items():
@@ -68,7 +75,7 @@ def fits_merged(merged, value):
 
 
 @given(st.lists(shapes_over([ALWAYS, NEVER]), min_size=1, max_size=5))
-def test_shapes_that_differ_in_what_is_there(shapes):
+def test_shapes_that_differ_in_what_is_there(shapes: list[ObjectShape]) -> None:
     merged = merge(shapes, {})
     for value in objects():
         expected = any(fits(shape, value) for shape in shapes)
@@ -76,7 +83,7 @@ def test_shapes_that_differ_in_what_is_there(shapes):
 
 
 @given(st.lists(shapes_over([SMALL, BIG, NEVER]), min_size=1, max_size=5))
-def test_shapes_that_differ_in_the_values_of_a_name(shapes):
+def test_shapes_that_differ_in_the_values_of_a_name(shapes: list[ObjectShape]) -> None:
     merged = merge(shapes, CELLS)
     for value in objects():
         expected = any(fits(shape, value) for shape in shapes)
@@ -84,11 +91,11 @@ def test_shapes_that_differ_in_the_values_of_a_name(shapes):
     assert len(merged) <= len(merge(shapes, {}))
 
 
-def requiring(*names):
+def requiring(*names: str) -> ObjectShape:
     return ObjectShape(names=(("a", ALWAYS), ("b", ALWAYS)), required=frozenset(names))
 
 
-def test_what_differs_in_presence_alone_is_one():
+def test_what_differs_in_presence_alone_is_one() -> None:
     shapes = [requiring("a"), requiring("b"), requiring("a", "b")]
     (merged,) = merge(shapes, {})
     # That both are there follows from either.
@@ -96,14 +103,14 @@ def test_what_differs_in_presence_alone_is_one():
     assert not stays_above(shapes, 1)
 
 
-def test_what_counts_properties_stays_alone():
+def test_what_counts_properties_stays_alone() -> None:
     shapes = [requiring("a"), ObjectShape(minimum=1), ObjectShape(maximum=3), requiring("b")]
     assert len(merge(shapes, {})) == 3
     closed = ObjectShape(names=(("a", SMALL),), classes=((ANY, NEVER),))
     assert stays_above([requiring("a"), closed], 1)
 
 
-def test_more_terms_than_are_followed_stay_apart(monkeypatch):
+def test_more_terms_than_are_followed_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "_MOST_TERMS", 2)
     shapes = [requiring("a"), requiring("b"), requiring()]
     assert [len(each.terms) for each in merge(shapes, {})] == [2, 1]
@@ -118,8 +125,10 @@ def test_more_terms_than_are_followed_stay_apart(monkeypatch):
         (({"a"}, set()), ({"a"}, {"b"}), False),
     ],
 )
-def test_implied_terms(one, other, implied):
-    def term(required, forbidden):
+def test_implied_terms(
+    one: tuple[set[str], set[str]], other: tuple[set[str], set[str]], implied: bool
+) -> None:
+    def term(required: set[str], forbidden: set[str]) -> Term:
         return Term(
             frozenset((n, ALWAYS) for n in required), frozenset((n, ALWAYS) for n in forbidden)
         )

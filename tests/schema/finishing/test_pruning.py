@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, walk
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import ANY
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.unfolding import children
 from enforcer.schema.nodes import NEVER, ArrayShape, Formula, ObjectShape, Value
+from tests.schema_judge import accepts, compiled, walk
 
 _NUMBER = 5
 _ids = st.integers(2, 1 + _NUMBER).map(Formula)
@@ -44,27 +45,29 @@ _grammars = st.lists(_values, min_size=_NUMBER, max_size=_NUMBER).map(
 )
 
 
-def completed(definitions):
+def completed(definitions: dict[Formula, Value]) -> set[int]:
     """Find what has a finite member, by trying all until nothing is added."""
-    found = set()
+    found: set[Any] = set()
     for _ in definitions:
         found |= {formula for formula, value in definitions.items() if _has_member(value, found)}
     return found
 
 
-def _has_member(value, found):
-    def full(array):
+def _has_member(value: Value, found: set[int]) -> bool:
+    def full(array: ArrayShape) -> bool:
         slots = [*array.prefix, array.rest, array.rest, array.rest][: array.minimum]
         return all(slot in found for slot in slots)
 
-    def whole(shape):
+    def whole(shape: ObjectShape) -> bool:
         return all(dict(shape.names)[name] in found for name in shape.required)
 
     return value.null or any(map(full, value.arrays)) or any(map(whole, value.objects))
 
 
 @given(_grammars)
-def test_what_is_kept_can_be_completed_and_what_can_be_is_kept(definitions):
+def test_what_is_kept_can_be_completed_and_what_can_be_is_kept(
+    definitions: dict[Formula, Value],
+) -> None:
     root, live = Formula(2), completed(definitions)
     pruned = prune(definitions, root)
     assert (pruned is not None) == (root in live)
@@ -78,14 +81,14 @@ def test_what_is_kept_can_be_completed_and_what_can_be_is_kept(definitions):
     assert set(pruned) <= set(definitions)
 
 
-def loop(**more):
+def loop(**more: Any) -> dict[str, Any]:
     return {
         "$defs": {"a": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, **more}},
         "$ref": "#/$defs/a",
     }
 
 
-def test_endless_values_by_hand():
+def test_endless_values_by_hand() -> None:
     with pytest.raises(UnsatisfiableSchema):
         compiled(loop(required=["a"]))
     endless = loop(required=["a"])
@@ -126,7 +129,7 @@ _recursive = st.recursive(
 
 
 @given(_recursive, st.integers(0, 2**32))
-def test_no_beginning_is_a_dead_end(schema, seed):
+def test_no_beginning_is_a_dead_end(schema: dict[str, Any], seed: int) -> None:
     try:
         grammar = compiled({"type": ["object", "array"], "allOf": [schema]})
     except (UnsatisfiableSchema, UnsupportedSchema, SchemaLimit):

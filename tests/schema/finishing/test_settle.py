@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema import OnUnsupported, compile_schema
+from tests.schema_judge import accepts, compiled
 
 FAR = 10**20 + 39  # no automaton has so many remainders
 
 
 @pytest.mark.parametrize("option", OnUnsupported)
-def test_a_divisor_that_cannot_be_written(option):
+def test_a_divisor_that_cannot_be_written(option: OnUnsupported) -> None:
     schema = {"properties": {"n": {"type": "integer", "multipleOf": FAR}}, "type": "object"}
     if option is OnUnsupported.REFUSE:
         with pytest.raises(UnsupportedSchema) as caught:
@@ -28,13 +28,13 @@ def test_a_divisor_that_cannot_be_written(option):
     assert not accepts(grammar, '{"n": 7.5}')
 
 
-def test_shapes_that_settle_to_the_same_are_one():
+def test_shapes_that_settle_to_the_same_are_one() -> None:
     same = [{"required": ["a", "b"]}, {"required": ["b", "a"], "minProperties": 1}]
     grammar = compile_schema({"type": "object", "anyOf": same})
     assert len(grammar.definitions[grammar.root].objects) == 1
 
 
-def test_complements_of_patterns_are_followed_as_automata():
+def test_complements_of_patterns_are_followed_as_automata() -> None:
     grammar = compiled({"type": "string", "not": {"pattern": "^(ab)*$"}, "maxLength": 5})
     assert accepts(grammar, '"aba"')
     assert not accepts(grammar, '"abab"')
@@ -43,7 +43,7 @@ def test_complements_of_patterns_are_followed_as_automata():
     assert not accepts(compiled(names), '{"abab": 1}')
 
 
-def test_a_complement_that_grows_with_a_count_is_refused_by_its_place():
+def test_a_complement_that_grows_with_a_count_is_refused_by_its_place() -> None:
     hard = {"pattern": "a.{60}b.{60}c.{60}d"}
     with pytest.raises(UnsupportedSchema, match="shorter pattern") as caught:
         compiled({"type": "object", "properties": {"s": {"type": "string", "not": hard}}})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+from tests.schema_judge import accepts, agrees, compiled
 
 _elements = st.sampled_from(
     [{"enum": [1, 2, "x"]}, {"type": "boolean"}, {"enum": [None, 1]}, {"const": 2}, False]
@@ -30,7 +31,9 @@ _lists = st.lists(
     ),
     _lists,
 )
-def test_unique_elements_of_finite_domains(schema, instances):
+def test_unique_elements_of_finite_domains(
+    schema: dict[str, Any], instances: list[list[int | str | None]]
+) -> None:
     agrees({"type": "array", **schema}, instances)
 
 
@@ -49,7 +52,9 @@ def test_unique_elements_of_finite_domains(schema, instances):
     ),
     _lists,
 )
-def test_elements_that_are_counted(schema, instances):
+def test_elements_that_are_counted(
+    schema: dict[str, Any], instances: list[list[int | str | None]]
+) -> None:
     agrees({"type": "array", **schema}, instances)
 
 
@@ -70,7 +75,9 @@ def test_elements_that_are_counted(schema, instances):
         ),
     ],
 )
-def test_unique_by_hand(schema, valid, invalid):
+def test_unique_by_hand(
+    schema: dict[str, Any], valid: list[list[Any]], invalid: list[list[Any]]
+) -> None:
     grammar = compiled({"type": "array", "uniqueItems": True, **schema})
     for value in valid:
         assert accepts(grammar, json.dumps(value)), value
@@ -78,7 +85,7 @@ def test_unique_by_hand(schema, valid, invalid):
         assert not accepts(grammar, json.dumps(value)), value
 
 
-def test_more_unique_elements_than_there_are_values():
+def test_more_unique_elements_than_there_are_values() -> None:
     with pytest.raises(UnsatisfiableSchema):
         compiled({"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "minItems": 3})
 
@@ -95,13 +102,13 @@ def test_more_unique_elements_than_there_are_values():
         ({"contains": {"const": 1}, "minContains": 3_000}, "contains"),
     ],
 )
-def test_what_is_refused_is_named(schema, keyword):
+def test_what_is_refused_is_named(schema: dict[str, Any], keyword: str) -> None:
     with pytest.raises(UnsupportedSchema) as caught:
         compiled({"type": "array", **schema})
     assert {problem.keyword for problem in caught.value.problems} == {keyword}
 
 
-def test_six_kinds_are_counted_together():
+def test_six_kinds_are_counted_together() -> None:
     schema = {"type": "array", "allOf": [{"contains": {"const": n}} for n in range(6)]}
     grammar = compiled(schema)
     assert accepts(grammar, "[5, 4, 3, 2, 1, 0]")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from([True, {"type": "integer"}, {"type": "string"}, False])
 _names = st.sampled_from(["a", "b", "c"])
@@ -42,7 +43,9 @@ _objects = st.fixed_dictionaries(
         max_size=14,
     ),
 )
-def test_properties_that_are_counted(schema, instances):
+def test_properties_that_are_counted(
+    schema: dict[str, Any], instances: list[dict[str, Any]]
+) -> None:
     agrees({"type": "object", **schema}, instances)
 
 
@@ -88,7 +91,9 @@ def test_properties_that_are_counted(schema, instances):
         ),
     ],
 )
-def test_counts_by_hand(schema, valid, invalid):
+def test_counts_by_hand(
+    schema: dict[str, Any], valid: list[dict[str, int]], invalid: list[dict[str, Any]]
+) -> None:
     grammar = compiled({"type": "object", **schema})
     for value in valid:
         assert accepts(grammar, json.dumps(value)), value
@@ -96,7 +101,7 @@ def test_counts_by_hand(schema, valid, invalid):
         assert not accepts(grammar, json.dumps(value)), value
 
 
-def test_more_properties_than_there_are():
+def test_more_properties_than_there_are() -> None:
     with pytest.raises(UnsatisfiableSchema):
         compiled(
             {
@@ -108,7 +113,7 @@ def test_more_properties_than_there_are():
         )
 
 
-def test_what_is_refused_is_named_with_its_place():
+def test_what_is_refused_is_named_with_its_place() -> None:
     with pytest.raises(UnsupportedSchema) as caught:
         compiled({"properties": {"o": {"type": "object", "minProperties": 2}}, "type": "object"})
     (problem,) = caught.value.problems

@@ -1,14 +1,20 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from schema_judge import accepts, compiled
-from schema_reading import parser_of
 
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.finishing.unfolding import children, unfold
+from tests.schema_judge import accepts, compiled
+from tests.schema_reading import parser_of
+
+if TYPE_CHECKING:
+    from enforcer.schema.finishing.unfolding import Unfolded
+    from enforcer.schema.nodes import Formula, Value
+
 
 TREE = {
     "$defs": {
@@ -27,11 +33,13 @@ TREE = {
 }
 
 
-def unfolded(schema, limits=None, seen=None):
+def unfolded(
+    schema: dict[str, Any], limits: Limits | None = None, seen: list[Any] | None = None
+) -> Unfolded:
     limits = limits or Limits()
     parser = parser_of(schema, limits)
 
-    def settle(formula):
+    def settle(formula: Formula) -> Value:
         if seen is not None:
             seen.append(formula)
         return parser.algebra.normal(formula)
@@ -39,7 +47,7 @@ def unfolded(schema, limits=None, seen=None):
     return unfold(parser.parse(parser.document.root), limits, settle)
 
 
-def test_recursion_unfolds_no_further_than_its_values():
+def test_recursion_unfolds_no_further_than_its_values() -> None:
     found = unfolded(TREE)
     assert len(found.definitions) == 4  # the tree, its list, a string, and nothing at all
     assert found.root in found.definitions
@@ -47,7 +55,7 @@ def test_recursion_unfolds_no_further_than_its_values():
         assert all(child in found.definitions for child in children(value))
 
 
-def test_equal_values_have_one_name_and_their_own_formulas():
+def test_equal_values_have_one_name_and_their_own_formulas() -> None:
     same = {"type": "object", "properties": {"x": {"type": "null"}}}
     other = {"properties": {"x": {"type": "null"}}, "type": ["object"]}
     found = unfolded({"properties": {"a": same, "b": {"allOf": [other]}}})
@@ -58,22 +66,22 @@ def test_equal_values_have_one_name_and_their_own_formulas():
     assert {found.alias[each] for each in apart.values()} == {named["a"]}
 
 
-def test_each_formula_is_settled_once():
-    seen = []
+def test_each_formula_is_settled_once() -> None:
+    seen: list[Any] = []
     unfolded(TREE, seen=seen)
     assert len(seen) == len(set(seen)) >= 4
 
 
-def test_definitions_are_bounded():
+def test_definitions_are_bounded() -> None:
     schema = {"properties": {f"p{i}": {"const": i} for i in range(10)}}
     assert len(unfolded(schema, Limits(definitions=12)).definitions) == 12
     with pytest.raises(SchemaLimit, match="more than 11 distinct values"):
         unfolded(schema, Limits(definitions=11))
 
 
-def test_a_tree_is_followed_as_deep_as_it_goes():
+def test_a_tree_is_followed_as_deep_as_it_goes() -> None:
     grammar = compiled(TREE)
-    value = {"name": "a"}
+    value: dict[str, Any] = {"name": "a"}
     for _ in range(8):
         value = {"name": "b", "kids": [value, {"name": "c"}], "left": {"name": "d"}}
     assert accepts(grammar, json.dumps(value))

@@ -1,22 +1,24 @@
 from __future__ import annotations
 
 import json
+from functools import partial
+from typing import Any
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, compiled, is_valid
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema
 from enforcer.schema import Conventions
+from tests.schema_judge import accepts, compiled, is_valid
 
 CLOSED = Conventions(closed_objects=True)
 A = {"type": "object", "properties": {"a": {"type": "integer"}}}
 B = {"type": "object", "properties": {"b": {"type": "integer"}}}
 
 
-def fits(schema, value):
+def fits(schema: dict[str, Any], value: Any) -> bool:
     return accepts(compiled(schema, conventions=CLOSED), json.dumps(value))
 
 
@@ -60,21 +62,25 @@ def fits(schema, value):
         ),
     ],
 )
-def test_objects_that_declare_properties_are_closed_as_a_whole(schema, valid, invalid):
+def test_objects_that_declare_properties_are_closed_as_a_whole(
+    schema: dict[str, Any], valid: list[Any], invalid: list[Any]
+) -> None:
     for value in valid:
         assert fits(schema, value), value
     for value in invalid:
         assert not fits(schema, value), value
 
 
-def test_recursion_is_closed_at_every_level():
-    schema = {"$defs": {"t": {"properties": {"s": {"items": {"$ref": "#/$defs/t"}}}}}}
+def test_recursion_is_closed_at_every_level() -> None:
+    schema: dict[str, Any] = {
+        "$defs": {"t": {"properties": {"s": {"items": {"$ref": "#/$defs/t"}}}}}
+    }
     schema["$ref"] = "#/$defs/t"
     assert fits(schema, {"s": [{"s": []}]})
     assert not fits(schema, {"s": [{"z": []}]})
 
 
-def test_what_one_of_counts_is_not_closed():
+def test_what_one_of_counts_is_not_closed() -> None:
     # Without `required` every object without wrong values fits both, whatever is closed.
     with pytest.raises(UnsatisfiableSchema):
         compiled({"type": "object", "oneOf": [{**A}, {"properties": {"a": {}, "b": {}}}, True]})
@@ -84,7 +90,7 @@ def test_what_one_of_counts_is_not_closed():
     assert not fits(schema, {"a": 1, "c": 1})
 
 
-def test_branches_that_combine_in_too_many_ways_leave_the_names_of_all():
+def test_branches_that_combine_in_too_many_ways_leave_the_names_of_all() -> None:
     branches = [{"properties": {f"p{i}": {}}, "required": [f"p{i}"]} for i in range(12)]
     schema = {**A, "allOf": [{"anyOf": [{}, each]} for each in branches]}
     assert fits(schema, {"a": 1, "p3": 2, "p11": 3})
@@ -104,7 +110,9 @@ def test_branches_that_combine_in_too_many_ways_leave_the_names_of_all():
     ],
 )
 @pytest.mark.parametrize("conventions", [CLOSED, Conventions()])
-def test_what_is_no_schema_is_refused_as_such(schema, conventions):
+def test_what_is_no_schema_is_refused_as_such(
+    schema: dict[str, Any], conventions: Conventions
+) -> None:
     with pytest.raises(InvalidSchema):
         compiled(schema, conventions=conventions)
 
@@ -113,7 +121,11 @@ NAMES = st.sampled_from("abc")
 LEAVES = st.sampled_from([{}, {"type": "integer"}, {"const": 1}, True])
 
 
-def parts(inner):
+def _under(keyword: str, value: Any) -> dict[str, Any]:
+    return {keyword: value}
+
+
+def parts(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     objects = st.dictionaries(NAMES, inner, max_size=2).map(
         lambda p: {"type": "object", "properties": p}
     )
@@ -123,7 +135,7 @@ def parts(inner):
             lambda x: {**x[0], "required": x[1]}
         ),
         *(
-            st.lists(inner, min_size=1, max_size=2).map(lambda x, k=keyword: {k: x})
+            st.lists(inner, min_size=1, max_size=2).map(partial(_under, keyword))
             for keyword in ("allOf", "anyOf", "oneOf")
         ),
         st.tuples(objects, st.lists(inner, min_size=1, max_size=2)).map(
@@ -140,7 +152,7 @@ VALUES = st.recursive(
 
 
 @given(st.recursive(LEAVES, parts, max_leaves=5), st.lists(VALUES, min_size=4, max_size=8))
-def test_whatever_fits_closed_fits_as_written(schema, values):
+def test_whatever_fits_closed_fits_as_written(schema: dict[str, Any], values: list[Any]) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     try:
         grammar = compiled(schema, conventions=CLOSED)
@@ -154,7 +166,9 @@ def test_whatever_fits_closed_fits_as_written(schema, values):
 @given(
     st.lists(st.dictionaries(NAMES, LEAVES, min_size=1, max_size=2), min_size=2, max_size=3), VALUES
 )
-def test_an_all_of_is_closed_as_by_unevaluated_properties(declared, value):
+def test_an_all_of_is_closed_as_by_unevaluated_properties(
+    declared: list[dict[str, Any]], value: Any
+) -> None:
     schema = {"allOf": [{"properties": each} for each in declared]}
     if len(declared) > 1:
         said = {**schema, "unevaluatedProperties": False}

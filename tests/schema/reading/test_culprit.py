@@ -1,21 +1,29 @@
 """The part that a schema nothing fits is refused for."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import Root, compile_schema
 
+if TYPE_CHECKING:
+    from enforcer.errors import Problem
+
+
 NONE = {"type": "integer", "minimum": 5, "maximum": 3}
 
 
-def problem(schema, root=Root.ANY):
+def problem(schema: Any, root: Root = Root.ANY) -> Problem:
     with pytest.raises(UnsatisfiableSchema) as raised:
         compile_schema(schema, root=root)
     (found,) = raised.value.problems
     return found
 
 
-def holding(value, **more):
+def holding(value: Any, **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": value}, "required": ["a"], **more}
 
 
@@ -54,20 +62,20 @@ def holding(value, **more):
         ),
     ],
 )
-def test_the_innermost_part_is_named(schema, path):
+def test_the_innermost_part_is_named(schema: Any, path: str) -> None:
     found = problem(schema)
     assert found.path == path
     assert "fits" in found.reason
 
 
-def test_a_required_name_that_a_closed_object_lacks_is_named():
+def test_a_required_name_that_a_closed_object_lacks_is_named() -> None:
     closed = {"properties": {"a": {}}, "additionalProperties": False, "required": ["a", "b"]}
     found = problem(holding({"type": "object", **closed}))
     assert (found.path, found.keyword) == ("$.properties.a.required", "required")
     assert "'b' is required" in found.reason
 
 
-def test_the_keywords_that_rule_out_one_anothers_values_are_named():
+def test_the_keywords_that_rule_out_one_anothers_values_are_named() -> None:
     branches = [{"required": ["radius"]}, {"required": ["length", "width"]}]
     found = problem(
         holding({"type": "object", "oneOf": branches, "required": ["radius", "length", "width"]})
@@ -77,7 +85,7 @@ def test_the_keywords_that_rule_out_one_anothers_values_are_named():
     assert ": `not` rules out every value" in problem({"not": {}, "title": "none"}).reason
 
 
-def test_recursion_without_an_end_is_called_so():
+def test_recursion_without_an_end_is_called_so() -> None:
     nodes = [{"$ref": "#/$defs/Node"} for _ in range(2)]
     node = {"allOf": [{"type": "object"}, holding(nodes[1])]}
     found = problem(holding(nodes[0], **{"$defs": {"Node": node}}))
@@ -85,7 +93,7 @@ def test_recursion_without_an_end_is_called_so():
     assert "without an end" in found.reason
 
 
-def test_the_parts_of_an_all_of_that_close_the_object_are_suspected():
+def test_the_parts_of_an_all_of_that_close_the_object_are_suspected() -> None:
     parts = [
         {"type": "object", "properties": {name: {}}, "required": [name]} for name in ("a", "b")
     ]
@@ -94,7 +102,7 @@ def test_the_parts_of_an_all_of_that_close_the_object_are_suspected():
     compile_schema({"allOf": parts, "unevaluatedProperties": False})
 
 
-def test_arguments_that_cannot_be_an_object_are_called_so():
+def test_arguments_that_cannot_be_an_object_are_called_so() -> None:
     assert "are a JSON object" in problem({"type": "string"}, Root.OBJECT).reason
     # A string fits this, but what is wrong with objects is what the author has to know.
     untyped = {"properties": {"a": NONE}, "required": ["a"]}
@@ -109,7 +117,7 @@ def test_arguments_that_cannot_be_an_object_are_called_so():
         {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/T"}]},
     ],
 )
-def test_references_that_lead_back_to_themselves_are_named(holder):
+def test_references_that_lead_back_to_themselves_are_named(holder: dict[str, Any]) -> None:
     loop = {"T": {"allOf": [{"$ref": "#/$defs/U"}]}, "U": {"anyOf": [{"$ref": "#/$defs/T"}]}}
     with pytest.raises(UnsupportedSchema) as raised:
         compile_schema(holding(holder, **{"$defs": loop}))
@@ -118,6 +126,6 @@ def test_references_that_lead_back_to_themselves_are_named(holder):
     assert "lead back to themselves" in found.reason
 
 
-def test_a_list_of_no_types_is_no_schema():
+def test_a_list_of_no_types_is_no_schema() -> None:
     with pytest.raises(InvalidSchema, match="must name a type"):
         compile_schema(holding({"type": []}))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
 from enforcer.schema import compile_schema
 from enforcer.schema.reading.document import Draft, draft_of, step
+from tests.schema_judge import accepts, compiled
 
 
 @pytest.mark.parametrize(
@@ -20,24 +22,24 @@ from enforcer.schema.reading.document import Draft, draft_of, step
         ("https://json-schema.org/draft/2020-12/schema#", Draft.DRAFT2020),
     ],
 )
-def test_dialects_by_either_scheme(uri, draft):
+def test_dialects_by_either_scheme(uri: str, draft: Draft) -> None:
     assert draft_of({"$schema": uri}) is draft
     assert draft_of({}) is Draft.DRAFT2020
 
 
-def test_an_unknown_dialect_is_refused():
+def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(UnsupportedSchema, match="not known"):
         draft_of({"$schema": "https://example.com/mine"})
 
 
-def test_paths_can_be_read():
+def test_paths_can_be_read() -> None:
     assert step("$", "plain_1") == "$.plain_1"
     assert step("$.a", 3) == "$.a[3]"
     assert step("$", 'q"uo\\te') == '$["q\\"uo\\\\te"]'
     assert step("$", "") == '$[""]'
 
 
-def listing(keyword):
+def listing(keyword: str) -> dict[str, Any]:
     """A schema whose list, a resource of its own, leaves its elements to an anchor."""
     return {
         "$id": "https://example.com/strict",
@@ -61,14 +63,16 @@ def listing(keyword):
 @pytest.mark.parametrize(
     ("keyword", "fitting"), [("$dynamicRef", "[1]"), ("$ref", '["a"]')], ids=["dynamic", "static"]
 )
-def test_a_dynamic_anchor_is_dynamic_for_dynamic_references_alone(keyword, fitting):
+def test_a_dynamic_anchor_is_dynamic_for_dynamic_references_alone(
+    keyword: str, fitting: str
+) -> None:
     # And `#/$defs/thing` is a part of the resource that the outermost anchor stands in.
     grammar = compiled(listing(keyword))
     for text in ("[1]", '["a"]', "[null]"):
         assert accepts(grammar, text) is (text == fitting)
 
 
-def test_what_a_pointer_leads_to_is_of_the_draft_of_its_resource():
+def test_what_a_pointer_leads_to_is_of_the_draft_of_its_resource() -> None:
     old = {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "$id": "https://example.com/old",
@@ -83,7 +87,7 @@ def test_what_a_pointer_leads_to_is_of_the_draft_of_its_resource():
 
 
 @pytest.mark.parametrize("fragment", ["#/$defs/b", "#b", "#a/b"])
-def test_a_reference_to_nothing_in_a_resource_of_its_own(fragment):
+def test_a_reference_to_nothing_in_a_resource_of_its_own(fragment: str) -> None:
     inner = {"$id": "https://example.com/inner", "$defs": {"a": True}}
     with pytest.raises(InvalidSchema, match="leads to nothing in that document") as refusal:
         compile_schema({"items": {"$ref": f"inner{fragment}"}, "$defs": {"inner": inner},
@@ -102,7 +106,7 @@ def test_a_reference_to_nothing_in_a_resource_of_its_own(fragment):
         ("inner#/$defs/to", "$.items -> https://example.com/inner#/$defs/a.pattern"),
     ],
 )
-def test_a_path_names_the_resource_that_a_problem_is_in(ref, path):
+def test_a_path_names_the_resource_that_a_problem_is_in(ref: str, path: str) -> None:
     wrong = {"pattern": "("}
     inner = {
         "$id": "inner",

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema
+from tests.schema_judge import accepts, compiled
 
 DRAFTS = [
     None,
@@ -19,14 +20,14 @@ INTEGER = {"definitions": {"x": {"type": "integer"}}}
 REFERRING = {"a": {"$ref": "#/definitions/x"}}
 
 
-def of(draft, *parts):
+def of(draft: str | None, *parts: dict[str, Any]) -> dict[str, Any]:
     schema = {"type": "object", "properties": REFERRING, **INTEGER}
     for part in parts:
         schema |= part
     return schema if draft is None else {"$schema": draft, **schema}
 
 
-def takes_integers(schema):
+def takes_integers(schema: dict[str, Any]) -> None:
     grammar = compiled(schema)
     assert accepts(grammar, '{"a": 1}')
     assert not accepts(grammar, '{"a": "s"}')
@@ -34,7 +35,7 @@ def takes_integers(schema):
 
 @pytest.mark.parametrize("draft", DRAFTS)
 @pytest.mark.parametrize("name", NAMES)
-def test_the_name_of_a_property_is_no_identifier(draft, name):
+def test_the_name_of_a_property_is_no_identifier(draft: str | None, name: str) -> None:
     properties = {**REFERRING, name: {"type": "string"}, "b": {"$ref": f"#/properties/{name}"}}
     schema = of(draft, {"properties": properties})
     takes_integers(schema)
@@ -46,7 +47,7 @@ def test_the_name_of_a_property_is_no_identifier(draft, name):
 @pytest.mark.parametrize("draft", DRAFTS)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", ["text", "#", "http://[", "%%%", 5, None, {"type": "string"}])
-def test_what_is_no_schema_has_no_identifiers(draft, name, value):
+def test_what_is_no_schema_has_no_identifiers(draft: str | None, name: str, value: Any) -> None:
     held = {name: value}
     takes_integers(of(draft, {"x-more": held, "default": held, "examples": [held, [held]]}))
     assert accepts(compiled({"enum": [held, 1]}), json.dumps(held))
@@ -62,11 +63,13 @@ def test_what_is_no_schema_has_no_identifiers(draft, name, value):
         {"additionalProperties": True},
     ],
 )
-def test_what_stands_where_a_schema_should_is_no_trouble_for_identifiers(draft, part):
+def test_what_stands_where_a_schema_should_is_no_trouble_for_identifiers(
+    draft: str | None, part: dict[str, Any]
+) -> None:
     takes_integers(of(draft, part, {"$id": "http://example.com/a", "id": "http://example.com/a"}))
 
 
-def test_references_by_identifier_lead_into_the_older_forms():
+def test_references_by_identifier_lead_into_the_older_forms() -> None:
     schema = {
         "$id": "http://example.com/a",
         "items": [{"$id": "b", "type": "integer"}, {"$ref": "b"}],
@@ -76,6 +79,6 @@ def test_references_by_identifier_lead_into_the_older_forms():
 
 
 @pytest.mark.parametrize("value", [5, {"type": "string"}, "http://["])
-def test_an_identifier_that_is_none_is_refused(value):
+def test_an_identifier_that_is_none_is_refused(value: Any) -> None:
     with pytest.raises(InvalidSchema, match="name a place"):
         compiled({"properties": {"a": {"$id": value}}})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from schema_judge import accepts, compiled
 
 from enforcer.errors import InvalidSchema
 from enforcer.schema.reading.idle import malformed
+from tests.schema_judge import accepts, compiled
 
 RIGHT = {
     "string": {"minLength": [0, 3, 2.0], "maxLength": [1], "pattern": ["a", ""]},
@@ -37,7 +39,7 @@ WRONG = {
 }
 
 
-def rows(table):
+def rows(table: dict[str, Any]) -> list[tuple[str, str, Any]]:
     return [
         (of, keyword, value)
         for of, keywords in table.items()
@@ -47,23 +49,25 @@ def rows(table):
 
 
 @pytest.mark.parametrize(("of", "keyword", "value"), rows(RIGHT))
-def test_what_is_right_says_nothing(of, keyword, value):
+def test_what_is_right_says_nothing(of: str, keyword: str, value: Any) -> None:
     assert not list(malformed({keyword: value}, frozenset({"null"}) - {of}))
 
 
 @pytest.mark.parametrize(("of", "keyword", "value"), rows(WRONG))
-def test_what_is_wrong_is_named_once_its_type_is_excluded(of, keyword, value):
+def test_what_is_wrong_is_named_once_its_type_is_excluded(
+    of: str, keyword: str, value: Any
+) -> None:
     ((found, reason),) = malformed({keyword: value, "title": 3}, frozenset({"null"}))
     assert found == keyword
     assert reason.startswith("must")
     assert not list(malformed({keyword: value}, frozenset({of})))
 
 
-def test_integers_are_numbers():
+def test_integers_are_numbers() -> None:
     assert not list(malformed({"minimum": "3"}, frozenset({"integer"})))
 
 
-def test_a_schema_with_one_is_none():
+def test_a_schema_with_one_is_none() -> None:
     with pytest.raises(InvalidSchema) as caught:
         compiled({"type": "string", "minimum": "3"})
     assert caught.value.path == "$.minimum"

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from schema_judge import compiled
 
 from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.reading.json_values import check_json
+from tests.schema_judge import compiled
 
 
-def nested(depth, key="items"):
-    schema = {}
+def nested(depth: int, key: str = "items") -> dict[str, Any]:
+    schema: dict[str, Any] = {}
     for _ in range(depth):
         schema = {key: schema}
     return schema
 
 
-def cyclic_list():
-    listed: list = []
+def cyclic_list() -> dict[str, Any]:
+    listed: list[Any] = []
     listed.append(listed)
     return {"allOf": listed}
 
@@ -38,33 +40,35 @@ def cyclic_list():
         ({"maximum": 10**5000}, SchemaLimit, "$.maximum"),
     ],
 )
-def test_what_json_cannot_carry(schema, error, path):
+def test_what_json_cannot_carry(
+    schema: dict[str, Any], error: type[InvalidSchema | SchemaLimit], path: str
+) -> None:
     with pytest.raises(error) as caught:
         compile_schema(schema)
     assert caught.value.path == path
 
 
-def test_a_lone_surrogate_in_a_name():
+def test_a_lone_surrogate_in_a_name() -> None:
     with pytest.raises(InvalidSchema, match="surrogate"):
         compile_schema({"properties": {"\ud83d": {}}})
 
 
 @pytest.mark.parametrize("schema", ["text", 5, [], [{}], b"{}", object(), 1.5])
-def test_what_is_neither_object_nor_boolean(schema):
+def test_what_is_neither_object_nor_boolean(schema: Any) -> None:
     with pytest.raises(InvalidSchema):
         compile_schema(schema)
 
 
 @pytest.mark.parametrize("key", ["items", "not", "additionalProperties"])
-def test_ten_thousand_levels(key):
+def test_ten_thousand_levels(key: str) -> None:
     with pytest.raises(SchemaLimit, match="deeper"):
         compile_schema(nested(10_000, key))
     with pytest.raises(SchemaLimit, match="deep"):
         compile_schema(nested(10_000, key), limits=Limits(depth=100_000))
 
 
-def test_cycles_of_python_objects():
-    circle: dict = {}
+def test_cycles_of_python_objects() -> None:
+    circle: dict[str, Any] = {}
     circle["items"] = circle
     for schema in (circle, cyclic_list()):
         with pytest.raises(SchemaLimit):
@@ -109,7 +113,7 @@ def test_cycles_of_python_objects():
         ),
     ],
 )
-def test_each_limit_has_its_error(limits, schema, message):
+def test_each_limit_has_its_error(limits: Limits, schema: dict[str, Any], message: str) -> None:
     compile_schema(schema)
     with pytest.raises(SchemaLimit, match=message):
         compile_schema(schema, limits=limits)
@@ -119,14 +123,14 @@ def test_each_limit_has_its_error(limits, schema, message):
 @pytest.mark.parametrize(
     "pattern", ["^(([a-z]{1000}){1000}){1000}$", "(" * 5_000, "a" * 100_000, "(?=.*a)" * 200]
 )
-def test_costly_patterns_are_refused_or_compiled(pattern):
+def test_costly_patterns_are_refused_or_compiled(pattern: str) -> None:
     try:
         compiled({"pattern": pattern})
     except SchemaError as error:
         assert error.problems  # noqa: PT017 - either outcome is right
 
 
-def test_at_least_moonshots_own_limits_fit():
+def test_at_least_moonshots_own_limits_fit() -> None:
     compile_schema({"properties": {f"p{i}": {"type": "string"} for i in range(3_000)}})
     compile_schema(nested(30))
     compile_schema({"enum": [f"value {i}" for i in range(1_000)]})
@@ -134,7 +138,7 @@ def test_at_least_moonshots_own_limits_fit():
     compile_schema({"description": "x" * 120_000})
 
 
-def test_identifiers_are_noticed():
+def test_identifiers_are_noticed() -> None:
     assert check_json({"items": {"$anchor": "x"}}, Limits())
     assert not check_json({"items": {}}, Limits())
 
@@ -148,7 +152,7 @@ def test_identifiers_are_noticed():
         "^(.*a.{0,300}){10}$",
     ],
 )
-def test_patterns_that_the_engine_would_give_up_on_are_refused(pattern):
+def test_patterns_that_the_engine_would_give_up_on_are_refused(pattern: str) -> None:
     with pytest.raises(SchemaLimit, match="in too many ways") as refusal:
         compile_schema({"properties": {"x": {"pattern": pattern}}})
     assert refusal.value.path == "$.properties.x.pattern"

@@ -3,49 +3,50 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_reading import parser_of
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import fullmatch
 from enforcer.schema.limits import Limits
 from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.reader import Malformed
+from tests.schema_reading import parser_of
 
 
-def keywords(schema, limits=None):
+def keywords(schema: dict[str, Any], limits: Limits | None = None) -> Keywords:
     parser = parser_of(schema, limits)
     return Keywords(parser, parser.document.root, schema)
 
 
 @given(st.integers(0, 10**6), st.booleans())
-def test_a_count_is_a_whole_number_however_it_is_written(count, as_float):
+def test_a_count_is_a_whole_number_however_it_is_written(count: int, as_float: bool) -> None:
     value = float(count) if as_float else count
     assert keywords({"minLength": value}).count("minLength") == count
 
 
 @pytest.mark.parametrize("value", [-1, 0.5, True, None, "3", [3], -2.0])
-def test_what_is_no_count(value):
+def test_what_is_no_count(value: Any) -> None:
     with pytest.raises(Malformed, match="whole number"):
         keywords({"minLength": value}).count("minLength")
 
 
 @given(st.integers() | st.floats(-1e15, 1e15, allow_nan=False))
-def test_a_number_is_what_is_written(value):
+def test_a_number_is_what_is_written(value: float) -> None:
     found = keywords({"minimum": value}).number("minimum")
     assert found == Fraction(repr(value)) or abs(value) > 2**53
 
 
 @pytest.mark.parametrize("value", [True, None, "3", [3]])
-def test_what_is_no_number(value):
+def test_what_is_no_number(value: Any) -> None:
     with pytest.raises(Malformed, match="a number"):
         keywords({"minimum": value}).number("minimum")
 
 
-def test_what_is_not_there():
+def test_what_is_not_there() -> None:
     assert keywords({}).number("minimum") is None
     assert keywords({}).count("minLength") is None
     # A keyword that its draft does not know is not there either.
@@ -53,7 +54,7 @@ def test_what_is_not_there():
     assert keywords(old).count("minContains") is None
 
 
-def test_languages_of_a_pattern_are_disjoint_and_their_place_is_kept():
+def test_languages_of_a_pattern_are_disjoint_and_their_place_is_kept() -> None:
     found = keywords({})
     matching, failing = found.languages("pattern", r"^\w")
     assert [fullmatch(matching, x) for x in ("a", "é", "-")] == [True, False, False]
@@ -62,14 +63,14 @@ def test_languages_of_a_pattern_are_disjoint_and_their_place_is_kept():
     assert found.reader.patterns[failing] == ("$.pattern", "pattern")
 
 
-def test_a_pattern_that_cannot_be_read_is_noted():
+def test_a_pattern_that_cannot_be_read_is_noted() -> None:
     found = keywords({})
     assert found.languages("pattern", "(") is None
     assert [problem.path for problem in found.reader.unsupported] == ["$.pattern"]
     assert len(found.extra) == 1
 
 
-def test_counts_inside_counts_are_bounded():
+def test_counts_inside_counts_are_bounded() -> None:
     pattern = "^([ab]{1,3}c?){1,3}$"
     assert keywords({}).languages("pattern", pattern) is not None
     with pytest.raises(SchemaLimit, match="too many ways") as caught:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.schema import Limits
+from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from([True, False, {"type": "integer"}, {"type": "string"}])
 # Two that overlap, two that are alike, and one that holds a declared name.
@@ -36,7 +37,7 @@ _names = st.sampled_from(["a", "b", "ab", "ba", "x", "c", "other"])
     _objects,
     st.lists(st.dictionaries(_names, st.sampled_from([1, "x"]), max_size=3), min_size=8),
 )
-def test_objects(schema, instances):
+def test_objects(schema: dict[str, Any], instances: list[dict[str, Any]]) -> None:
     agrees(schema, instances)
 
 
@@ -74,7 +75,9 @@ def test_objects(schema, instances):
         ),
     ],
 )
-def test_names_by_hand(schema, valid, invalid):
+def test_names_by_hand(
+    schema: dict[str, Any], valid: list[dict[str, Any]], invalid: list[dict[str, Any]]
+) -> None:
     grammar = compiled({"type": "object", **schema})
     for value in valid:
         assert accepts(grammar, json.dumps(value)), value
@@ -89,14 +92,14 @@ def test_names_by_hand(schema, valid, invalid):
         *(("minProperties", -1), ("maxProperties", "1")),
     ],
 )
-def test_what_is_malformed_is_named(keyword, value):
+def test_what_is_malformed_is_named(keyword: str, value: Any) -> None:
     with pytest.raises(InvalidSchema) as caught:
         compiled({"type": "object", keyword: value})
     assert caught.value.path == f"$.{keyword}"
 
 
 @pytest.mark.parametrize("keyword", ["properties", "required"])
-def test_declared_names_are_bounded(keyword):
+def test_declared_names_are_bounded(keyword: str) -> None:
     names = ["a", "b", "c"]
     value = {name: {} for name in names} if keyword == "properties" else names
     schema = {"type": "object", keyword: value}

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
-import vocabularies
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from shared_data import shared
 
 from enforcer import Enforcer, UnsupportedSchema, engines
 from enforcer.engines import ENGINES
@@ -16,18 +14,23 @@ from enforcer.regex.formats import FORMATS as KNOWN
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading import plain
 from enforcer.schema.reading.plain import is_plain_object
+from tests import vocabularies
+from tests.shared_data import shared
+
+if TYPE_CHECKING:
+    from enforcer.engines import ArgumentEngine
 
 
-def _is_plain(schema):
+def _is_plain(schema: dict[str, Any]) -> bool:
     return is_plain_object(json.dumps(schema))
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine() -> ArgumentEngine:
     return engines.load("llguidance", vocabularies.small())
 
 
-def _compiles(engine, schema):
+def _compiles(engine: ArgumentEngine, schema: dict[str, Any]) -> None:
     engine.compile(compile_schema(schema, root=Root.OBJECT)).matcher()
 
 
@@ -61,7 +64,7 @@ LEAVES = (
 )
 
 
-def _schemas(inner):
+def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     names = st.dictionaries(WORDS, inner, max_size=4)
     return (
         st.fixed_dictionaries(
@@ -83,14 +86,14 @@ def _schemas(inner):
     )
 
 
-def _declare(schema):
+def _declare(schema: dict[str, Any]) -> dict[str, Any]:
     """Make most required names declared ones."""
     if len(schema.get("properties", ())) % 2:
         schema["required"] = list(schema["properties"])
     return schema
 
 
-def _documents(schemas):
+def _documents(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(
         {
             "type": st.just("object"),
@@ -106,21 +109,21 @@ def _documents(schemas):
 @pytest.mark.slow
 @settings(max_examples=2000)
 @given(_documents(st.recursive(LEAVES, _schemas, max_leaves=8)))
-def test_what_is_plain_compiles(engine, schema):
+def test_what_is_plain_compiles(engine: ArgumentEngine, schema: dict[str, Any]) -> None:
     event("plain" if _is_plain(schema) else "not plain")
     if _is_plain(schema):
         _compiles(engine, schema)
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_a_lone_surrogate_is_not_plain_but_a_pair_is(ascii_only):
+def test_a_lone_surrogate_is_not_plain_but_a_pair_is(ascii_only: bool) -> None:
     for text, expected in (("\ud800", False), ("\udc00x", False), ("\U0001f600", True)):
         schema = {"type": "object", "properties": {"": {"type": "object", "description": text}}}
         assert is_plain_object(json.dumps(schema, ensure_ascii=ascii_only)) is expected
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_that_is_plain_compiles(engine, name):
+def test_every_format_that_is_plain_compiles(engine: ArgumentEngine, name: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "format": name}}}
     if _is_plain(schema):
         _compiles(engine, schema)
@@ -128,7 +131,7 @@ def test_every_format_that_is_plain_compiles(engine, name):
         assert name == "regex"
 
 
-def test_what_pydantic_writes_is_plain():
+def test_what_pydantic_writes_is_plain() -> None:
     from pydantic import BaseModel, Field
 
     class Inner(BaseModel):
@@ -148,7 +151,7 @@ def test_what_pydantic_writes_is_plain():
     assert _is_plain(Arguments.model_json_schema())
 
 
-def test_the_largest_plain_schema_compiles(engine):
+def test_the_largest_plain_schema_compiles(engine: ArgumentEngine) -> None:
     names = {
         f"{'n' * 90}{i}": {"type": "string", "enum": ["x" * 20 + str(j) for j in range(6)]}
         for i in range(48)
@@ -165,7 +168,7 @@ def test_the_largest_plain_schema_compiles(engine):
         schema = {"type": "object", "properties": dict.fromkeys(names, leaf)}
         assert _is_plain(schema), leaf
         _compiles(engine, schema)
-    deep = {"type": "object"}
+    deep: dict[str, Any] = {"type": "object"}
     for _ in range(7):
         deep = {"type": "object", "properties": {"a": deep, "b": {"type": "array"}}}
     assert _is_plain(deep)
@@ -173,7 +176,7 @@ def test_the_largest_plain_schema_compiles(engine):
     assert not _is_plain({"type": "object", "properties": {"a": deep}})
 
 
-def test_most_declared_tools_are_plain_and_those_compile(engine):
+def test_most_declared_tools_are_plain_and_those_compile(engine: ArgumentEngine) -> None:
     with gzip.open(shared("cases", "tools.jsonl.gz"), "rt", encoding="utf-8") as lines:
         tools = [json.loads(line)["function"].get("parameters", {}) for line in lines]
     those = [schema for schema in tools if _is_plain(schema)]
@@ -195,6 +198,7 @@ def test_most_declared_tools_are_plain_and_those_compile(engine):
         {"type": "object", "properties": {"a": False}},
         {"type": "object", "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}}},
         {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {"type": "null"}]}}},
+        {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {"enum": ["x"]}]}}},
         {"type": "object", "properties": {"a": {"$ref": "#"}}},
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}},
         {"type": "object", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}, "type": "array"}}},
@@ -205,12 +209,12 @@ def test_most_declared_tools_are_plain_and_those_compile(engine):
         {"type": "object", "properties": {f"n{i}": {"type": "null"} for i in range(60)}},
     ],
 )
-def test_what_needs_a_second_look_is_not_plain(schema):
+def test_what_needs_a_second_look_is_not_plain(schema: Any) -> None:
     assert not _is_plain(schema)
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_only_engines_that_hold_every_plain_schema_skip_the_check(name):
+def test_only_engines_that_hold_every_plain_schema_skip_the_check(name: str) -> None:
     pytest.importorskip(name.replace("-", "_"))
     many = {f"n{i}": {"type": "boolean"} for i in range(40)}
     tools = [
@@ -234,7 +238,7 @@ def test_only_engines_that_hold_every_plain_schema_skip_the_check(name):
         *(([1, {"a": {}}], False), ([{}, 1], False), ([[]], False), ({"a": 1}, False)),
     ],
 )
-def test_an_annotation_is_plain_if_all_of_it_is_flat(value, flat):
+def test_an_annotation_is_plain_if_all_of_it_is_flat(value: Any, flat: bool) -> None:
     for keyword in ("default", "examples"):
         leaf = {"type": "string", keyword: value}
         assert _is_plain({"type": "object", "properties": {"a": leaf}}) is flat

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
-from schema_reading import parser_of
 
 from enforcer.errors import InvalidSchema, UnsupportedSchema
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.nodes import ALWAYS
 from enforcer.schema.reading.document import Draft
 from enforcer.schema.reading.reader import Malformed
+from tests.schema_reading import parser_of
+
+if TYPE_CHECKING:
+    from enforcer.schema.reading.parse import SchemaParser
 
 
-def reader(schema, option=OnUnsupported.REFUSE):
+def reader(schema: dict[str, Any], option: OnUnsupported = OnUnsupported.REFUSE) -> SchemaParser:
     return parser_of(schema, option=option)
 
 
@@ -28,27 +33,31 @@ def reader(schema, option=OnUnsupported.REFUSE):
         ("prefixItems", Draft.DRAFT2020, Draft.DRAFT2020),
     ],
 )
-def test_keywords_have_a_first_draft_and_some_a_last(keyword, first, last):
+def test_keywords_have_a_first_draft_and_some_a_last(
+    keyword: str, first: Draft, last: Draft
+) -> None:
     found = [each for each in Draft if reader({}).has({keyword: 1}, keyword, each)]
     assert found == [each for each in Draft if first <= each <= last]
     assert not reader({}).has({}, keyword, first)
 
 
 @pytest.mark.parametrize("value", [{}, [], "a", 3, None])
-def test_branches_are_a_list_that_is_not_empty(value):
+def test_branches_are_a_list_that_is_not_empty(value: Any) -> None:
     found = reader({"anyOf": value})
     with pytest.raises(Malformed, match="non-empty list"):
         found.branches(found.document.root, "anyOf")
 
 
-def test_branches_have_places_of_their_own():
+def test_branches_have_places_of_their_own() -> None:
     found = reader({"anyOf": [{}, True]})
     places = found.branches(found.document.root, "anyOf")
     assert [place.path for place in places] == ["$.anyOf[0]", "$.anyOf[1]"]
 
 
 @pytest.mark.parametrize("option", OnUnsupported)
-def test_what_is_refused_is_raised_unless_relaxed_and_what_is_malformed_always(option):
+def test_what_is_refused_is_raised_unless_relaxed_and_what_is_malformed_always(
+    option: OnUnsupported,
+) -> None:
     found = reader({}, option)
     unknown = found.refuse(found.document.root, "not", "because")
     assert found.algebra.neg(unknown) == unknown
@@ -61,16 +70,16 @@ def test_what_is_refused_is_raised_unless_relaxed_and_what_is_malformed_always(o
     found.raise_malformed()  # nothing is
     assert found.malformed(found.document.root, "", "no schema") == ALWAYS
     for check in (found.raise_malformed, found.raise_problems):
-        with pytest.raises(InvalidSchema, match="no schema") as caught:
+        with pytest.raises(InvalidSchema, match="no schema") as raised:
             check()
-        assert caught.value.path == "$"
+        assert raised.value.path == "$"
 
 
 @pytest.mark.parametrize(
     ("target", "kept"),
     [(3, "invalid"), ("#/nowhere", "invalid"), ("https://example.com/a", "unsupported")],
 )
-def test_a_reference_that_leads_nowhere_is_noted(target, kept):
+def test_a_reference_that_leads_nowhere_is_noted(target: int | str, kept: str) -> None:
     found = reader({"$ref": target})
     assert found.target(found.document.root, "$ref") is None
     noted = {"invalid": found.invalid, "unsupported": found.unsupported}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from enforcer.schema.reading.surprises import surprises
@@ -44,9 +46,11 @@ OBJECT = {"type": "object", "properties": {"a": {}}}
         (True, []),
     ],
 )
-def test_what_may_not_be_meant_is_found_where_it_stands(schema, found):
+def test_what_may_not_be_meant_is_found_where_it_stands(
+    schema: Any, found: list[tuple[str, str]]
+) -> None:
     assert [(each.path, each.keyword) for each in surprises(schema)] == found
 
 
-def test_objects_that_are_closed_are_no_surprise():
+def test_objects_that_are_closed_are_no_surprise() -> None:
     assert surprises(OBJECT, closed=True) == []

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema
+from tests.schema_judge import accepts, agrees, compiled
 
 DRAFT4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
 _scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, 1.0, "", "a"])
@@ -21,12 +22,12 @@ _json = st.recursive(
 
 
 @given(st.lists(_json, min_size=1, max_size=4), st.lists(_json, max_size=4))
-def test_constants_equal_themselves_and_nothing_else(listed, others):
+def test_constants_equal_themselves_and_nothing_else(listed: list[Any], others: list[Any]) -> None:
     agrees({"enum": listed}, [*listed, *others])
 
 
 @given(st.lists(_json, min_size=1, max_size=3), st.lists(_json, max_size=4))
-def test_what_equals_no_constant(listed, others):
+def test_what_equals_no_constant(listed: list[Any], others: list[Any]) -> None:
     agrees({"not": {"enum": listed}}, [*listed, *others])
 
 
@@ -44,7 +45,7 @@ _numbers = st.fixed_dictionaries(
 
 
 @given(_numbers, st.lists(st.integers(-5, 5) | _bounds, min_size=5, max_size=10))
-def test_numbers(schema, instances):
+def test_numbers(schema: dict[str, Any], instances: list[float]) -> None:
     agrees(schema, instances)
 
 
@@ -60,7 +61,7 @@ _strings = st.fixed_dictionaries(
 
 
 @given(_strings, st.lists(st.text("ab0", max_size=4), min_size=5, max_size=10))
-def test_strings(schema, instances):
+def test_strings(schema: dict[str, Any], instances: list[str]) -> None:
     agrees(schema, [*instances, "2024-02-29", "2023-02-29", "1.2.3.4"])
 
 
@@ -81,18 +82,20 @@ _lists = st.lists(st.lists(st.sampled_from([1, "a"]), max_size=3), min_size=5, m
 
 
 @given(_arrays, _lists)
-def test_arrays(schema, instances):
+def test_arrays(schema: dict[str, Any], instances: list[list[int | str]]) -> None:
     agrees(schema, instances)
 
 
 @given(st.lists(_elements, min_size=1, max_size=2), _elements, _lists)
-def test_a_list_of_items_before_2020(items, further, instances):
+def test_a_list_of_items_before_2020(
+    items: list[Any], further: Any, instances: list[list[int | str]]
+) -> None:
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "array"}
     agrees({**schema, "items": items, "additionalItems": further}, instances)
 
 
 @pytest.mark.parametrize(("flag", "fits"), [(True, [False, True]), (False, [True, True])])
-def test_draft_4_writes_a_boolean_beside_the_bound(flag, fits):
+def test_draft_4_writes_a_boolean_beside_the_bound(flag: bool, fits: list[bool]) -> None:
     for schema in ({**DRAFT4, "minimum": 3}, {"minimum": 3}):
         grammar = compiled({"type": "number", **schema, "exclusiveMinimum": flag})
         assert [accepts(grammar, text) for text in ("3", "4")] == fits
@@ -100,7 +103,7 @@ def test_draft_4_writes_a_boolean_beside_the_bound(flag, fits):
         assert [accepts(grammar, text) for text in ("3", "2")] == fits
 
 
-def test_one_type_after_the_other():
+def test_one_type_after_the_other() -> None:
     samples = {"null": None, "boolean": True, "integer": 1, "number": 1.5, "string": "a"}
     samples |= {"array": [], "object": {}}
     for name in samples:
@@ -121,13 +124,13 @@ def test_one_type_after_the_other():
         ({"minItems": -1}, "minItems"),
     ],
 )
-def test_what_is_malformed_is_named(schema, keyword):
+def test_what_is_malformed_is_named(schema: dict[str, Any], keyword: str) -> None:
     with pytest.raises(InvalidSchema) as caught:
         compiled(schema)
     assert [problem.keyword for problem in caught.value.problems] == [keyword]
 
 
-def test_a_length_that_nothing_has():
+def test_a_length_that_nothing_has() -> None:
     with pytest.raises(UnsatisfiableSchema):
         compiled({"type": "string", "minLength": 3, "maxLength": 2})
     assert accepts(compiled({"type": "string", "minLength": 2, "maxLength": 2}), '"ab"')

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from schema_judge import accepts, agrees, compiled
+
+from tests.schema_judge import accepts, agrees, compiled
 
 _values = st.sampled_from([{"type": "integer"}, {"type": "string"}, True])
 _names = st.sampled_from(["a", "b", "ab"])
 
 
-def _applicators(inner):
+def _applicators(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     listed = st.lists(inner, min_size=1, max_size=2)
     return st.fixed_dictionaries(
         {},
@@ -47,7 +49,7 @@ _array_leaves = st.fixed_dictionaries(
 )
 
 
-def _nested(leaves):
+def _nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.recursive(
         leaves, lambda inner: st.builds(dict.__or__, leaves, _applicators(inner)), max_leaves=4
     )
@@ -62,7 +64,9 @@ def _nested(leaves):
         max_size=12,
     ),
 )
-def test_properties_left_over(schema, left_over, instances):
+def test_properties_left_over(
+    schema: dict[str, Any], left_over: Any, instances: list[dict[str, Any]]
+) -> None:
     agrees({"type": "object", **schema, "unevaluatedProperties": left_over}, instances)
 
 
@@ -71,7 +75,9 @@ def test_properties_left_over(schema, left_over, instances):
     st.sampled_from([False, {"type": "string"}]),
     st.lists(st.lists(st.sampled_from([1, "x"]), max_size=3), min_size=6, max_size=12),
 )
-def test_elements_left_over(schema, left_over, instances):
+def test_elements_left_over(
+    schema: dict[str, Any], left_over: Any, instances: list[list[int | str]]
+) -> None:
     agrees({"type": "array", **schema, "unevaluatedItems": left_over}, instances)
 
 
@@ -88,7 +94,9 @@ def test_elements_left_over(schema, left_over, instances):
         ),
     ],
 )
-def test_no_property_is_left_over(schema, valid, invalid):
+def test_no_property_is_left_over(
+    schema: dict[str, Any], valid: list[dict[str, int]], invalid: list[dict[str, int]]
+) -> None:
     grammar = compiled({"type": "object", **schema, "unevaluatedProperties": False})
     for value in valid:
         assert accepts(grammar, json.dumps(value)), value

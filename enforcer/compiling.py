@@ -1,0 +1,279 @@
+"""What schemas and formats of text become for one engine, and what is kept of it.
+
+Owns: keys in the cache, and what is compiled here at once or may be written in another process.
+Must not know: turns, what a request carries beside schemas, hosts.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, TypeVar
+
+from enforcer.budget.least import Unbounded
+from enforcer.budget.pieces import Pieces
+from enforcer.budget.shortest import NoShortestEnd, Shortest
+from enforcer.errors import Problem, SchemaError, UnsupportedSchema
+from enforcer.layouts import Kind
+from enforcer.request.response_format import FormatKind
+from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
+from enforcer.schema.reading.plain import is_plain_object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from enforcer.cache import Cache
+    from enforcer.engines import ArgumentEngine, CompiledGrammar
+    from enforcer.layouts import BoundLayout
+    from enforcer.request.options import Options
+    from enforcer.request.response_format import ResponseFormat
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.bundling import Documents
+    from enforcer.vocabulary import Vocabulary
+
+
+_T = TypeVar("_T")
+_ARGUMENTS = "arguments"
+_SWITCH_OFF = "switch off `finish_within_budget`, or simplify it"
+
+# Characters of a schema that, being plain, compiles in a few milliseconds at most.
+_QUICK = 2_000
+# Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
+# hundred tools come with every turn.
+_SEEN = 2_048
+
+
+class Grammars:
+    """Compiles for one vocabulary, engine and layout of arguments. Thread-safe.
+
+    Sources are JSON texts; equal ones are compiled once, whoever asks.
+
+    Args:
+        vocabulary: what the model's ids stand for.
+        engine: what masks the texts.
+        layout: how a call's arguments are written.
+        cache: where all is kept; several may share one.
+        on_compile: told how many nanoseconds each compilation took.
+        write: writes a schema as `ArgumentEngine.write` does, in another process, say; small
+            and plain ones are written here all the same.
+
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        engine: ArgumentEngine,
+        layout: BoundLayout,
+        *,
+        cache: Cache,
+        on_compile: Callable[[int], None] | None = None,
+        write: Callable[[str, Options, Root], str] | None = None,
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._engine = engine
+        self._layout = layout
+        self.cache = cache
+        self._on_compile = on_compile
+        self._write = write or self._write_here
+        # In its keys; an `id` would be another's once this one is gone.
+        self._own = object()
+
+    # What may be asked
+
+    def check(self, schema: str, options: Options) -> None:
+        """Refuse the schema of arguments if it cannot be enforced.
+
+        Raises:
+            UnsupportedSchema, InvalidSchema: with paths below the schema.
+
+        """
+        if self._trusts_plain(options) and is_plain_object(schema):
+            return
+        if options.on_unsupported is OnUnsupported.ISOLATE:
+            return  # whatever it is, there is something to hold the arguments to
+        self._kept(
+            "checked",
+            schema,
+            options,
+            lambda: self._engine.check(self._grammar(schema, options), self._layout),
+            _nothing,
+        )
+
+    def is_quick(self, schema: str, options: Options) -> bool:
+        """Tell whether arguments may be compiled when they begin: small and plain ones."""
+        quick = self._trusts_plain(options) and len(schema) <= _QUICK
+        return quick and _is_plain(schema)
+
+    def arguments(self, schema: str, options: Options) -> CompiledGrammar:
+        """Give the grammar of arguments.
+
+        Raises:
+            UnsupportedSchema, InvalidSchema: with paths below the schema.
+
+        """
+        return self._kept(
+            _ARGUMENTS,
+            schema,
+            options,
+            lambda: self._timed(lambda: self._compile_arguments(schema, options)),
+            _weight,
+        )
+
+    def has_arguments(self, schema: str, options: Options) -> bool:
+        """Tell whether `arguments` compiles nothing."""
+        return self._has(_ARGUMENTS, schema, options)
+
+    def text(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
+        """Give the grammar of a text that has a format.
+
+        Raises:
+            UnsupportedSchema, InvalidSchema: with paths below the request.
+
+        """
+        return self._kept(
+            wanted.kind.value,
+            wanted.source,
+            options,
+            lambda: self._timed(lambda: self._compile_text(wanted, options)),
+            _weight,
+        )
+
+    def has_text(self, wanted: ResponseFormat, options: Options) -> bool:
+        """Tell whether `text` compiles nothing."""
+        return self._has(wanted.kind.value, wanted.source, options)
+
+    def shortest(self, schema: str, options: Options, root: Root, path: str) -> Shortest:
+        """Give the shortest texts that fit a schema, from wherever one stands.
+
+        Raises:
+            UnsupportedSchema, InvalidSchema: with paths below `path`.
+
+        """
+
+        def make() -> Shortest:
+            try:
+                grammar = self._grammar(schema, options, root)
+            except SchemaError:
+                if options.on_unsupported is not OnUnsupported.ISOLATE:
+                    raise
+                grammar = self._grammar("{}", options, root)
+            return Shortest(grammar, self.pieces)
+
+        try:
+            return self._kept(f"shortest {root.value}", schema, options, make, _weight)
+        except (NoShortestEnd, Unbounded) as error:
+            raise UnsupportedSchema((Problem(path, "", f"{error}; {_SWITCH_OFF}"),)) from error
+        except SchemaError as error:
+            raise error.under(path) from error
+
+    def shortest_text(self, wanted: ResponseFormat, options: Options) -> Shortest:
+        """Give the same for a text that has a format.
+
+        Raises:
+            UnsupportedSchema, InvalidSchema: with paths below the request.
+
+        """
+        path = f"$.response_format.{wanted.kind.value}"
+        if wanted.kind is not FormatKind.JSON_SCHEMA:
+            reason = "how short such a text can be is not known: " + _SWITCH_OFF
+            raise UnsupportedSchema((Problem(path, wanted.kind.value, reason),))
+        return self.shortest(wanted.source, options, Root.ANY, f"{path}.schema")
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The vocabulary's ids for what a shortest text is written with."""
+        return Pieces(self._vocabulary)
+
+    def bundle(self, schema: str, documents: Documents, options: Options) -> str:
+        """Put into a schema what it refers to of the documents; see `Documents.bundle`."""
+        if not documents.may_concern(schema):
+            return schema
+        return self._kept("bundle", schema, options, lambda: documents.bundle(schema), len)
+
+    # How it is made
+
+    def _grammar(self, schema: str, options: Options, root: Root = Root.OBJECT) -> ArgumentGrammar:
+        return compile_schema(
+            json.loads(schema),
+            limits=options.limits,
+            on_unsupported=options.on_unsupported,
+            root=root,
+            conventions=options.conventions,
+        )
+
+    def _trusts_plain(self, options: Options) -> bool:
+        if self._layout.layout.kind is not Kind.JSON:
+            return False  # its names may not be ones that the format can write
+        return self._engine.capacity.holds_plain and options.limits == Limits()
+
+    def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
+        try:
+            return self._compile(schema, options, Root.OBJECT)
+        except SchemaError:
+            if options.on_unsupported is not OnUnsupported.ISOLATE:
+                raise
+            return self._compile("{}", options, Root.OBJECT)
+
+    def _compile_text(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
+        if wanted.kind is not FormatKind.JSON_SCHEMA:
+            return self._engine.compile_text(wanted)
+        try:
+            return self._compile(wanted.source, options, Root.ANY)
+        except SchemaError as error:
+            raise error.under("$.response_format.json_schema.schema") from error
+
+    def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
+        if root is Root.OBJECT and self.is_quick(schema, options):
+            written = self._write_here(schema, options, root)
+            return self._engine.read(written, quick=True)
+        return self._engine.read(self._write(schema, options, root))
+
+    def _write_here(self, schema: str, options: Options, root: Root) -> str:
+        layout = self._layout if root is Root.OBJECT else None
+        return self._engine.write(self._grammar(schema, options, root), layout)
+
+    def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
+        begun = perf_counter_ns()
+        try:
+            return make()
+        finally:
+            if self._on_compile is not None:
+                self._on_compile(perf_counter_ns() - begun)
+
+    # How it is kept
+
+    def _kept(
+        self,
+        kind: str,
+        source: str,
+        options: Options,
+        make: Callable[[], _T],
+        weigh: Callable[[_T], int],
+    ) -> _T:
+        """Give what is made of a source, and keep it."""
+        return self.cache.get(self._key(kind, source, options), make, weigh)
+
+    def _has(self, kind: str, source: str, options: Options) -> bool:
+        grammar: CompiledGrammar | None = self.cache.peek(self._key(kind, source, options))
+        return grammar is not None and grammar.is_ready
+
+    def _key(self, kind: str, source: str, options: Options) -> Hashable:
+        # A digest, for a source may be large.
+        digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
+        settings = (options.on_unsupported, options.limits, options.conventions)
+        return (kind, digest, *settings, self._own)
+
+
+@lru_cache(_SEEN)
+def _is_plain(schema: str) -> bool:
+    return is_plain_object(schema)
+
+
+def _nothing(_: object) -> int:
+    return 0
+
+
+def _weight(grammar: CompiledGrammar | Shortest) -> int:
+    return grammar.weight

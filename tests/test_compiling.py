@@ -1,0 +1,135 @@
+"""What is compiled for an engine, when, and what is kept of it."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from enforcer import engines
+from enforcer.cache import Cache
+from enforcer.compiling import Grammars
+from enforcer.errors import UnsupportedSchema
+from enforcer.request.options import Options
+from enforcer.request.response_format import parse
+from enforcer.schema import Limits, OnUnsupported, Root
+from enforcer.turn import dialects
+from enforcer.turn.envelope import Table
+from tests.dialect_cases import vocabulary
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.vocabulary import Vocabulary
+
+PLAIN = '{"type": "object", "properties": {"a": {"type": "string"}}}'
+NOT_PLAIN = '{"type": "object", "not": {"required": ["a"]}}'
+REFUSED = '{"type": "integer", "multipleOf": 10007}'
+REFUSED_ARGUMENTS = f'{{"type": "object", "properties": {{"n": {REFUSED}}}}}'
+OPTIONS = Options()
+
+
+def made(
+    cache: Cache | None = None,
+    dialect: str = "kimi_k2",
+    known: Vocabulary | None = None,
+    on_compile: Callable[[int], None] | None = None,
+    write: Callable[[str, Options, Root], str] | None = None,
+) -> Grammars:
+    known = known or small()
+    return Grammars(
+        known,
+        engines.load("llguidance", known),
+        Table(dialects.load(dialect), known).layout,
+        cache=cache or Cache(1 << 24),
+        on_compile=on_compile,
+        write=write,
+    )
+
+
+def test_equal_sources_are_compiled_once_and_under_other_options_again() -> None:
+    compiled: list[int] = []
+    grammars = made(on_compile=compiled.append)
+    assert not grammars.has_arguments(PLAIN, OPTIONS)
+    first = grammars.arguments(PLAIN, OPTIONS)
+    assert grammars.arguments(PLAIN, OPTIONS) is first
+    assert grammars.has_arguments(PLAIN, OPTIONS)
+    tight = Options(limits=Limits(properties=9))
+    assert not grammars.has_arguments(PLAIN, tight)
+    assert grammars.arguments(PLAIN, tight) is not first
+    assert len(compiled) == 2
+
+
+def test_what_is_kept_of_one_that_is_gone_is_no_other_ones() -> None:
+    """Those of several vocabularies may share a cache; their addresses are used again."""
+    shared = Cache(1 << 24)
+    compiled: list[int] = []
+    gc.freeze()  # what other tests have left is not looked through twenty times
+    try:
+        for _ in range(20):
+            grammars = made(shared, on_compile=compiled.append)
+            grammars.arguments("{}", OPTIONS)
+            del grammars
+            gc.collect()
+    finally:
+        gc.unfreeze()
+    assert len(compiled) == 20
+
+
+def test_small_and_plain_schemas_are_written_here() -> None:
+    elsewhere: list[tuple[str, Root]] = []
+    here = made()
+
+    def write(schema: str, options: Options, root: Root) -> str:
+        elsewhere.append((schema, root))
+        return here._write_here(schema, options, root)
+
+    grammars = made(write=write)
+    grammars.arguments(PLAIN, OPTIONS)
+    assert not elsewhere
+    long = PLAIN.replace('"a"', f'"{"a" * 3_000}"')
+    wanted = parse({"type": "json_schema", "json_schema": {"name": "n", "schema": {}}})
+    assert wanted is not None
+    grammars.arguments(long, OPTIONS)
+    grammars.arguments(NOT_PLAIN, OPTIONS)
+    grammars.text(wanted, OPTIONS)
+    assert elsewhere == [(long, Root.OBJECT), (NOT_PLAIN, Root.OBJECT), ("{}", Root.ANY)]
+
+
+def test_what_is_quick() -> None:
+    grammars = made()
+    assert grammars.is_quick(PLAIN, OPTIONS)
+    assert not grammars.is_quick(NOT_PLAIN, OPTIONS)
+    assert not grammars.is_quick(PLAIN.replace('"a"', f'"{"a" * 3_000}"'), OPTIONS)
+    # Limits may be tighter than what plain schemas stay within.
+    assert not grammars.is_quick(PLAIN, Options(limits=Limits(properties=9)))
+    # A format may have no way to write a name.
+    pairs = made(dialect="qwen3_coder", known=vocabulary("qwen3_coder"))
+    assert not pairs.is_quick(PLAIN, OPTIONS)
+
+
+def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
+    grammars = made()
+    isolated = Options(on_unsupported=OnUnsupported.ISOLATE)
+    for refuse in (grammars.check, grammars.arguments):
+        with pytest.raises(UnsupportedSchema) as caught:
+            refuse(REFUSED_ARGUMENTS, OPTIONS)
+        assert caught.value.path == "$.properties.n.multipleOf"
+    grammars.check(REFUSED_ARGUMENTS, isolated)
+    matcher = grammars.arguments(REFUSED_ARGUMENTS, isolated).matcher()
+    assert all(map(matcher.accept, small().encode('{"x": 1}')))
+    assert matcher.is_accepting()
+
+
+def test_paths_of_refusals() -> None:
+    grammars = made()
+    with pytest.raises(UnsupportedSchema) as caught:
+        grammars.shortest(REFUSED, OPTIONS, Root.ANY, "$.tools[3].function.parameters")
+    assert caught.value.path == "$.tools[3].function.parameters.multipleOf"
+    wanted = parse({"type": "regex", "regex": "a+"})
+    assert wanted is not None
+    with pytest.raises(UnsupportedSchema, match="how short such a text can be") as caught:
+        grammars.shortest_text(wanted, OPTIONS)
+    assert caught.value.path == "$.response_format.regex"
