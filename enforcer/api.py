@@ -238,7 +238,10 @@ class Enforcer:
         rollback: int | None = None,
         explained: bool = False,
     ) -> Matcher:
-        """Start a turn of a request that has been checked; cost flat in its number of tools.
+        """Start a turn of a request that has been checked.
+
+        The cost is flat in its number of tools, but for formats in which a token of text may reach
+        into a call: there the first mask is computed, a few tenths of a millisecond.
 
         Args:
             spec: what the request allows.
@@ -295,9 +298,11 @@ class Enforcer:
         if budget is not None and options.finish_within_budget:
             deadline = self._deadline(allowed, spec, options, budget)
         made = ExplainedMatcher if explained else Matcher
-        return made(
+        matcher = made(
             allowed, arguments, prompt_ids, expect=expect, deadline=deadline, rollback=rollback
         )
+        matcher.begin()
+        return matcher
 
     def _deadline(self, allowed: Envelope, spec: Spec, options: Options, budget: int) -> Deadline:
         tools, wanted = spec.toolset.tools, spec.response_format

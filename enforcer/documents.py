@@ -1,6 +1,6 @@
 """JSON and JSON Lines files, as values that know where they stood.
 
-Owns: telling the two forms apart, and what is said of a file that is neither. Must
+Owns: telling the two forms apart, and what is said of a file or line that is neither. Must
 not know: what the values mean.
 """
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 STANDARD_INPUT = "-"
+_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,22 @@ class Document:
     where: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What was to be read and could not be.
+
+    Attributes:
+        message: where it stands, and what is wrong with it.
+
+    """
+
+    message: str
+
+
 def files(path: str | Path) -> list[str | Path]:
     """List the JSON and JSON Lines files of a folder and of those in it; any other path is itself.
+
+    Known by their suffixes, in capitals as well: `.json`, `.jsonl`, `.ndjson`.
 
     Raises:
         ConfigurationError: the folder has none.
@@ -43,9 +58,11 @@ def files(path: str | Path) -> list[str | Path]:
     """
     if str(path) == STANDARD_INPUT or not Path(path).is_dir():
         return [path]
-    found = sorted(p for p in Path(path).rglob("*.json*") if p.suffix in (".json", ".jsonl"))
+    found = sorted(
+        p for p in Path(path).rglob("*") if p.suffix.lower() in _SUFFIXES and p.is_file()
+    )
     if not found:
-        raise ConfigurationError(f"{path} has no .json or .jsonl file")
+        raise ConfigurationError(f"{path} has no .json, .jsonl or .ndjson file")
     return list(found)
 
 
@@ -53,37 +70,63 @@ def read(path: str | Path) -> list[Document]:
     """Read a JSON or JSON Lines file; `-` is the standard input.
 
     Raises:
+        ConfigurationError: it cannot be read, is empty, or is neither; a line is no JSON.
+
+    """
+    return _all_of(records(path))
+
+
+def records(path: str | Path) -> list[Document | Unreadable]:
+    """Read a file as `read` does, of which a line that is no JSON spoils no other.
+
+    Raises:
         ConfigurationError: it cannot be read, is empty, or is neither.
 
     """
     if str(path) == STANDARD_INPUT:
-        return parse(sys.stdin.read(), "<stdin>")
+        return _records(sys.stdin.read(), "<stdin>")
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot read {path}: {error}") from error
-    return parse(text, str(path))
+    return _records(text, str(path))
 
 
 def parse(text: str, name: str) -> list[Document]:
     """Parse the text of a file of that name; see `read`."""
+    return _all_of(_records(text, name))
+
+
+def _all_of(found: list[Document | Unreadable]) -> list[Document]:
+    out = []
+    for each in found:
+        if isinstance(each, Unreadable):
+            raise ConfigurationError(each.message)
+        out.append(each)
+    return out
+
+
+def _records(text: str, name: str) -> list[Document | Unreadable]:
     if not text.strip():
         raise ConfigurationError(f"{name} is empty")
     try:
         return [Document(_value(text), name)]
     except ValueError as error:
         whole = error
-    # A file of many lines is the one form or the other. The first line tells: in an indented
-    # JSON file it is no value by itself.
-    lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-    out = []
-    for number, line in lines:
+    out: list[Document | Unreadable] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
         try:
             out.append(Document(_value(line), f"{name}:{number}"))
         except ValueError as error:
-            if not out:
-                raise ConfigurationError(f"{name} is not JSON: {whole}") from error
-            raise ConfigurationError(f"{name}:{number} is not JSON: {error}") from error
+            out.append(Unreadable(f"{name}:{number} is not JSON: {error}"))
+    # A file of many lines is the one form or the other. The first line tells: in an indented
+    # JSON file it is no value by itself. Where it is broken, the others do: of an indented
+    # file's lines few are values.
+    values = sum(isinstance(each, Document) for each in out)
+    if isinstance(out[0], Unreadable) and values * 2 < len(out):
+        raise ConfigurationError(f"{name} is not JSON: {whole}")
     return out
 
 

@@ -166,6 +166,12 @@ class Vocabulary:
         )
         return tuple(data for data, _ in pairs), tuple(i for _, i in pairs)
 
+    @cached_property
+    def first_bytes(self) -> tuple[int, ...]:
+        """By a byte, where in `sorted_text` the tokens begin that begin with it; and the end."""
+        keys, _ = self.sorted_text
+        return (*(bisect_left(keys, bytes([byte])) for byte in range(256)), len(keys))
+
     def find(self, data: bytes) -> int | None:
         """Find an id of text that stands for exactly these bytes; None if there is none."""
         keys, ids = self.sorted_text

@@ -2,19 +2,16 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import documents
-from enforcer.documents import Document
+from enforcer.documents import Document, Unreadable
 from enforcer.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -69,3 +66,22 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
 def test_a_hyphen_is_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("{}\n7"))
     assert [d.where for d in documents.read("-")] == ["<stdin>:1", "<stdin>:2"]
+
+
+def test_a_line_that_is_no_json_spoils_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "f.jsonl"
+    for lines in (["{}", "{", "7"], ["{", "{}", "7"]):
+        file.write_text("\n".join(lines))
+        kinds = [type(each) for each in documents.records(file)]
+        assert kinds == [Unreadable if line == "{" else Document for line in lines]
+    file.write_text('{\n  "a": 1,\n  "b": [\n    2\n  ]\n')
+    with pytest.raises(ConfigurationError, match="is not JSON: Expecting"):
+        documents.records(file)
+
+
+def test_files_of_a_folder_are_known_by_their_suffixes(tmp_path: Path) -> None:
+    for name in ("a.json", "b.JSON", "c.jsonl", "d.ndjson", "e.JSONL", "f.txt", "json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "folder.json").mkdir()
+    found = [Path(file).name for file in documents.files(tmp_path)]
+    assert found == ["a.json", "b.JSON", "c.jsonl", "d.ndjson", "e.JSONL"]

@@ -86,3 +86,13 @@ def test_the_vocabulary_of_bytes() -> None:
     vocabulary = Vocabulary.of_bytes(["<a>", "<b>", "<a>"])
     assert (vocabulary.size, vocabulary.controls) == (258, {"<a>": 256, "<b>": 257})
     assert vocabulary.encode("é<a>") == list("é<a>".encode())
+
+
+def test_where_the_tokens_begin_that_begin_with_a_byte() -> None:
+    found = vocabularies.small()
+    keys, _ = found.sorted_text
+    assert len(found.first_bytes) == 257
+    for byte in range(256):
+        first, last = found.first_bytes[byte : byte + 2]
+        assert all(key[0] == byte for key in keys[first:last])
+        assert last - first == sum(key[0] == byte for key in keys)

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
 
 _ROUNDS = 30
-_KINDS = ("text", "header", "framing")
+_PASSES = 3
+_BEFORE = 2  # requests that are not measured: what comes a second time is kept
+_KINDS = ("text", "header", "framing", "start")
 _MANY = 40  # tools beside those that an example calls
 
 
@@ -71,10 +73,13 @@ def _prompt(vocabulary: Vocabulary, dialect: Dialect) -> list[int]:
 def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, float]:
     """Give the mean microseconds of a mask in text, in headers and in what frames them.
 
+    And of a turn's start, where its first mask is computed if it depends on the tools. What a
+    server has done by another thread meanwhile, the compiling of a tool's schema, is in none.
+
     Args:
         ranks: folder of Kimi's tokenizer.
         name: of the format.
-        rounds: how many times each example is followed, after one time that is not measured.
+        rounds: how many times each example is followed, after two that are not measured.
         anew: whether each time has tools of other names.
 
     """
@@ -86,18 +91,22 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
     for example in dialect.examples:
         ids = list(_write(vocabulary, dialect, example["text"]))
         first = (example.get("calls") or [{}])[0].get("index", 0)
-        for at in range(rounds + 1):
+        for at in range(-_BEFORE, rounds):
             tools = _tools(example, at if anew else 0)
             spec = Spec(parse(tools, "auto", True), first if name == "kimi_k2" else 0)
+            prompt, prepared = _prompt(vocabulary, dialect), _prepared(enforcer, spec)
+            begun = thread_time_ns()
             matcher = enforcer.start(
-                spec, _prompt(vocabulary, dialect), prepared=_prepared(enforcer, spec)
+                spec, prompt, prepared=prepared, ahead=lambda compiles: compiles()
             )
+            if at >= 0:
+                spent["start"].append(thread_time_ns() - begun)
             for token_id in ids:
                 segment = dialect.states[matcher.state].segment
                 begun = thread_time_ns()
                 matcher.fill(row)
                 took = thread_time_ns() - begun
-                if not at:
+                if at < 0:
                     pass
                 elif segment in FREE_TEXT:
                     spent["text"].append(took)
@@ -107,7 +116,10 @@ def measure(ranks: Path, name: str, rounds: int, *, anew: bool) -> dict[str, flo
                     spent["framing"].append(took)
                 if not matcher.accept(token_id):
                     raise AssertionError(f"{name}: {vocabulary.token_bytes(token_id)!r} is illegal")
-    return {kind: round(float(np.mean(took)) / 1e3, 1) for kind, took in spent.items() if took}
+    found = {kind: float(np.mean(took)) for kind, took in spent.items() if took}
+    # What is collected as garbage now and then is not its own.
+    found["start"] = float(np.median(spent["start"]))
+    return {kind: round(took / 1e3, 1) for kind, took in found.items()}
 
 
 def _prepared(enforcer: Enforcer, spec: Spec) -> Prepared:
@@ -126,21 +138,33 @@ def _tools(example: Mapping[str, Any], number: int) -> list[dict[str, Any]]:
     return [{"type": "function", "function": {"name": name}} for name in sorted(names)]
 
 
+def _middle(passes: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
+    """Give the median of each figure: others work on the machine meanwhile."""
+    return {
+        tools: {kind: float(np.median([each[tools][kind] for each in passes])) for kind in kinds}
+        for tools, kinds in passes[0].items()
+    }
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ranks", type=Path, default=Path("../shared/kimi"))
     parser.add_argument("--rounds", type=int, default=_ROUNDS)
+    parser.add_argument("--passes", type=int, default=_PASSES)
     parser.add_argument("--write", metavar="MACHINE", help="keep the figures for docs/formats.md")
     parser.add_argument("names", nargs="*", default=dialects.available())
     options = parser.parse_args()
-    measured: dict[str, dict[str, dict[str, float]]] = {}
-    for name in dict.fromkeys(("kimi_k2", *options.names)):
-        measured[name] = {
-            kind: measure(options.ranks, name, options.rounds, anew=kind == "new")
-            for kind in ("known", "new")
-        }
-        print(name, measured[name], file=sys.stderr)
+    every: dict[str, list[dict[str, dict[str, float]]]] = {}
+    for _ in range(options.passes):
+        for name in dict.fromkeys(("kimi_k2", *options.names)):
+            found = {
+                kind: measure(options.ranks, name, options.rounds, anew=kind == "new")
+                for kind in ("known", "new")
+            }
+            every.setdefault(name, []).append(found)
+            print(name, found, file=sys.stderr)
+    measured = {name: _middle(passes) for name, passes in every.items()}
     print(page.masks(measured))
     if options.write:
         kept = {"machine": options.write, "masks": measured}

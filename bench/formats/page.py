@@ -69,8 +69,8 @@ def table(results: Mapping[str, Mapping[str, Any]]) -> str:
 def masks(measured: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     """Print what masks cost as a table of Markdown; K2 stands first, and others beside it."""
     lines = [
-        "| format | text | header | header, new tools | mean beside K2 | new tools |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| format | text | header | new tools | mean beside K2 | new tools | start | new tools |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     base = _means(measured["kimi_k2"])
     for name, kinds in measured.items():
@@ -79,6 +79,7 @@ def masks(measured: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
             *(f"{kinds['known'][each]:.1f}" for each in ("text", "header")),
             f"{kinds['new']['header']:.1f}",
             *(f"{own / k2:.1f}" for own, k2 in zip(of_name, base, strict=True)),
+            *(f"{kinds[each]['start']:.0f}" for each in ("known", "new")),
         )
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """`enforcer check`: tells which schemas can be enforced, before any server runs.
 
-Owns: the command's options, what it prints and its exit status. Must not know: how files
-declare schemas (that is `declarations`), or how schemas are compiled.
+Owns: the command's options, what is asked of each schema, and the exit status. Must not know:
+how files declare schemas (that is `declarations`), what is printed (`checked`), or how schemas
+are compiled.
 """
 
 from __future__ import annotations
@@ -10,24 +11,25 @@ import argparse
 import json
 import sys
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
 from enforcer.cli import declarations
+from enforcer.cli.checked import Checked, Status, Tally, as_json, complaints, row, summary
 from enforcer.cli.options import add_documents
 from enforcer.errors import (
     ConfigurationError,
     InvalidTools,
     Problem,
+    RequestError,
     SchemaError,
     SchemaLimit,
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.request import response_format
 from enforcer.request.options import Options
 from enforcer.request.tools import read_name
 from enforcer.schema import Conventions, OnUnsupported, Root, compile_schema
@@ -51,45 +53,18 @@ _DESCRIPTION = """\
 Tells for every schema whether it is enforced exactly, and if not, why and what to write
 instead; and what in it may not mean what its author thinks. FILE is JSON or JSON Lines (- is
 the standard input), or a folder of such files: a JSON Schema, a tool or list of tools (OpenAI
-Chat Completions or Responses, Anthropic), a chat request, or an MCP server's answer to
-tools/list. A tool that comes again with the same schema, as in recorded requests, is told once.
+Chat Completions or Responses, Anthropic), a request, with or without tools, or an MCP server's
+answer to tools/list. Of a request, the format that it demands of its text is checked as well.
+What comes again with the same schema, as in recorded requests, is told once.
 
 Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, 2 if a
-file cannot be read or is none of these."""
+file or record cannot be read or is none of these; the others are checked all the same."""
 _MILLI = 1000
-
-
-class Status(Enum):
-    """How a schema is enforced."""
-
-    EXACT = "exact"
-    RELAXED = "relaxed"
-    REFUSED = "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """What was found out about one declaration.
-
-    Attributes:
-        problems: why it is refused, or what is not enforced where it is relaxed; paths
-            from the document's root.
-        error: name of the error's class where it is refused.
-        relaxable: refused, and `--relax` would enforce a superset.
-        milliseconds: time to compile, with a vocabulary of single bytes.
-        rules: number of distinct values that the compiled grammar defines; 0 if refused.
-        surprises: what is enforced as the standard says, and may not be meant.
-
-    """
-
-    declaration: Declaration
-    status: Status
-    problems: tuple[Problem, ...] = ()
-    error: str = ""
-    relaxable: bool = False
-    milliseconds: float = 0.0
-    rules: int = 0
-    surprises: tuple[Problem, ...] = ()
+_OTHER_CONSTRAINT = (
+    "the server enforces tool calls itself: a `structural_tag` of the client's own cannot be "
+    "combined with that; leave it out"
+)
+_FORMAT = "$.response_format"  # where errors about formats lead
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,48 +128,61 @@ def run(options: argparse.Namespace) -> int:
         conventions=Conventions(closed_objects=options.closed_objects),
     )
     provided = read_documents(options.documents)
-    checked: list[Checked] = []
-    unreadable: list[str] = []
+    tally = Tally()
     told: set[object] = set()
-    repeated = 0
-    for file in options.files:
-        for document in _documents(file, unreadable):
-            try:
-                found = [_whole(one, provided) for one in declarations.find(document)]
-            except ConfigurationError as error:
-                unreadable.append(str(error))
-                continue
-            # Recorded requests declare the same tools over and over.
-            new = check(found, engine, asked, told, format_)
-            repeated += len(found) - len(new)
-            checked += new
+    for record in _records(options.files):
+        if isinstance(record, documents.Unreadable):
+            tally.unreadable.append(record.message)
+            continue
+        found = declarations.find(record)
+        tally.without_tools += found.without_tools
+        tally.unreadable += [each.message for each in found.unreadable]
+        whole = list(_whole(found.declared, provided, tally))
+        before = len(tally.checked)
+        # Recorded requests declare the same tools over and over.
+        for one in check(whole, engine, asked, told, format_):
+            tally.checked.append(one)
+            if not options.json:
+                print(*row(one), sep="\n", flush=True)
+        tally.repeated += len(whole) - (len(tally.checked) - before)
     if options.json:
-        _print_json(checked, unreadable, repeated)
+        print(json.dumps(as_json(tally), indent=1, ensure_ascii=False))
     else:
-        _print_text(checked, unreadable, repeated)
-    if unreadable:
+        for line in complaints(tally):
+            print(f"enforcer: {line}", file=sys.stderr)
+        print(*summary(tally), sep="\n")
+    if tally.unreadable:
         return 2
-    return int(any(one.status is Status.REFUSED for one in checked))
+    return int(tally.counts[Status.REFUSED] > 0)
 
 
-def _documents(file: str, unreadable: list[str]) -> list[documents.Document]:
-    found: list[documents.Document] = []
-    try:
-        for each in documents.files(file):
-            try:
-                found += documents.read(each)
-            except ConfigurationError as error:
-                unreadable.append(str(error))
-    except ConfigurationError as error:
-        unreadable.append(str(error))
-    return found
+def _records(given: Sequence[str]) -> Iterator[documents.Document | documents.Unreadable]:
+    """Read what was given, one file after the other."""
+    for path in given:
+        try:
+            for file in documents.files(path):
+                try:
+                    yield from documents.records(file)
+                except ConfigurationError as error:
+                    yield documents.Unreadable(str(error))
+        except ConfigurationError as error:
+            yield documents.Unreadable(str(error))
 
 
-def _whole(declaration: Declaration, provided: Documents) -> Declaration:
-    """Put what the schema refers to into it."""
-    if not provided or declaration.schema is None:
-        return declaration
-    return replace(declaration, schema=json.loads(provided.bundle(json.dumps(declaration.schema))))
+def _whole(
+    declared: Sequence[Declaration], provided: Documents, tally: Tally
+) -> Iterator[Declaration]:
+    """Put what the schemas refer to into them."""
+    for one in declared:
+        if not provided or one.schema is None:
+            yield one
+            continue
+        try:
+            schema = provided.bundle(json.dumps(one.schema))
+        except ConfigurationError as error:
+            tally.unreadable.append(str(error))
+        else:
+            yield replace(one, schema=json.loads(schema))
 
 
 def check(
@@ -203,24 +191,29 @@ def check(
     asked: Options,
     told: set[object],
     format_: Format,
-) -> list[Checked]:
-    """Check what one document declares, apart from tools that have been checked before.
+) -> Iterator[Checked]:
+    """Check what one document declares, apart from what requests before it have declared.
 
     Args:
         declared: what it declares.
         engine: what would enforce it.
         asked: what to do with what cannot be enforced exactly, and how schemas are read.
-        told: tools of earlier documents, with their schemas; those of this one are added.
+        told: tools and formats of earlier documents, with their schemas; those of this one
+            are added.
         format_: what calls are written in.
 
     """
     seen: set[object] = set()
-    checked = []
     before = frozenset(told)
     for declaration in declared:
-        key = (repr(declaration.name), json.dumps(declaration.schema, sort_keys=True))
+        said = declaration.schema if declaration.form is None else declaration.form
+        key = (repr(declaration.name), json.dumps(said, sort_keys=True))
         is_tool = declaration.root is Root.OBJECT
         name = declaration.name
+        if declaration.form is not None:
+            key = (declaration.path, key[1])
+            if key in before:
+                continue
         if is_tool and key in before and isinstance(name, str) and name not in seen:
             seen.add(name)
             continue
@@ -236,8 +229,7 @@ def check(
                     refuse_name(format_.dialect, str(declaration.name), declaration.name_path)
                 except InvalidTools as error:
                     one = _refused_too(one, Problem(error.path, "", error.reason))
-        checked.append(one)
-    return checked
+        yield one
 
 
 def _refused_too(one: Checked, problem: Problem) -> Checked:
@@ -256,6 +248,8 @@ def _check(
     declaration: Declaration, engine: ArgumentEngine, asked: Options, layout: BoundLayout
 ) -> Checked:
     schema = declaration.schema
+    if declaration.form is not None and schema is None:
+        return _check_text(declaration, engine)
     if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
         reason = f"a tool's schema must be an object, not {type(schema).__name__}"
         problem = Problem(declaration.path, "", reason)
@@ -292,6 +286,22 @@ def _check(
     )
 
 
+def _check_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:
+    """Check a format of text that is no JSON Schema."""
+    started = time.perf_counter()
+    try:
+        if declaration.form is not None and declaration.form.get("type") == "structural_tag":
+            raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
+        wanted = response_format.parse(declaration.form)
+        if wanted is not None:
+            engine.compile_text(wanted)
+    except RequestError as error:
+        problems = error.at(lambda path: declaration.path + path.removeprefix(_FORMAT)).problems
+        return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
+    spent = (time.perf_counter() - started) * _MILLI
+    return Checked(declaration, Status.EXACT, milliseconds=spent)
+
+
 def _relaxable(declaration: Declaration, error: SchemaError) -> bool:
     """Tell whether the refused schema has a superset that can be enforced."""
     if not isinstance(error, UnsupportedSchema) or isinstance(
@@ -304,73 +314,3 @@ def _relaxable(declaration: Declaration, error: SchemaError) -> bool:
     except SchemaError:
         return False
     return True
-
-
-def _print_text(checked: Sequence[Checked], unreadable: Sequence[str], repeated: int) -> None:
-    titles = [_title(one) for one in checked]
-    width = max(map(len, titles), default=0)
-    for one, title in zip(checked, titles, strict=True):
-        cost = f"{one.milliseconds:8.1f} ms"
-        rules = f"  {one.rules:5} rules" if one.rules else ""
-        print(f"{one.status.value:<8} {title:<{width}} {cost}{rules}".rstrip())
-        for problem in one.problems:
-            print(f"         {problem}")
-        for line in _notes(one.surprises):
-            print(f"         note: {line}")
-        if one.relaxable:
-            print("         --relax would enforce the nearest superset")
-    for message in unreadable:
-        print(f"enforcer: {message}", file=sys.stderr)
-    counts = Counter(one.status for one in checked)
-    said = ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status])
-    again = f"; {repeated} more were the same tools again" if repeated else ""
-    if not checked and not unreadable:
-        print("enforcer: no tool was found in what was given", file=sys.stderr)
-    print(f"{len(checked)} checked" + (f": {said}" if said else "") + again)
-
-
-def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
-    """Give one line for all places of a schema that are surprising for one reason."""
-    alike: dict[str, list[Problem]] = {}
-    for problem in surprises:
-        alike.setdefault(problem.reason, []).append(problem)
-    for first, *others in alike.values():
-        yield f"{first}, and in {len(others)} more places" if others else str(first)
-
-
-def _title(one: Checked) -> str:
-    declaration = one.declaration
-    if declaration.root is Root.OBJECT:
-        return f"{declaration.name}  {declaration.where}"
-    inside = "" if declaration.path == "$" else f" {declaration.path}"
-    return declaration.where + inside
-
-
-def _print_json(checked: Sequence[Checked], unreadable: Sequence[str], repeated: int) -> None:
-    counts = Counter(one.status for one in checked)
-    value = {
-        "checked": [_values(one) for one in checked],
-        "counts": {status.value: counts[status] for status in Status},
-        "repeated": repeated,
-        "unreadable": list(unreadable),
-    }
-    print(json.dumps(value, indent=1, ensure_ascii=False))
-
-
-def _values(one: Checked) -> dict[str, Any]:
-    return {
-        "name": one.declaration.name,
-        "where": one.declaration.where,
-        "path": one.declaration.path,
-        "status": one.status.value,
-        "error": one.error or None,
-        "problems": [_problem(problem) for problem in one.problems],
-        "surprises": [_problem(problem) for problem in one.surprises],
-        "relaxable": one.relaxable,
-        "milliseconds": round(one.milliseconds, 3),
-        "rules": one.rules,
-    }
-
-
-def _problem(problem: Problem) -> dict[str, str]:
-    return {"path": problem.path, "keyword": problem.keyword, "reason": problem.reason}

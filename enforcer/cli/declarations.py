@@ -1,7 +1,8 @@
 """The schemas in a file, whatever kind of declaration it is.
 
-Owns: recognising a schema, tools of OpenAI's two APIs and of Anthropic's, chat requests,
-and MCP servers' tool lists. Must not know: what a schema means.
+Owns: recognising a schema, tools of OpenAI's two APIs and of Anthropic's, requests of these
+APIs, and MCP servers' tool lists. Must not know: what a schema means, where a request says of
+which format its text is to be (that is `formats`).
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import ConfigurationError
+from enforcer.cli import formats
+from enforcer.documents import Unreadable
 from enforcer.schema import Root
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from enforcer.documents import Document
 
 # The keys under which a tool of one kind or another has its schema.
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
+_SCHEMA = "schema (`parameters`, `input_schema`, `inputSchema`)"
 # Any of these makes an object a schema; an object without them would be one by the letter of
 # the standard, and fit everything.
 _WORDS = """
@@ -34,6 +39,10 @@ _KEYWORDS = frozenset(_WORDS.split())
 
 # What may stand around a request: JSON-RPC around an MCP result, recorders, batches.
 _AROUND = ("result", "request", "body")
+# What a request asks with: of a chat or Messages, Responses, completions.
+_ASKING = ("messages", "input", "prompt")
+# What it has beside them, one of which a schema may have by chance.
+_BESIDE = frozenset({"model", "tools", "stream", "temperature", "max_tokens", "max_output_tokens"})
 # Tools of the Responses API that a server runs itself or makes a schema for.
 _WITHOUT_SCHEMA = frozenset(
     {
@@ -49,12 +58,15 @@ class Declaration:
     """One schema, and whose it is.
 
     Attributes:
-        name: the tool's; None for a schema by itself.
+        name: the tool's; None for a schema by itself, and for a request's format.
         schema: as declared; None where a tool declares none.
         root: whether the value must be an object, as a tool's arguments are.
         where: the file, and the line in JSON Lines.
         path: where the schema stands in the document, from `$`.
         name_path: where the name stands.
+        form: the format that a request demands of its text, as
+            `enforcer.request.response_format.parse` takes it, of which `schema` is the JSON
+            Schema, if it is one; None for anything else than a request's format.
 
     """
 
@@ -64,77 +76,120 @@ class Declaration:
     where: str
     path: str
     name_path: str
+    form: Mapping[str, Any] | None = None
 
 
-def find(document: Document) -> list[Declaration]:
-    """List what a document declares.
+@dataclass(frozen=True, slots=True)
+class WithoutTools:
+    """A request that declares no tool."""
 
-    Raises:
-        ConfigurationError: it is none of the kinds.
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What stands in a document.
+
+    Attributes:
+        declared: the schemas, in the document's order.
+        unreadable: what is none of the kinds.
+        without_tools: how many requests declare no tool.
 
     """
-    return _find(document.value, "$", document.where)
+
+    declared: tuple[Declaration, ...]
+    unreadable: tuple[Unreadable, ...]
+    without_tools: int
 
 
-def _find(value: Any, path: str, where: str) -> list[Declaration]:
-    if isinstance(value, list):
-        return [d for at, item in enumerate(value) for d in _find(item, f"{path}[{at}]", where)]
-    if isinstance(value, Mapping):
-        for key in _AROUND:
-            if isinstance(value.get(key), Mapping) and not isinstance(value.get("tools"), list):
-                return _find(value[key], f"{path}.{key}", where)
-        if _is_request(value):
-            return _of_request(value, path, where)
-        if (tool := _tool(value, path, where)) is not None:
-            return [tool]
-    if isinstance(value, bool) or (
-        isinstance(value, Mapping) and (not value or not _KEYWORDS.isdisjoint(value))
-    ):
-        return [Declaration(None, value, Root.ANY, where, path, path)]
-    raise ConfigurationError(
-        f"{where}: at `{path}` stands no JSON Schema, tool, chat request or MCP tool list "
-        "(an object without any keyword of JSON Schema would fit everything)"
+def find(document: Document) -> Found:
+    """List what a document declares; what is none of the kinds spoils nothing else in it."""
+    found = list(_find(document.value, "$", document.where))
+    return Found(
+        tuple(one for one in found if isinstance(one, Declaration)),
+        tuple(one for one in found if isinstance(one, Unreadable)),
+        sum(isinstance(one, WithoutTools) for one in found),
     )
 
 
+def _find(value: Any, path: str, where: str) -> Iterator[Declaration | Unreadable | WithoutTools]:
+    if isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _find(item, f"{path}[{at}]", where)
+        return
+    if isinstance(value, Mapping):
+        for key in _AROUND:
+            if isinstance(value.get(key), Mapping) and not isinstance(value.get("tools"), list):
+                yield from _find(value[key], f"{path}.{key}", where)
+                return
+        if _is_request(value):
+            yield from _of_request(value, path, where)
+            return
+        if (tool := _tool(value, path, where)) is not None:
+            yield tool
+            return
+    if isinstance(value, bool) or (
+        isinstance(value, Mapping) and (not value or not _KEYWORDS.isdisjoint(value))
+    ):
+        yield Declaration(None, value, Root.ANY, where, path, path)
+        return
+    fits = isinstance(value, Mapping)
+    why = " (an object without any keyword of JSON Schema would fit everything)" if fits else ""
+    what = "no JSON Schema, tool, request or MCP tool list"
+    yield Unreadable(f"{where}: at `{path}` stands {what}{why}")
+
+
 def _is_request(value: Mapping[str, Any]) -> bool:
-    """Tell whether tools are listed: a chat request, an MCP result."""
-    return isinstance(value.get("tools"), list) and not isinstance(value.get("properties"), dict)
+    """Tell whether it is a request, or an MCP result, which lists tools as well."""
+    if isinstance(value.get("properties"), dict):
+        return False  # a schema, whatever else it has
+    if isinstance(value.get("tools"), list) or isinstance(value.get("messages"), list):
+        return True
+    said = any(isinstance(value.get(key), str | list) for key in _ASKING)
+    return said and not _BESIDE.isdisjoint(value)
 
 
-def _of_request(value: Mapping[str, Any], path: str, where: str) -> list[Declaration]:
-    found = _listed(value["tools"], f"{path}.tools", where)
+def _of_request(
+    value: Mapping[str, Any], path: str, where: str
+) -> Iterator[Declaration | Unreadable | WithoutTools]:
+    lists = [(value.get("tools"), f"{path}.tools")]
     messages = value.get("messages")
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
         # Kimi's dynamic tools stand in system messages.
-        if isinstance(message, Mapping) and isinstance(message.get("tools"), list):
-            found += _listed(message["tools"], f"{path}.messages[{at}].tools", where)
-    return found
+        if isinstance(message, Mapping):
+            lists.append((message.get("tools"), f"{path}.messages[{at}].tools"))
+    asked = [key for key in _ASKING if key in value]  # nothing in an MCP result
+    if asked and not any(tools for tools, _ in lists):
+        yield WithoutTools()
+    for tools, here in lists:
+        if isinstance(tools, list):
+            yield from _listed(tools, here, where)
+        elif tools is not None:
+            yield Unreadable(f"{where}: at `{here}` stands no list of tools")
+    # What a completion without a chat must be is left to vLLM.
+    wanted = None if asked == ["prompt"] else formats.demanded(value, path)
+    if wanted is not None:
+        yield Declaration(
+            None, wanted.schema, Root.ANY, where, wanted.path, wanted.path, wanted.form
+        )
 
 
-def _listed(tools: list[Any], path: str, where: str) -> list[Declaration]:
-    found = []
+def _listed(tools: list[Any], path: str, where: str) -> Iterator[Declaration | Unreadable]:
     for at, value in enumerate(tools):
         here = f"{path}[{at}]"
         kind = value.get("type") if isinstance(value, Mapping) else None
         if kind == "namespace" and isinstance(value.get("tools"), list):
-            found += _namespaced(value, here, where)
-            continue
-        if kind in _WITHOUT_SCHEMA:
-            continue
-        tool = _tool(value, here, where) if isinstance(value, Mapping) else None
-        if tool is None:
-            raise ConfigurationError(f"{where}: at `{here}` stands no function with a schema")
-        found.append(tool)
-    return found
+            yield from _namespaced(value, here, where)
+        elif not (isinstance(kind, str) and kind in _WITHOUT_SCHEMA):
+            tool = _tool(value, here, where) if isinstance(value, Mapping) else None
+            yield tool or Unreadable(f"{where}: at `{here}` stands no function with a {_SCHEMA}")
 
 
-def _namespaced(value: Mapping[str, Any], path: str, where: str) -> list[Declaration]:
+def _namespaced(
+    value: Mapping[str, Any], path: str, where: str
+) -> Iterator[Declaration | Unreadable]:
     """List a namespace's functions under the names that vLLM shows the model."""
-    return [
-        replace(one, name=f"{value.get('name')}__{one.name}")
-        for one in _listed(value["tools"], f"{path}.tools", where)
-    ]
+    for one in _listed(value["tools"], f"{path}.tools", where):
+        shown = f"{value.get('name')}__"
+        yield replace(one, name=f"{shown}{one.name}") if isinstance(one, Declaration) else one
 
 
 def _tool(value: Mapping[str, Any], path: str, where: str) -> Declaration | None:

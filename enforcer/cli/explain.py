@@ -149,9 +149,13 @@ def _request(file: str, choice: str | None) -> dict[str, Any]:
     if len(read) != 1:
         raise ConfigurationError(f"{file} has {len(read)} values, not one request or list of tools")
     value = read[0].value
+    found = declarations.find(read[0])
+    if found.unreadable:
+        raise ConfigurationError(found.unreadable[0].message)
     tools = [
         {"type": "function", "function": {"name": one.name, "parameters": one.schema}}
-        for one in declarations.find(read[0])
+        for one in found.declared
+        if one.form is None
     ]
     body = _body(value)
     request = {key: body[key] for key in _REQUEST if key in body} if "messages" in body else {}

@@ -45,6 +45,11 @@ Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be mea
 A reply that max_tokens cut off is counted as such; it is no violation unless it
 reports a call."""
 _SHOWN = 5  # findings of one kind
+_HOW_ALIKE = (
+    "\nThe similarity compares which requests were answered by a call. Sampled (at a temperature "
+    "above 0), a\nserver is not like itself either: send the same requests to the reference twice, "
+    "and compare with that."
+)
 INTERRUPTED = 130  # as shells have it, 128 and the signal's number
 
 
@@ -67,6 +72,7 @@ class _Run:
     name: str
     stream: Stream  # any but BOTH
     cases: Sequence[Case]
+    skipped: Sequence[str] = ()  # records of its file that cannot be sent
 
 
 def add_parser(commands: Any) -> None:
@@ -92,10 +98,13 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     what = parser.add_argument_group("what is sent")
     what.add_argument("--schemas", type=Path, metavar="PATH", help="folder or file of schemas")
-    what.add_argument("--requests", type=Path, metavar="FILE", help="recorded chat requests")
+    what.add_argument(
+        "--requests", type=Path, metavar="FILE", help="recorded chat requests; others are skipped"
+    )
     what.add_argument(
         "--reference", type=Path, metavar="FILE",
-        help="finish reasons that another server gave to --requests, for the similarity",
+        help="finish reasons that another server gave to --requests, for the similarity; at a "
+        "temperature above 0 a server sent the same twice is not quite like itself either",
     )  # fmt: skip
     what.add_argument(
         "--stream", type=Stream, default=None, metavar="|".join(s.value for s in Stream),
@@ -169,7 +178,10 @@ def run(options: argparse.Namespace) -> int:
         timeout=options.timeout,
         concurrency=options.concurrency,
     )
+    if options.report:
+        _try(options.report)
     runs = _runs(options)
+    _tell_skipped(runs)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
     provided, _ = read_schemas(options.documents)
     told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
@@ -214,12 +226,22 @@ def _runs(options: argparse.Namespace) -> list[_Run]:
             for stream in _ways(options.stream or Stream.BOTH)
         ]
     if options.requests:
-        cases = suites.recorded_cases(options.requests)[: options.limit]
+        recorded = suites.recorded_cases(options.requests)
+        sent, skipped = recorded.cases[: options.limit], recorded.skipped
         runs += [
-            _Run("requests" + _SUFFIX[stream], stream, cases)
+            _Run("requests" + _SUFFIX[stream], stream, sent, skipped)
             for stream in _ways(options.stream or Stream.RECORDED)
         ]
     return runs
+
+
+def _tell_skipped(runs: Sequence[_Run]) -> None:
+    """Tell once of what is not sent; all runs of a file skip the same."""
+    skipped = next((one.skipped for one in runs if one.skipped), ())
+    if skipped:
+        count = "1 record is" if len(skipped) == 1 else f"{len(skipped)} records are"
+        first = "" if len(skipped) == 1 else "the first: "
+        print(f"enforcer: {count} skipped; {first}{skipped[0]}", file=sys.stderr)
 
 
 def _ways(stream: Stream) -> tuple[Stream, ...]:
@@ -247,7 +269,7 @@ def _measure(
     with suppress(KeyboardInterrupt):  # fewer results than cases say so
         asyncio.run(client.send_all(endpoint, bodies, arrived))
     return [
-        Result(case, at, bool(body.get("stream")), reply, judging.judge(body, reply))
+        Result(case, bool(body.get("stream")), reply, judging.judge(body, reply))
         for at, (case, body) in enumerate(zip(one.cases, bodies, strict=True))
         if (reply := replies.get(at)) is not None
     ]
@@ -292,6 +314,8 @@ def _show(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
         rows["all"] = measure.count([result.verdict for result in every])
     similarity = _similarity(results, options.reference) if options.reference else None
     print(report.table(rows, similarity))
+    if similarity is not None:
+        print(_HOW_ALIKE)
     _print_findings(every)
     if options.report:
         _write(options.report, report.as_json(rows, every, similarity))
@@ -302,8 +326,9 @@ def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.
     pairs: list[tuple[str | None, str | None]] = []
     for name, run in results.items():
         if name.startswith("requests"):
-            theirs = suites.reference(path, 1 + max(result.at for result in run))
-            pairs += [(result.reply.finish_reason, theirs[result.at]) for result in run]
+            ours = {r.case.at: r.reply.finish_reason for r in run if r.case.at is not None}
+            theirs = suites.reference(path, 1 + max(ours))
+            pairs += [(reason, theirs[at]) for at, reason in ours.items()]
     return measure.similarity(pairs)
 
 
@@ -326,6 +351,18 @@ def _print_findings(results: Sequence[Result]) -> None:
             print(f"  {line}")
         if len(told) > _SHOWN:
             print(f"  {len(told) - _SHOWN} more, which --report has")
+
+
+def _try(path: Path) -> None:
+    """Find out before anything is sent whether the report can be written."""
+    is_new = not path.exists()
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+        if is_new:
+            path.unlink()  # there is no report yet
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot write {path}: {error}") from error
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:

@@ -34,7 +34,7 @@ NO_IDS = ids_of(())
 
 def has(row: Row, ids: Ids) -> Truths:
     """Tell of each id whether its bit is set."""
-    found: Truths = (row.view(np.uint32)[ids >> 5] >> (ids & 31).astype(np.uint32) & 1) != 0
+    found: Truths = (row[ids >> 5] >> (ids & 31) & 1).astype(np.bool_)
     return found
 
 
@@ -57,10 +57,13 @@ class Sparse:
     values: Row
 
 
+NOTHING = Sparse(NO_IDS, np.zeros(0, dtype=np.int32))
+
+
 def sparse(row: Row) -> Sparse:
     """Leave out what is zero."""
     words = np.flatnonzero(row)
-    if _BYTES_OF_WORD * len(words) > row.nbytes:
+    if 2 * _BYTES_OF_WORD * len(words) > row.nbytes:  # copying all is faster, too
         return Sparse(slice(None), row.copy())
     return Sparse(words, row[words])
 
@@ -68,16 +71,18 @@ def sparse(row: Row) -> Sparse:
 def of_ids(ids: Ids) -> Sparse:
     """Give the row of some ids."""
     if not len(ids):
-        return Sparse(ids, np.zeros(0, dtype=np.int32))
-    ids = np.unique(ids)
-    words, starts = np.unique(ids >> 5, return_index=True)
+        return NOTHING
+    ids = np.sort(ids)
+    words = ids >> 5
+    starts = np.flatnonzero(np.concatenate(([True], words[1:] != words[:-1])))
     each = np.left_shift(np.uint32(1), (ids & 31).astype(np.uint32), dtype=np.uint32)
-    return Sparse(words, np.bitwise_or.reduceat(each, starts).view(np.int32))
+    return Sparse(words[starts], np.bitwise_or.reduceat(each, starts).view(np.int32))
 
 
 def write(row: Row, what: Sparse) -> None:
     """Overwrite a row."""
-    row.fill(0)
+    if not isinstance(what.words, slice):
+        row.fill(0)
     row[what.words] = what.values
 
 

@@ -8,12 +8,13 @@ whoever knows. Must not know: requests, engines, masks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from enforcer.turn.bits import ids_of
 from enforcer.turn.cuts import NONE, Cut, Loose
+from enforcer.turn.dialect import Segment
 from enforcer.turn.lexer import OPEN, Place
 from enforcer.turn.pattern import ID
 from enforcer.turn.walk import narrowed, walk, whole
@@ -76,6 +77,7 @@ class Borders:
         self._holding = lru_cache(None)(self._find_holding)
         self._starts = lru_cache(_KEPT)(self._find_starts)
         self._followed = lru_cache(_KEPT)(self._find_followed)
+        self._among = lru_cache(_KEPT)(Cut.among)
         # As long as some trie has the node.
         self._behind: WeakKeyDictionary[HeaderNode, dict[Place, tuple[Behind, ...]]]
         self._behind = WeakKeyDictionary()
@@ -255,6 +257,13 @@ class Borders:
             and self._go_on(place, byte) is not None
         )
 
+    def among(self, cut: Cut, needed: Cut | None) -> Cut:
+        """Give those ids of a cut that have to be known behind another; None for all.
+
+        Both are of the table most of the time, and so is what is found.
+        """
+        return cut if needed is None or not cut else self._among(cut, needed)
+
     def cut(self, ids: Iterable[tuple[int, int]]) -> Cut:
         """Cut ids, each behind so many of its bytes."""
         whole: list[tuple[int, int, int]] = []
@@ -306,6 +315,17 @@ class Borders:
         for at, byte in enumerate(data[:-1], 1):
             if byte == last and self.viable(self._lexer.enter(then), data[at:]):
                 yield at
+
+    @cached_property
+    def calls(self) -> int:
+        """How many calls one token may end, at most."""
+        states = self._lexer.dialect.states
+        arguments = [name for name, state in states.items() if state.segment is Segment.ARGUMENTS]
+        by_markers = any(states[name].then is None for name in arguments)
+        if by_markers or self._lexer.layout.last_byte is None:
+            return self._vocabulary.longest
+        ended = (len(cuts) for name in arguments for _, cuts in self._leavers(name))
+        return 1 + max(ended, default=0)
 
     def _find_holding(self, text: bytes) -> frozenset[int]:
         return frozenset(token for data, token in self._tokens() if text in data)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.turn.bits import NO_IDS, ids_of
+from enforcer.turn.bits import NO_IDS, has, has_one, ids_of
 
 if TYPE_CHECKING:
-    from enforcer.turn.bits import Ids
+    from enforcer.turn.bits import Ids, Row, Truths
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,26 @@ class Cut:
     def __bool__(self) -> bool:
         return bool(len(self.ids)) or bool(self.loose)
 
-    def among(self, needed: Ids | None) -> Cut:
-        """Give those that are needed; None for all."""
-        if needed is None or not self:
-            return self
-        chosen = np.isin(self.ids, needed)
+    def among(self, before: Cut) -> Cut:
+        """Give those that have to be known behind another border."""
+        needed = before.behind
         loose = tuple(each for each in self.loose if each.token in needed)
-        return Cut(self.ids[chosen], self.heads[chosen], self.tails[chosen], loose)
+        return self._chosen(np.isin(self.ids, needed), loose)
+
+    def permitted(self, row: Row) -> Cut:
+        """Give those whose second parts a row behind the border permits, as far as it can tell."""
+        loose = tuple(each for each in self.loose if has_one(row, each.tail))
+        return self._chosen(has(row, self.tails), loose)
+
+    def begun(self, row: Row) -> Cut:
+        """Give those whose first parts a row before the border permits."""
+        loose = tuple(each for each in self.loose if has_one(row, each.head))
+        return self._chosen(has(row, self.heads), loose)
+
+    def _chosen(self, which: Truths, loose: tuple[Loose, ...]) -> Cut:
+        if which.all() and len(loose) == len(self.loose):
+            return self
+        return Cut(self.ids[which], self.heads[which], self.tails[which], loose)
 
     @property
     def behind(self) -> Ids:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, lru_cache, partial
-from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from enforcer.turn.pattern import BLANK, ID, NAME, Choice
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 _ROWS = 4096
 _SOME_NAME = "a"
+_opening = lru_cache(None)(Opening)  # there are 32
 # Of a turn that may call and end, one that owes a call, and one without tools.
 _USUAL = (
     Opening(call=True, finish=True, text=True, empty=False),
@@ -56,9 +56,11 @@ class Due(Enum):
     CALL = "a call"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """The ids that are legal at one moment, apart from headers and arguments.
+
+    A table has one for each place and opening, and tells them apart by identity.
 
     Attributes:
         markers: legal control id to the state it leads to.
@@ -110,8 +112,9 @@ class Table:
             for role, texts in dialect.markers.items()
         }
         # Computed here, so that no request waits for them.
-        _ = vocabulary.sorted_text, vocabulary.blank_ids
+        _ = vocabulary.sorted_text, vocabulary.first_bytes, vocabulary.blank_ids
         self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, self._form()))
+        self.alike = lru_cache(_HEADER_TRIES)(Alike)
         self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
@@ -165,16 +168,19 @@ class Table:
         first = max((i for i in blanks if i < at), default=-1) + 1
         last = min((i for i in blanks if i > at), default=len(pieces))
 
-        def text(name: str, index: int) -> str:
-            return written(pieces[first:last], name, index)
+        def around(index: int) -> tuple[str, str]:
+            sides = pieces[first:at], pieces[at + 1 : last]
+            before, behind = (written(side, "", index) for side in sides)
+            return before, behind
 
         head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
-        return HeaderForm(text, self.vocabulary, head, tail)
+        return HeaderForm(around, self.vocabulary, head, tail)
 
     def warm(self) -> None:
         """Compute what the first turns would wait for: tenths of a second for a real vocabulary."""
         if self.is_simple:
             return
+        _ = self.borders.calls
         for name, state in self.dialect.states.items():
             if state.segment is Segment.ARGUMENTS:
                 self.borders.leaving(name, self.layout.scan())
@@ -347,6 +353,21 @@ class Table:
         return self._openings.find(prompt_ids)
 
 
+class Alike:
+    """The envelopes of a table that allow the same; compared by identity, which costs nothing.
+
+    Attributes:
+        count: how many there have been.
+
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self, names: tuple[str, ...], settings: tuple[object, ...]) -> None:
+        del names, settings  # there is one for each
+        self.count = 0
+
+
 class Envelope:
     """What one request allows: a table, the names it may call, and from which index on.
 
@@ -357,7 +378,6 @@ class Envelope:
         first: index of the turn's first call.
         preamble: how many text ids may precede a demanded call outside a think.
         text_format: starts the grammar that content must fit; None for free text.
-        schemas: what the arguments of each tool have to fit, as text.
 
     """
 
@@ -371,7 +391,6 @@ class Envelope:
         first: int,
         preamble: int,
         text_format: Callable[[], ArgumentMatcher] | None = None,
-        schemas: tuple[str, ...] = (),
     ) -> None:
         self.table = table
         self.names = names
@@ -380,29 +399,38 @@ class Envelope:
         self.first = first
         self.preamble = preamble
         self.text_format = text_format
-        self._schemas = schemas
 
     @cached_property
-    def key(self) -> bytes:
-        """What two envelopes of one table have in common that allow the same; small.
-
-        One token may end a call and begin the arguments of another tool, so that the schemas of
-        all are a part of it.
-        """
+    def alike(self) -> Alike | None:
+        """Tell envelopes that allow the same from others; None for the first of its kind."""
         settings = (self.due, self.most, self.first, self.preamble, self.text_format is None)
-        every = repr((self.names, self._schemas, settings))
-        return sha256(every.encode("utf-8", "surrogatepass")).digest()
+        found = self.table.alike(self.names, settings)
+        found.count += 1
+        return found if found.count > 1 else None
 
     def opening(self, calls: int, text: int) -> Opening:
         """Say what is open after so many calls and ids of text outside a think."""
         owed = self.due is Due.CALL and calls == 0
-        return Opening(
+        return _opening(
             call=calls < self.most,
             finish=not owed,
             text=not owed or text < self.preamble,
             # Where text has a format, it is for the format to say whether none at all fits.
             empty=self.due is Due.NOTHING and self.text_format is None,
         )
+
+    def stage(self, calls: int) -> int:
+        """Give the same for all numbers of calls after which a token may do the same."""
+        if calls >= self._stages:
+            return calls
+        return min(calls, 1) if self.due is Due.CALL else 0
+
+    @cached_property
+    def _stages(self) -> int:
+        """From how many calls on each is a stage of its own."""
+        if self.table.dialect.has_index or self.table.dialect.ids is Ids.MESSAGE:
+            return 0
+        return self.most - self.table.borders.calls
 
     def headers(self, calls: int) -> HeaderTrie:
         """Give the trie of the headers that are legal for the next call."""

@@ -7,7 +7,9 @@ hosts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from enforcer.errors import EnforcerError
@@ -15,24 +17,59 @@ from enforcer.turn import bits
 from enforcer.turn.bits import sparse
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Iterator
 
     from enforcer.engines import ArgumentMatcher, Startable
-    from enforcer.turn.bits import Ids, Row, Sparse
+    from enforcer.turn.bits import Row, Sparse
     from enforcer.turn.cuts import Cut
     from enforcer.vocabulary import Vocabulary
 
 # What is kept by grammar: at most 0.2 MB beside the 0.5 to 14 MB that it holds itself.
 _CUTS = 64
-_ROWS = 8
-_K = TypeVar("_K")
-_V = TypeVar("_V")
 
 
-def _keep(known: dict[_K, _V], key: _K, value: _V, most: int) -> None:
-    if len(known) >= most:
-        known.clear()
-    known[key] = value
+@dataclass(frozen=True, slots=True, eq=False)
+class _First:
+    """What may come first, and whether nothing need."""
+
+    row: Sparse
+    nullable: bool
+
+
+class Unread:
+    """A text of a grammar of which nothing has been read: its first mask costs a copy."""
+
+    def __init__(self, grammar: Startable, first: _First) -> None:
+        self._grammar = grammar
+        self._first = first
+        self._read = 0
+
+    @cached_property
+    def _text(self) -> ArgumentMatcher:
+        return self._grammar.matcher()
+
+    def fill(self, row: Row) -> None:
+        """Write the mask of the ids that may come next."""
+        if self._read:
+            self._text.fill(row)
+        else:
+            bits.write(row, self._first.row)
+
+    def accept(self, token_id: int) -> bool:
+        """Advance by one id; False if it is illegal, nothing being changed then."""
+        accepted = self._text.accept(token_id)
+        self._read += accepted
+        return accepted
+
+    def rollback(self, count: int) -> None:
+        """Take back the last `count` accepted ids."""
+        if count:
+            self._text.rollback(count)
+            self._read -= count
+
+    def is_accepting(self) -> bool:
+        """Tell whether the text so far is complete."""
+        return self._text.is_accepting() if self._read else self._first.nullable
 
 
 class Firsts:
@@ -40,25 +77,24 @@ class Firsts:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._ids: WeakKeyDictionary[Startable, dict[Cut, Ids]] = WeakKeyDictionary()
-        self._rows: WeakKeyDictionary[Startable, dict[Hashable, Sparse]] = WeakKeyDictionary()
+        self._rows: WeakKeyDictionary[Startable, dict[Cut, Sparse]] = WeakKeyDictionary()
+        self._firsts: WeakKeyDictionary[Startable, _First] = WeakKeyDictionary()
 
-    def row(self, grammar: Startable, around: Hashable) -> Sparse | None:
-        """Give a row that `keep_row` was given, if it is still there."""
-        return self._rows.get(grammar, {}).get(around)
+    def text(self, grammar: Startable) -> Unread:
+        """Give a text of a grammar, to be looked at.
 
-    def keep_row(self, grammar: Startable, around: Hashable, row: Row) -> None:
-        """Keep what may come at the beginning of a grammar's texts.
-
-        Args:
-            grammar: of the texts.
-            around: what else it depends on, since some ids end a text and go on behind it.
-            row: the row.
+        Raises:
+            EnforcerError: none can be followed now.
 
         """
-        _keep(self._rows.setdefault(grammar, {}), around, sparse(row), _ROWS)
+        first = self._firsts.get(grammar)
+        if first is None:
+            text, row = grammar.matcher(), self._vocabulary.row(())
+            text.fill(row)
+            first = self._firsts[grammar] = _First(sparse(row), text.is_accepting())
+        return Unread(grammar, first)
 
-    def legal(self, cut: Cut, grammar: Startable) -> Ids | None:
+    def legal(self, cut: Cut, grammar: Startable) -> Sparse | None:
         """Give those ids of a cut whose second part may begin a text of a grammar.
 
         None if no text of it can be followed now: whoever begins one is told.
@@ -68,21 +104,23 @@ class Firsts:
             grammar: of the text.
 
         """
-        known = self._ids.setdefault(grammar, {})
+        known = self._rows.setdefault(grammar, {})
         found = known.get(cut)
         if found is None:
             try:
-                found = self._find(cut, grammar.matcher())
+                found = self._find(cut, self.text(grammar))
             except EnforcerError:
                 return None
-            _keep(known, cut, found, _CUTS)
+            if len(known) >= _CUTS:
+                known.clear()
+            known[cut] = found
         return found
 
-    def _find(self, cut: Cut, text: ArgumentMatcher) -> Ids:
+    def _find(self, cut: Cut, text: ArgumentMatcher) -> Sparse:
         row = self._vocabulary.row(())
         text.fill(row)
         whole = cut.ids[bits.has(row, cut.tails)]
-        return bits.ids_of((*whole.tolist(), *self._loose(cut, text, row)))
+        return bits.of_ids(bits.ids_of((*whole.tolist(), *self._loose(cut, text, row))))
 
     def _loose(self, cut: Cut, text: ArgumentMatcher, row: Row) -> Iterator[int]:
         vocabulary = self._vocabulary

@@ -54,8 +54,8 @@ class HeaderForm:
     """How a format writes headers, and what of them is the same whatever the names.
 
     Args:
-        text: writes the part with the name in it, which has no white space that may be missing,
-            of a name at an index.
+        around: writes what stands on either side of a name at an index, as far as no white space
+            does that may be missing.
         vocabulary: the tokens.
         head: language of what stands before that part; None where nothing does.
         tail: likewise of what stands behind it.
@@ -64,12 +64,12 @@ class HeaderForm:
 
     def __init__(
         self,
-        text: Callable[[str, int], str],
+        around: Callable[[int], tuple[str, str]],
         vocabulary: Vocabulary,
         head: Language | None = None,
         tail: Language | None = None,
     ) -> None:
-        self.text = text
+        self.around = around
         self.vocabulary = vocabulary
         self.head = head
         self.tail = tail
@@ -142,7 +142,10 @@ class HeaderTrie:
     """The headers of some tools at some indices; shared across requests and threads."""
 
     def __init__(self, form: HeaderForm, names: tuple[str, ...], indices: tuple[int, ...]) -> None:
-        pairs = sorted((form.text(name, i).encode(), name) for name in names for i in indices)
+        around = [form.around(index) for index in indices]
+        pairs = sorted(
+            ((before + name + behind).encode(), name) for name in names for before, behind in around
+        )
         self.texts = [text for text, _ in pairs]
         self.names = [name for _, name in pairs]
         self.form = form
@@ -280,6 +283,7 @@ class HeaderNode:
             past = Past(self.trie.names[self.low], b"", self.tail)
             return form.ended(self.tail, b"").whole, (past,)
         keys, ids = form.vocabulary.sorted_text
+        first_bytes = form.vocabulary.first_bytes
         texts, names = self.trie.texts, self.trie.names
         found: list[Past] = []
         parts: list[Ids] = []
@@ -287,8 +291,7 @@ class HeaderNode:
         if self.head is not None:
             parts.append(form.begun(self.head).inside)
         while todo:
-            low, high, at, span = todo.pop()
-            first, last, depth = span.first, span.last, span.depth
+            low, high, at, first, last, depth = todo.pop()
             while first < last and len(keys[first]) == depth:
                 legal.append(ids[first])
                 first += 1
@@ -297,44 +300,51 @@ class HeaderNode:
                     found.append(Past(names[low], keys[first][:depth], form.tail))
                 low += 1
             while low < high and first < last:
-                step = texts[low][at : at + 1]
-                until = bisect_left(texts, texts[low][:at] + _successor(step), low, high)
-                begin, end = _narrow(keys, first, last, keys[first][:depth] + step)
+                step, until = texts[low][at], high
+                if texts[high - 1][at] != step:
+                    until = bisect_left(texts, texts[low][:at] + bytes([step + 1]), low, high)
+                if depth:
+                    begin, end = _narrow(keys, first, last, keys[first][:depth] + bytes([step]))
+                else:
+                    begin, end = first_bytes[step : step + 2]
                 if begin < end:
-                    todo.append((low, until, at + 1, Span(begin, end, depth + 1)))
+                    todo.append((low, until, at + 1, begin, end, depth + 1))
                 low, first = until, end
         if form.tail is not None:
             parts += [form.ended(past.tail, past.data).whole for past in found]
         return np.concatenate([ids_of(legal), *parts]), tuple(found)
 
-    def _beginnings(self) -> tuple[list[int], list[tuple[int, int, int, Span]]]:
+    def _beginnings(self) -> tuple[list[int], list[tuple[int, int, int, int, int, int]]]:
         """Say where the walk begins, behind what may still stand before the headers.
 
         Returns:
             The ids with one byte of a header; and ranges of headers that agree in so many bytes,
-            each with the ids that have read as much and go on.
+            each with the range of the ids that have read as much, after so many bytes, and go on.
 
         """
         form = self.trie.form
         if self.head is None:
-            whole = Span(0, len(form.vocabulary.sorted_text[0]), 0)
-            return [], [(self.low, self.high, self.depth, whole)]
+            tokens = len(form.vocabulary.sorted_text[0])
+            return [], [(self.low, self.high, self.depth, 0, tokens, 0)]
         texts, low = self.trie.texts, self.low
         begun = form.begun(self.head)
         legal: list[int] = []
-        todo: list[tuple[int, int, int, Span]] = []
+        todo: list[tuple[int, int, int, int, int, int]] = []
         while low < self.high:
             first = texts[low][:1]
             until = bisect_left(texts, _successor(first), low, self.high)
             legal += begun.firsts.get(first[0], ())
-            todo += [(low, until, 1, span) for span in begun.spans.get(first[0], ())]
+            todo += [
+                (low, until, 1, span.first, span.last, span.depth)
+                for span in begun.spans.get(first[0], ())
+            ]
             low = until
         return legal, todo
 
 
 def _narrow(keys: Sequence[bytes], low: int, high: int, prefix: bytes) -> tuple[int, int]:
     low = bisect_left(keys, prefix, low, high)
-    if prefix[-1] == _NEVER_IN_UTF8:
+    if prefix[-1] == _NEVER_IN_UTF8 or low == high or not keys[low].startswith(prefix):
         return low, low
     return low, bisect_left(keys, prefix[:-1] + _successor(prefix[-1:]), low, high)
 

@@ -1,4 +1,4 @@
-"""Masks outside texts that are kept from one request to the next with the same tools.
+"""Masks between texts that are kept from one request to the next with the same tools.
 
 Owns: how many, and that a mask is given only where the grammars are still those that it was
 computed with. Must not know: states, headers, what the masks are of.

@@ -70,6 +70,7 @@ class Matcher:
         self._moves = Moves(envelope, arguments, expect, self._countdown)
         self._weaver = None if self._table.is_simple else Weaver(envelope, self._moves)
         self._words = self._table.vocabulary.words
+        self._first: npt.NDArray[np.int32] | None = None
         self._trail: Trail[Position] = Trail(rollback)
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
@@ -124,6 +125,19 @@ class Matcher:
         """Why the gate is closed; None while it is open."""
         return self._now.failure
 
+    def begin(self) -> None:
+        """Compute the first mask now if it takes long, for whoever starts a turn ahead of time.
+
+        It does where a token of text may reach into a call: what follows depends on the tools.
+        """
+        now = self._now
+        if self._accepted or now.failure is not None or now.grammar is not None:
+            return
+        if now.row.crossing:
+            row = np.empty(self._words, dtype=np.int32)
+            self._fill(row)
+            self._first = row
+
     def fill(self, bitmask: Any, row: int = 0) -> None:
         """Write the mask of the ids that may come next.
 
@@ -171,6 +185,9 @@ class Matcher:
 
     def _fill_text(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
+        if self._first is not None and not self._accepted:
+            np.copyto(target, self._first)
+            return
         if self._weaver is not None:
             self._weaver.fill(now, target)
             return

@@ -11,15 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError, UnexpectedFailure
-from enforcer.turn.bits import NO_IDS
+from enforcer.turn.bits import NOTHING
 from enforcer.turn.dialect import Segment
 from enforcer.turn.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from enforcer.engines import ArgumentMatcher, Startable
-    from enforcer.turn.bits import Ids, Row, Sparse
+    from enforcer.turn.bits import Sparse
     from enforcer.turn.countdown import Countdown
     from enforcer.turn.cuts import Cut
     from enforcer.turn.envelope import Envelope
@@ -49,13 +49,22 @@ class Moves:
     def asked(self) -> Iterator[dict[str, Startable | None]]:
         """Note the grammars that are asked for meanwhile, by tool; None for one that is of no use.
 
-        They are what masks behind borders depend on, beside the envelope.
+        They are what masks behind borders depend on, beside the envelope; what depends on such a
+        mask depends on them, too.
         """
-        self._asked = {}
+        outer = self._asked
+        found: dict[str, Startable | None] = {}
+        self._asked = found
         try:
-            yield self._asked
+            yield found
         finally:
-            self._asked = None
+            self._asked = outer
+            self.depend(found)
+
+    def depend(self, grammars: Mapping[str, Startable | None]) -> None:
+        """Note grammars that were asked for before, for what is used again."""
+        for name, grammar in grammars.items():
+            self._note(name, grammar)
 
     def enter(self, state: str, calls: int, text: int, place: Place | None = None) -> Position:
         """Begin a state's text, or go on in free text at a place."""
@@ -99,12 +108,18 @@ class Moves:
         position = self.enter(to, now.calls, now.text)
         if self._countdown is not None:
             position = replace(position, reading=self._countdown.arguments(name))
-        position = self._with_grammar(position, lambda: self._ask(name).matcher())
+        return self._with_grammar(position, lambda: self._ask(name).matcher())
+
+    def look_at_arguments(self, now: Position, name: str, to: str) -> Position:
+        """Give where the arguments of a call would begin, of which only masks are asked."""
+        position = self.enter(to, now.calls, now.text)
+        firsts = self._table.firsts
+        position = self._with_grammar(position, lambda: firsts.text(self._ask(name)))
         if position.failure is not None:
             self._note(name, None)
         return position
 
-    def first_ids(self, name: str, cut: Cut) -> Ids:
+    def first_ids(self, name: str, cut: Cut) -> Sparse:
         """Give those ids that end a tool's header and begin its arguments.
 
         Args:
@@ -116,19 +131,8 @@ class Moves:
         found = None if grammar is None else self._table.firsts.legal(cut, grammar)
         if found is None:
             self._note(name, None)
-            return NO_IDS
+            return NOTHING
         return found
-
-    def known_row(self, name: str, around: Hashable) -> Sparse | None:
-        """Give what was kept of the beginning of a tool's arguments."""
-        grammar = self.grammar(name)
-        return None if grammar is None else self._table.firsts.row(grammar, around)
-
-    def keep_row(self, name: str, around: Hashable, row: Row) -> None:
-        """Keep what may come at the beginning of a tool's arguments; see `Firsts`."""
-        grammar = self.grammar(name)
-        if grammar is not None:
-            self._table.firsts.keep_row(grammar, around, row)
 
     def grammar(self, name: str) -> Startable | None:
         """Give the grammar of a tool; None if there is none, which a call to it is told."""

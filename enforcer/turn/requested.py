@@ -56,7 +56,6 @@ def envelope(
         first=spec.first_index,
         preamble=options.preamble_ids,
         text_format=text_format,
-        schemas=tuple(toolset.tools[name].schema for name in toolset.allowed),
     )
 
 

@@ -18,15 +18,20 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
-    from enforcer.turn.bits import Ids
+    from enforcer.engines import Startable
     from enforcer.turn.cuts import Cut
-    from enforcer.turn.envelope import Envelope
+    from enforcer.turn.envelope import Alike, Envelope, Row
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
     from enforcer.turn.moves import Moves
     from enforcer.turn.position import Position
+
+
+_BEHIND = 64  # sets of ids that may end a call that a turn remembers
 
 
 class Weaver:
@@ -36,6 +41,10 @@ class Weaver:
         self._envelope = envelope
         self._table = envelope.table
         self._moves = moves
+        # With the grammars that they depend on.
+        self._behind_calls: dict[
+            tuple[object, ...], tuple[Cut, Mapping[str, Startable | None]]
+        ] = {}
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Give the position after an id; None if it is illegal, nothing being changed then.
@@ -76,68 +85,84 @@ class Weaver:
             return None
         return now if place is now.place else replace(now, place=place)
 
-    def fill(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None = None) -> None:
+    def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; see `Matcher.fill`.
 
         Args:
             now: where the turn stands.
             target: the mask row.
-            needed: the ids whose bits are asked for; None for all. The rests of tokens are
-                shorter than the tokens, so that what is asked for behind one border after the
-                other comes to an end.
 
         """
-        framing = now.grammar is None and (now.header is not None or bool(now.markers.crossing))
-        if framing and needed is None and self._envelope.text_format is None:
-            self._fill_framing(now, target)
+        row, alike, envelope = now.markers, None, self._envelope
+        if now.grammar is None and (row.crossing or self._ends(now)) and not envelope.text_format:
+            alike = envelope.alike
+        if alike is None:
+            self._fill_anew(now, row, target, None)
         else:
-            self._fill_anew(now, target, needed)
+            self._fill_framing(now, row, alike, target)
 
-    def _fill_framing(self, now: Position, target: npt.NDArray[np.int32]) -> None:
-        """Write a mask between texts, which is the same for every request with the same tools."""
-        if now.failure is not None:
-            target.fill(0)
-            return
-        kept, row = self._table.kept, now.markers
-        # Where the next call is, with the envelope, says what its index is and what is owed.
-        around = (now.place, row.opening, now.calls, self._envelope.key)
-        key = around if now.header is None else (*now.header.key, *around)
+    def _ends(self, now: Position) -> bool:
+        """Tell whether a header may end, and arguments begin, in an id or before it."""
+        node = now.header
+        if node is None or not (node.past or node.name is not None):
+            return False
+        return self._table.dialect.states[now.state].then is not None
+
+    def _fill_framing(
+        self, now: Position, row: Row, alike: Alike, target: npt.NDArray[np.int32]
+    ) -> None:
+        """Write a mask between texts, which is the same for every request with the same tools.
+
+        Tools that come a second time will come again: what is asked of others is not kept.
+        """
+        kept, calls = self._table.kept, self._envelope.stage(now.calls)
+        # Where the next call is, with the envelope, says what its index is and what is owed; the
+        # row, where the turn stands outside of headers.
+        key: tuple[object, ...] = (row, calls, alike)
+        if now.header is not None and now.place is not None:
+            key = (*now.header.key, now.place.header, *key)
         known = kept.get(key, self._moves.grammar)
         if known is None:
             with self._moves.asked() as grammars:
-                self._fill_anew(now, target, None)
+                self._fill_anew(now, row, target, None)
             there = {name: found for name, found in grammars.items() if found is not None}
             if len(there) == len(grammars):
-                kept.keep(key, target & ~row.mask, there)
-            return
-        np.copyto(target, row.mask)
-        bits.join(target, known)
+                kept.keep(key, target, there)
+        else:
+            bits.write(target, known)
 
-    def _fill_anew(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None) -> None:
+    def _fill_anew(
+        self, now: Position, row: Row, target: npt.NDArray[np.int32], needed: Cut | None
+    ) -> None:
+        """Write a mask, right as to the second parts of some ids; None for all.
+
+        The rests of tokens are shorter than the tokens, so that what is asked for behind one border
+        after the other comes to an end.
+        """
         place = now.place
         if now.failure is not None:  # behind a border: nothing may come there
             target.fill(0)
             return
         if now.grammar is not None:
             now.grammar.fill(target)
-            target |= now.markers.mask
+            target |= row.mask
             self._leave(now, target, needed)
         elif now.header is not None and place is not None and not place.begun:
             now.header.fill(target)
-            target |= now.markers.mask
-            self._leave_header(now, now.header, place, target, needed)
+            target |= row.mask
+            if self._ends(now):
+                self._leave_header(now, now.header, place, target, needed)
         else:
-            np.copyto(target, now.markers.mask)
-        for state, every in now.markers.crossing.items():
-            cut = every.among(needed)
+            np.copyto(target, row.mask)
+        for state, every in row.crossing.items():
+            cut = self._table.borders.among(every, needed)
             if cut:
-                behind = self._row(self._moves.follow(now, state), cut)
-                self._add(cut, None, behind, now, target)
+                self._add(self._permitted(cut, self._moves.follow(now, state)), now, target)
 
-    def _row(self, position: Position, cut: Cut) -> npt.NDArray[np.int32]:
-        """Give what may come at a position, right as to the second parts of a cut's ids."""
-        row = self._table.vocabulary.row(())
-        self.fill(position, row, cut.behind)
+    def _row(self, position: Position, needed: Cut | None) -> npt.NDArray[np.int32]:
+        """Give what may come at a position; see `_fill_anew`."""
+        row = np.empty(self._table.vocabulary.words, dtype=np.int32)
+        self._fill_anew(position, position.markers, row, needed)
         return row
 
     def _leave_header(
@@ -146,81 +171,61 @@ class Weaver:
         node: HeaderNode,
         place: Place,
         target: npt.NDArray[np.int32],
-        needed: Ids | None,
+        needed: Cut | None,
     ) -> None:
         """Add the ids that begin arguments, where a header ends by itself."""
         then = self._table.dialect.states[now.state].then
         if then is None:
             return
         if node.name is not None:
-            target |= self._begun(now, node.name, then, needed)
+            target |= self._row(self._moves.look_at_arguments(now, node.name, then), needed)
         for each in self._table.borders.behind(node, place):
             if each.inner:
-                bits.add(target, self._moves.first_ids(each.name, each.inner))
-            cut = each.outer.among(needed)
+                bits.join(target, self._moves.first_ids(each.name, each.inner))
+            cut = self._table.borders.among(each.outer, needed)
             if cut:
-                wanted = None if needed is None else cut.behind
-                self._add(cut, None, self._begun(now, each.name, then, wanted), now, target)
+                begun = self._moves.look_at_arguments(now, each.name, then)
+                self._add(self._permitted(cut, begun), now, target)
 
-    def _begun(
-        self, now: Position, name: str, then: str, needed: Ids | None
-    ) -> npt.NDArray[np.int32]:
-        """Give what may come at the beginning of a tool's arguments."""
-        row = self._table.vocabulary.row(())
-        if needed is not None:
-            self.fill(self._moves.begin_arguments(now, name, then), row, needed)
-            return row
-        # Ids that end the arguments at once go on as the request allows.
-        around = (then, now.calls, now.text, self._envelope.key)
-        known = self._moves.known_row(name, around)
-        if known is not None:
-            bits.join(row, known)
-            return row
-        begun = self._moves.begin_arguments(now, name, then)
-        self.fill(begun, row)
-        if begun.failure is None:
-            self._moves.keep_row(name, around, row)
-        return row
-
-    def _leave(self, now: Position, target: npt.NDArray[np.int32], needed: Ids | None) -> None:
+    def _leave(self, now: Position, target: npt.NDArray[np.int32], needed: Cut | None) -> None:
         """Add the ids that end a text of arguments and go on behind it."""
         place = now.place
         then = self._table.dialect.states[now.state].then
         if then is None or place is None or place.scan is None:
             return
-        cut = self._table.borders.leaving(now.state, place.scan).among(needed)
+        borders = self._table.borders
+        cut = borders.among(borders.leaving(now.state, place.scan), needed)
         if cut:
-            behind = self._row(self._moves.enter(then, now.calls + 1, now.text), cut)
             # The text is complete after their first parts, if these may come at all.
-            self._add(cut, target, behind, now, target)
+            self._add(self._behind_call(now, then, cut).begun(target), now, target)
 
-    def _add(
-        self,
-        cut: Cut,
-        before: npt.NDArray[np.int32] | None,
-        behind: npt.NDArray[np.int32],
-        now: Position,
-        target: npt.NDArray[np.int32],
-    ) -> None:
-        """Add ids that a border cuts, if their parts are legal on either side of it.
+    def _behind_call(self, now: Position, then: str, cut: Cut) -> Cut:
+        """Give those ids that end a call's arguments whose second parts may come behind it.
 
-        Args:
-            cut: the ids.
-            before: what is legal before the border; None if the first parts are known to be.
-            behind: what is legal behind it.
-            now: where the turn stands.
-            target: the mask row.
-
+        They are the same at each end of the arguments, and of most calls.
         """
-        legal = bits.has(behind, cut.tails)
-        if before is not None:
-            legal &= bits.has(before, cut.heads)
-        bits.add(target, cut.ids[legal])
+        key = (then, self._envelope.stage(now.calls), now.text, cut)
+        known = self._behind_calls.get(key)
+        if known is not None:
+            found, grammars = known
+            self._moves.depend(grammars)
+            return found
+        with self._moves.asked() as asked:
+            found = self._permitted(cut, self._moves.enter(then, now.calls + 1, now.text))
+        if None not in asked.values():
+            if len(self._behind_calls) >= _BEHIND:
+                self._behind_calls.clear()
+            self._behind_calls[key] = found, asked
+        return found
+
+    def _permitted(self, cut: Cut, behind: Position) -> Cut:
+        """Give those ids of a cut whose second parts may come at a position."""
+        return cut.permitted(self._row(behind, cut))
+
+    def _add(self, cut: Cut, now: Position, target: npt.NDArray[np.int32]) -> None:
+        """Add ids that a border cuts, whose parts are legal on either side of it."""
+        bits.add(target, cut.ids)
         for each in cut.loose:
-            if not bits.has_one(behind, each.tail):
-                continue
-            if before is not None and not bits.has_one(before, each.head):
-                continue
             found = self.read(now, each.token, counts=False)
             if found is None:
                 continue

@@ -32,10 +32,9 @@ _FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One request of a run: what was asked and as which, what came, what is wrong with it."""
+    """One request of a run: what was asked, what came, what is wrong with it."""
 
     case: Case
-    at: int
     streamed: bool
     reply: Reply
     verdict: Verdict
@@ -120,9 +119,10 @@ def _similarity_values(found: Similarity) -> dict[str, Any]:
 
 
 def _result(result: Result) -> dict[str, Any]:
-    reply = result.reply
+    reply, at = result.reply, result.case.at
     return {
         "case": result.case.name,
+        **({} if at is None else {"data_index": at + 1}),
         "streamed": result.streamed,
         "status": reply.status,
         "finish_reason": reply.finish_reason,

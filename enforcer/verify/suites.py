@@ -32,11 +32,27 @@ class Case:
     Attributes:
         name: the file and line that it comes from.
         body: what is sent, apart from the model and `stream`.
+        at: of a recorded request, its place among the records of its file, from 0; else None.
 
     """
 
     name: str
     body: Mapping[str, Any]
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The records of a file.
+
+    Attributes:
+        cases: those that can be sent, in order; never empty.
+        skipped: those that cannot: where each stands, and what keeps it from being sent.
+
+    """
+
+    cases: tuple[Case, ...]
+    skipped: tuple[str, ...]
 
 
 def schema_cases(path: Path) -> list[Case]:
@@ -60,7 +76,9 @@ def schema_cases(path: Path) -> list[Case]:
         for schema in _schemas(document)
     ]
     if not cases:
-        raise ConfigurationError(f"no schemas in {path}: it has no .json or .jsonl file")
+        raise ConfigurationError(
+            f"no schemas in {path}; of a folder, files named `invalid…` are left out"
+        )
     return cases
 
 
@@ -134,34 +152,46 @@ def _moved(node: Any, *, root: bool = False) -> Any:
     return copy
 
 
-def recorded_cases(path: Path) -> list[Case]:
+def recorded_cases(path: Path) -> Recorded:
     """Read recorded chat requests, one a line: a body, or an object with it as `request` or `body`.
 
-    The role `_input` of K2-Vendor-Verifier's files is sent as `system`, as it does.
+    What is no chat request is skipped. The role `_input` of K2-Vendor-Verifier's files is sent
+    as `system`, as it does.
 
     Raises:
-        ConfigurationError: the file cannot be read, or a line is no chat request.
+        ConfigurationError: the file cannot be read, or has no chat request.
 
     """
-    cases = [
-        Case(document.where, _recorded(value, document.where))
-        for document in documents.read(path)
-        for value in _values(document)
-    ]
+    cases: list[Case] = []
+    skipped: list[str] = []
+    for record in documents.records(path):
+        if isinstance(record, documents.Unreadable):
+            skipped.append(record.message)
+            continue
+        for value in _values(record):
+            body = _body(value)
+            if problem := _malformed(body):
+                skipped.append(f"{record.where} is no chat request: {problem}")
+            else:
+                # Each record before it is one or the other.
+                cases.append(Case(record.where, _sent(body), len(cases) + len(skipped)))
     if not cases:
-        raise ConfigurationError(f"no requests in {path}")
-    return cases
+        more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
+        raise ConfigurationError(
+            f"no requests in {path}" + (f": {skipped[0]}{more}" if skipped else "")
+        )
+    return Recorded(tuple(cases), tuple(skipped))
 
 
-def _recorded(value: Any, where: str) -> dict[str, Any]:
+def _body(value: Any) -> Any:
     for key in ("request", "body"):
         if isinstance(value, dict) and isinstance(value.get(key), dict):
-            value = value[key]
-            break
-    problem = _malformed(value)
-    if problem:
-        raise ConfigurationError(f"{where} is no chat request: {problem}")
-    body = dict(value)
+            return value[key]
+    return value
+
+
+def _sent(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    body = dict(recorded)
     body["messages"] = [
         {**message, "role": "system"} if message.get("role") == "_input" else message
         for message in body["messages"]
@@ -176,6 +206,10 @@ def _malformed(value: Any) -> str:
     if not isinstance(value, dict):
         return "it is not an object"
     messages = value.get("messages")
+    if messages is None and "input" in value:
+        return "it is one of the Responses API, which is not measured"
+    if "system" in value or "anthropic_version" in value:
+        return "it is one of the Messages API, which is not measured"
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         return "`messages` is not a list of objects"
     lists = [value.get("tools"), *(message.get("tools") for message in messages)]

@@ -428,3 +428,48 @@ def test_recordings_that_check_reads_are_replayed(
     status, _, _, server = verify(calling, "--requests", str(path))
     assert status == 0
     assert [sent["messages"] for sent in server.bodies] == [[USER]]
+
+
+def test_what_is_no_chat_request_is_skipped_with_a_note(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+) -> None:
+    file, reference = tmp_path / "mixed.jsonl", tmp_path / "reference.jsonl"
+    body = {"messages": [USER], "tools": [TOOL]}
+    file.write_text("\n".join(map(json.dumps, [{"input": "hi"}, body, {"input": "ho"}, body])))
+    reference.write_text('"stop"\n"stop"\n"stop"\n"tool_calls"')
+
+    def calling(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        return reply(asked, "tool_calls", calls=[call("f", "{}")])
+
+    named = ("--requests", str(file), "--reference", str(reference))
+    status, report, out, server = verify(calling, *named)
+    assert (status, len(server.bodies)) == (0, 2)
+    assert f"2 records are skipped; the first: {file}:1 is no chat request" in out
+    # A reference's lines are those of all records.
+    compared = {key: report["trigger_similarity"][key] for key in ("both", "ours", "theirs")}
+    assert compared == {"both": 1, "ours": 1, "theirs": 0}
+    assert [one["data_index"] for one in report["results"]] == [2, 4]
+    assert "a\nserver is not like itself" in out
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(json.dumps(report))
+    _, report, _, _ = verify(calling, "--requests", str(file), "--reference", str(earlier))
+    assert report["trigger_similarity"]["both"] == 2
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    schemas: str,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").write_text("")
+    unwritable = str(tmp_path / "file" / "report.json")
+    status, _, out, server = verify(enforced, "--schemas", schemas, "--report", unwritable)
+    assert (status, server.bodies) == (2, [])
+    assert "cannot write" in out
+
+
+def test_a_report_is_not_there_before_it_is_written(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+) -> None:
+    assert verify(enforced, "--schemas", "absent.jsonl")[:2] == (2, None)
+    assert not (tmp_path / "report.json").exists()

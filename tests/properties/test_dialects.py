@@ -17,6 +17,7 @@ from enforcer.layouts import Kind
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn import dialects
+from enforcer.turn.firsts import Firsts
 from enforcer.turn.kept import KeptRows
 from enforcer.turn.parser import Happening, Parser
 from tests.dialect_cases import NAMES, opening, served, vocabulary
@@ -143,6 +144,16 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(
         matcher.accept(step(matcher, random, hurry=0.5 + at / 100))
 
 
+def forget(matcher: Matcher) -> None:
+    """Drop all that is kept of masks, of this turn and others."""
+    table = matcher.envelope.table
+    table.kept, table.firsts = KeptRows(), Firsts(table.vocabulary)
+    table.borders._among.cache_clear()
+    matcher._first = None
+    if matcher._weaver is not None:
+        matcher._weaver._behind_calls.clear()
+
+
 @cache
 def two(name: str) -> list[Enforcer]:
     """Give enforcers that no other test has asked for masks."""
@@ -157,16 +168,25 @@ def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(
 ) -> None:
     request = written(name, request)
     spec = Spec(parse(**request), first)
-    matcher, anew = (each.start(spec, opening(name)) for each in two(name))
+    keeps, forgets = two(name)
+    matcher, anew = (each.start(spec, opening(name)) for each in (keeps, forgets))
     random = Random(seed)
+    rows, ids = [], []
     for at in range(60):
-        anew.envelope.table.kept = KeptRows()
-        assert (row_of(matcher) == row_of(anew)).all(), matcher
+        forget(anew)
+        rows.append(row_of(anew))
+        assert (row_of(matcher) == rows[-1]).all(), matcher
         if matcher.state == matcher.envelope.table.dialect.final:
             break
-        token_id = step(matcher, random, hurry=0.4 + at / 100)
-        assert matcher.accept(token_id)
-        assert anew.accept(token_id)
+        ids.append(step(matcher, random, hurry=0.4 + at / 100))
+        assert matcher.accept(ids[-1])
+        assert anew.accept(ids[-1])
+    # What comes a second time is kept, and given the third.
+    for _ in range(2):
+        matcher = keeps.start(spec, opening(name))
+        for row, token_id in zip(rows, ids, strict=False):
+            assert (row_of(matcher) == row).all(), matcher
+            assert matcher.accept(token_id)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -25,3 +25,18 @@ def test_no_ids() -> None:
     bits.add(row, bits.ids_of(()))
     assert row.tolist() == [7, 7]
     assert bits.has(row, bits.ids_of(())).tolist() == []
+
+
+@given(IDS, IDS)
+def test_what_is_written_is_the_row_and_nothing_of_what_was_there(
+    before: list[int], ids: list[int]
+) -> None:
+    row, other = np.zeros(5, dtype=np.int32), np.zeros(5, dtype=np.int32)
+    bits.add(row, bits.ids_of(before))
+    bits.add(other, bits.ids_of(ids))
+    for each in (bits.sparse(other), bits.of_ids(bits.ids_of(ids))):
+        found = row.copy()
+        bits.join(found, each)
+        assert (found == row | other).all()
+        bits.write(found, each)
+        assert (found == other).all()

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from enforcer.turn.dialect import FREE_TEXT
+from enforcer.turn.envelope import Table
 from enforcer.turn.lexer import OPEN
-from tests.dialect_cases import NAMES, served
+from enforcer.vocabulary import Vocabulary
+from tests.dialect_cases import NAMES, served, vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.turn.lexer import Opening, Place
-    from enforcer.vocabulary import Vocabulary
-
 
 OPENINGS = [
     OPEN,
@@ -109,3 +109,21 @@ def test_tokens_that_leave_arguments_are_all_found(name: str) -> None:
             data, count = table.vocabulary.token_bytes(token), counts[token]
             parts = table.vocabulary.token_bytes(head), table.vocabulary.token_bytes(tail)
             assert parts == (data[:count], data[count:])
+
+
+@pytest.mark.parametrize(
+    ("token", "calls"), [(b"a()", 1), (b"a(), b(", 2), (b"), a(), b()", 3), (b"))))", 1)]
+)
+def test_how_many_calls_a_token_may_end(token: bytes, calls: int) -> None:
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    first = min(found.controls.values())
+    tokens[first:first] = [token]
+    names = {name: i + 1 for name, i in found.controls.items()}
+    table = Table(served("pythonic").dialect, Vocabulary(tokens, names))
+    # One more than have something behind them: the last may end with the token.
+    assert calls <= table.borders.calls <= calls + 1
+
+
+def test_where_markers_end_calls_their_number_has_another_bound() -> None:
+    assert served("kimi_k3").table.borders.calls == vocabulary("kimi_k3").longest

@@ -145,3 +145,39 @@ def test_what_is_the_same_for_all_headers_is_warm() -> None:
         node.fill(row)
         node = node.step(byte)
     assert form.begun.cache_info().misses == before > 0
+
+
+def test_envelopes_that_allow_the_same_are_told_from_others_from_the_second_on() -> None:
+    table = Table(KIMI, V)
+
+    def alike(*names: str, most: int = 9) -> object:
+        return Envelope(table, names, due=Due.WORD, most=most, first=0, preamble=5).alike
+
+    assert alike("a", "b") is None
+    second = alike("a", "b")
+    assert second is not None
+    assert alike("a", "b") is second
+    assert alike("ab") is None
+    assert alike("ab") is not second
+    assert alike("a", "b", most=8) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "due", "expected"),
+    [
+        # With an index, each call has headers of its own.
+        ("kimi_k2", Due.WORD, [0, 1, 2, 3, 4, 5, 6]),
+        # A token may end two calls here, and the last may not be followed by another.
+        ("pythonic", Due.WORD, [0, 0, 0, 0, 4, 5, 6]),
+        ("pythonic", Due.CALL, [0, 1, 1, 1, 4, 5, 6]),
+    ],
+)
+def test_a_stage_is_a_number_of_calls_that_a_mask_can_tell_from_others(
+    name: str, due: Due, expected: list[int]
+) -> None:
+    from tests.dialect_cases import served
+
+    table = served(name).table
+    assert name != "pythonic" or table.borders.calls == 2
+    envelope = Envelope(table, ("a",), due=due, most=6, first=0, preamble=5)
+    assert [envelope.stage(calls) for calls in range(7)] == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-import numpy as np
+import pytest
 
 from enforcer.errors import EngineFailure
 from enforcer.turn import bits
@@ -16,6 +16,8 @@ from tests import toys
 from tests.dialect_cases import vocabulary
 
 if TYPE_CHECKING:
+    from enforcer.engines import ArgumentMatcher
+    from enforcer.turn.bits import Sparse
     from tests.toys import Listed
 
 
@@ -42,47 +44,73 @@ class Grammar:
         return toys.Listed(V, self._texts)
 
 
+def ids(row: Sparse | None) -> set[int]:
+    """Give the ids of a row without zeros."""
+    whole = V.row(())
+    bits.write(whole, row)
+    return {i for i in range(V.size) if bits.has_one(whole, i)}
+
+
 def test_ids_are_legal_whose_second_part_begins_a_text() -> None:
     firsts = Firsts(V)
-    assert firsts.legal(CUT, Grammar(b"a=1")).tolist() == [WHOLE]
-    assert firsts.legal(CUT, Grammar(b"get=1")).tolist() == [LOOSE]
-    assert set(firsts.legal(CUT, Grammar(b"get=1", b"a")).tolist()) == {WHOLE, LOOSE}
-    assert firsts.legal(CUT, Grammar(b"go=1")).tolist() == []
+    assert ids(firsts.legal(CUT, Grammar(b"a=1"))) == {WHOLE}
+    assert ids(firsts.legal(CUT, Grammar(b"get=1"))) == {LOOSE}
+    assert ids(firsts.legal(CUT, Grammar(b"get=1", b"a"))) == {WHOLE, LOOSE}
+    assert ids(firsts.legal(CUT, Grammar(b"go=1"))) == set()
 
 
 def test_a_grammar_is_asked_once_and_not_kept_alive() -> None:
     firsts, grammar = Firsts(V), Grammar(b"a=1")
-    first = firsts.legal(CUT, grammar)
-    assert firsts.legal(CUT, grammar) is first
+    cut = Cut(CUT.ids, CUT.heads, CUT.tails, ())
+    first = firsts.legal(cut, grammar)
+    assert firsts.legal(cut, grammar) is first
+    row = V.row(())
+    firsts.text(grammar).fill(row)
     assert grammar.started == 1
-    firsts.keep_row(grammar, "around", V.row([1]))
-    assert len(firsts._ids) == len(firsts._rows) == 1
+    assert len(firsts._rows) == len(firsts._firsts) == 1
     del grammar
     gc.collect()
-    assert len(firsts._ids) == len(firsts._rows) == 0
+    assert len(firsts._rows) == len(firsts._firsts) == 0
 
 
 def test_what_is_kept_of_a_grammar_has_a_bound() -> None:
     firsts, grammar = Firsts(V), Grammar(b"a=1")
     for _ in range(1000):
         firsts.legal(Cut(CUT.ids, CUT.heads, CUT.tails, ()), grammar)
-        firsts.keep_row(grammar, object(), V.row([1]))
-    assert len(firsts._ids[grammar]) <= 64
-    assert len(firsts._rows[grammar]) <= 8
+    assert len(firsts._rows[grammar]) <= 64
 
 
-def test_a_row_is_kept_for_what_it_depends_on() -> None:
-    firsts, grammar = Firsts(V), Grammar()
-    firsts.keep_row(grammar, 1, V.row([3, 40]))
-    row = V.row(())
-    bits.join(row, firsts.row(grammar, 1))
-    assert (row == V.row([3, 40])).all()
-    assert firsts.row(grammar, 2) is None
-    assert firsts.row(Grammar(), 1) is None
-    many = np.arange(V.words, dtype=np.int32)
-    firsts.keep_row(grammar, 3, many)
-    bits.write(row, firsts.row(grammar, 3))
-    assert (row == many).all()
+@pytest.mark.parametrize("texts", [(b"get=1", b"a"), (b"", b"a=1"), (b"(a",)])
+def test_a_text_that_is_looked_at_is_one_that_has_begun(texts: tuple[bytes, ...]) -> None:
+    firsts, grammar = Firsts(V), Grammar(*texts)
+    looked: ArgumentMatcher = firsts.text(grammar)
+    begun: ArgumentMatcher = grammar.matcher()
+    rows = V.row(()), V.row(())
+    for token in (None, *range(V.size)):
+        accepted = token is not None and begun.accept(token)
+        assert token is None or looked.accept(token) == accepted
+        for text, row in zip((looked, begun), rows, strict=True):
+            text.fill(row)
+        assert (rows[0] == rows[1]).all()
+        assert looked.is_accepting() == begun.is_accepting()
+        for text in (looked, begun):
+            text.rollback(accepted)
+
+
+def test_a_text_that_is_looked_at_goes_back_to_where_nothing_was_read() -> None:
+    firsts, grammar = Firsts(V), Grammar(b"a=1", b"")
+    text, first, row = firsts.text(grammar), V.row(()), V.row(())
+    text.fill(first)
+    assert text.is_accepting()
+    assert text.accept(ord("a"))
+    assert not text.accept(ord("a"))
+    assert not text.is_accepting()
+    text.fill(row)
+    assert bits.has_one(row, ord("="))
+    text.rollback(1)
+    text.fill(row)
+    assert (row == first).all()
+    assert text.is_accepting()
 
 
 def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again() -> None:
@@ -90,3 +118,5 @@ def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again() -> N
     assert firsts.legal(CUT, grammar) is None
     assert firsts.legal(CUT, grammar) is None
     assert grammar.started == 2
+    with pytest.raises(EngineFailure):
+        firsts.text(grammar)

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 V = small()
 KIMI = dialects.load("kimi_k2")
-FORM = HeaderForm(KIMI.header_text, V)
+
+
+def around(index: int) -> tuple[str, str]:
+    return "functions.", f":{index}"
+
+
+FORM = HeaderForm(around, V)
 NAMES = st.lists(
     # Short names over few letters, so that many are prefixes of one another.
     st.one_of(
@@ -104,7 +110,7 @@ def test_nodes_are_shared() -> None:
 @pytest.mark.parametrize("count", [1, 512])
 def test_masks_over_kimis_own_vocabulary(kimi_vocabulary: Vocabulary, count: int) -> None:
     names = tuple(f"tool_{n}" for n in range(count))
-    trie = HeaderTrie(HeaderForm(KIMI.header_text, kimi_vocabulary), names, (10,))
+    trie = HeaderTrie(HeaderForm(around, kimi_vocabulary), names, (10,))
     node = trie.root
     for token_id in kimi_vocabulary.encode(f"functions.tool_{count - 1}:10"):
         row = np.zeros(kimi_vocabulary.words, dtype=np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import pytest
 
@@ -190,18 +190,73 @@ def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_o
     tokens = [found.token_bytes(i) for i in range(found.size)]
     first = min(found.controls.values())
     long = [b"(), b(x", b"), b(x", b"(), b(y", b"), b(y"]
-    tokens[first:first] = long
-    names = {name: i + len(long) for name, i in found.controls.items()}
+    # With the parts of these, so that none has to be tried.
+    parts = [b", b(x", b" b(x", b"(x", b", b(y", b" b(y", b"(y"]
+    tokens[first:first] = long + parts
+    names = {name: i + len(long + parts) for name, i in found.controls.items()}
     both = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
     for key in keys:
         tools = [
             {"type": "function", "function": {"name": "a", "parameters": CLOSED}},
             {"type": "function", "function": {"name": "b", "parameters": schema_of(key)}},
+            {"type": "function", "function": {"name": "c", "parameters": CLOSED}},
         ]
         spec = Spec(parse(tools, "auto", True), 0)
-        matcher = both.start(spec, None)
-        feed(matcher, list(b"[a"))
         crossing = {both.vocabulary.find(token) for token in long}
-        masked = legal(matcher) & crossing
-        assert masked == {i for i in crossing if matcher.validate([i])}
-        assert masked == {both.vocabulary.find(f"(), b({key}".encode())}
+        for _ in range(3):
+            matcher = both.start(spec, None)
+            # Behind a call to the first, the second may use what was asked for the first.
+            for text, token in (("[c", "(), b("), ("(), a", "(), b("), ("(", "), b(")):
+                feed(matcher, list(text.encode()))
+                masked = legal(matcher) & crossing
+                assert masked == {i for i in crossing if matcher.validate([i])}
+                assert masked == {both.vocabulary.find(f"{token}{key}".encode())}
+
+
+@pytest.mark.parametrize("name", ["pythonic", "llama3_json", "granite", "hermes"])
+def test_the_first_mask_is_computed_at_the_start_where_it_depends_on_tools(name: str) -> None:
+    matcher = served(name).matcher(TOOLS)
+    crosses = bool(matcher.position.row.crossing)
+    assert (matcher._first is not None) == crosses
+    first = row_of(matcher)
+    matcher._first = None
+    assert (row_of(matcher) == first).all()
+    matcher.begin()
+    assert matcher.accept(ord("x"))
+    behind = row_of(matcher)
+    assert (behind != first).any()
+    matcher.begin()
+    assert (row_of(matcher) == behind).all()
+    matcher.rollback(1)
+    assert (row_of(matcher) == first).all()
+
+
+def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Never:
+        raise enforcer.EnforcerError("a limit")
+
+    monkeypatch.setattr("enforcer.turn.weaving.Weaver.fill", fails)
+    matcher = served("pythonic").matcher(TOOLS)
+    assert "a limit" in str(matcher.failure)
+    assert legal(matcher) == set(matcher.envelope.table.turn_end_ids)
+
+
+def test_what_may_come_behind_a_call_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("get", "a")]
+    matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(tools)
+    feed(matcher, list(b"[get"))
+    looked: list[str] = []
+    permitted = matcher._weaver._permitted
+
+    def look(*what: Any) -> Any:
+        looked.append(what[1].state)
+        return permitted(*what)
+
+    monkeypatch.setattr(matcher._weaver, "_permitted", look)
+    feed(matcher, list(b"("))
+    legal(matcher)
+    assert "BETWEEN" in looked
+    feed(matcher, list(b"), a("))
+    looked.clear()
+    legal(matcher)
+    assert "BETWEEN" not in looked

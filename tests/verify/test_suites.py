@@ -109,7 +109,7 @@ def test_what_is_no_schema_is_told(tmp_path: Path, values: tuple[int | str | Non
 
 
 def test_an_empty_folder_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"has no \.json or \.jsonl file"):
+    with pytest.raises(ConfigurationError, match=r"has no \.json, \.jsonl or"):
         suites.schema_cases(tmp_path)
 
 
@@ -122,7 +122,7 @@ def test_recorded_requests_are_bodies_or_have_them(tmp_path: Path) -> None:
         {"messages": [USER], "n": 2, "stream": True, "stream_options": {}},
         {"data_index": 2, "request": {"messages": [{"role": "_input", "content": "x"}]}},
     )
-    assert [case.body for case in suites.recorded_cases(file)] == [
+    assert [case.body for case in suites.recorded_cases(file).cases] == [
         {"messages": [USER], "stream": True},
         {"messages": [{"role": "system", "content": "x"}]},
     ]
@@ -179,7 +179,7 @@ def test_every_request_that_is_read_can_be_judged(
     file = tmp_path_factory.getbasetemp() / "drawn.json"
     file.write_text(json.dumps(body))
     try:
-        [case] = suites.recorded_cases(file)
+        [case] = suites.recorded_cases(file).cases
     except ConfigurationError:
         return
     made = (Call("functions.f:0", "f", "{}"),) if calls else ()
@@ -238,3 +238,24 @@ def test_a_reference_without_an_answer(tmp_path: Path) -> None:
 def test_what_is_no_reference_is_told(tmp_path: Path, line: Any) -> None:
     with pytest.raises(ConfigurationError):
         suites.reference(write(tmp_path / "r.jsonl", line), 1)
+
+
+RESPONSES = {"model": "m", "input": "hi"}
+MESSAGES = {"model": "m", "max_tokens": 9, "system": "x", "messages": [USER]}
+
+
+def test_what_is_no_chat_request_is_skipped(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.jsonl", RESPONSES, {"messages": [USER]}, MESSAGES, 7)
+    file.write_text(file.read_text() + "\n{\n" + json.dumps({"messages": []}))
+    recorded = suites.recorded_cases(file)
+    # Their places among all records are those of a reference's lines.
+    assert [(case.name[-1], case.at) for case in recorded.cases] == [("2", 1), ("6", 5)]
+    first, third, *others = recorded.skipped
+    assert ":1 is no chat request: it is one of the Responses API" in first
+    assert ":3 is no chat request: it is one of the Messages API" in third
+    assert [":4 is no chat request" in others[0], ":5 is not JSON" in others[1]] == [True, True]
+
+
+def test_nothing_but_what_is_skipped_is_told_with_the_first(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"Responses API.*\(and 1 more\)"):
+        suites.recorded_cases(write(tmp_path / "r.jsonl", RESPONSES, MESSAGES))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
+_SHOWN = 64  # characters of a key in a path
 _BASE = "urn:enforcer:schema"
 _TO_NOTHING = (
     referencing.exceptions.PointerToNowhere,
@@ -66,12 +67,13 @@ _BY_NAME = {base.name: draft for draft, base in _BASES.items()}
 
 
 def step(path: str, key: str | int) -> str:
-    """Extend a `$.`-path by one member or element."""
+    """Extend a `$.`-path by one member or element; of a long key, its beginning and `…`."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     if _PLAIN_NAME.match(key):
         return f"{path}.{key}"
-    escaped = key[:64].replace("\\", "\\\\").replace('"', '\\"')
+    shown = key if len(key) <= _SHOWN else key[:_SHOWN] + "…"
+    escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
     return f'{path}["{escaped}"]'
 
 

@@ -33,8 +33,8 @@ _NOTES = frozenset(
     }
 )
 _OPEN = (
-    "other properties than these are allowed, as `additionalProperties` is left out; set it to "
-    "false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
+    "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
+    "to false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
 )
 _NULLABLE = (
     "`nullable` is no keyword of JSON Schema, so that null is not allowed here; write "
@@ -82,8 +82,8 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
     if schema.get("nullable") is True and not _allows_null(schema):
         yield Problem(step(path, "nullable"), "nullable", _NULLABLE)
     name = schema.get("format")
-    known = name in FORMATS or name == "regex"
-    if isinstance(name, str) and not known and _is_of_strings(schema):
+    known = not isinstance(name, str) or name in FORMATS or name == "regex"
+    if not known and _is_of_strings(schema):
         yield Problem(step(path, "format"), "format", _FORMAT.format(name=name))
 
 

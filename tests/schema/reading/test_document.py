@@ -37,6 +37,8 @@ def test_paths_can_be_read() -> None:
     assert step("$.a", 3) == "$.a[3]"
     assert step("$", 'q"uo\\te') == '$["q\\"uo\\\\te"]'
     assert step("$", "") == '$[""]'
+    assert step("$", " " * 64) == f'$["{" " * 64}"]'
+    assert step("$", " " * 65) == f'$["{" " * 64}…"]'
 
 
 def listing(keyword: str) -> dict[str, Any]:

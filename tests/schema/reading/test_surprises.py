@@ -25,6 +25,7 @@ OBJECT = {"type": "object", "properties": {"a": {}}}
         ({"type": "string", "format": "phone"}, [("$.format", "format")]),
         ({"type": "string", "format": "email"}, []),
         ({"type": "integer", "format": "int64"}, []),
+        ({"type": "string", "format": {"date": 1}}, []),
         ({"properties": {"format": {}}, "additionalProperties": False}, []),
         ({"default": {"properties": {}}, "enum": [{"nullable": True}]}, []),
         ({"$ref": "#", "minLength": 1}, []),

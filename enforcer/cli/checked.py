@@ -1,0 +1,171 @@
+"""What `enforcer check` has found out, and how it is shown.
+
+Owns: the rows for people, what stands below them, and the one object for machines. Must not
+know: how anything is checked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from enforcer.schema import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from enforcer.cli.declarations import Declaration
+    from enforcer.errors import Problem
+
+_SHOWN = 20  # records that cannot be read
+# Nearly every tool has such objects, so that what they mean is said once, below the rows.
+_OPEN = "additionalProperties"
+
+
+class Status(Enum):
+    """How a schema is enforced."""
+
+    EXACT = "exact"
+    RELAXED = "relaxed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found out about one declaration.
+
+    Attributes:
+        problems: why it is refused, or what is not enforced where it is relaxed; paths
+            from the document's root.
+        error: name of the error's class where it is refused.
+        relaxable: refused, and `--relax` would enforce a superset.
+        milliseconds: time to compile, with a vocabulary of single bytes.
+        rules: number of distinct values that the compiled grammar defines; 0 if refused.
+        surprises: what is enforced as the standard says, and may not be meant.
+
+    """
+
+    declaration: Declaration
+    status: Status
+    problems: tuple[Problem, ...] = ()
+    error: str = ""
+    relaxable: bool = False
+    milliseconds: float = 0.0
+    rules: int = 0
+    surprises: tuple[Problem, ...] = ()
+
+
+@dataclass(slots=True)
+class Tally:
+    """Everything that was found out, as it comes in.
+
+    Attributes:
+        checked: in the order of the files.
+        unreadable: messages about records that are none of the kinds, or no JSON.
+        repeated: how often a tool or format came again with the same schema.
+        without_tools: how many requests declare no tool.
+
+    """
+
+    checked: list[Checked] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    repeated: int = 0
+    without_tools: int = 0
+
+    @property
+    def counts(self) -> Counter[Status]:
+        """How many schemas are enforced in which way."""
+        return Counter(one.status for one in self.checked)
+
+
+def row(one: Checked) -> Iterator[str]:
+    """Give the lines about one schema. The columns are as wide for any other."""
+    rules = f"{one.rules:5} rules" if one.rules else " " * 11
+    yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
+    for problem in one.problems:
+        yield f"         {problem}"
+    for line in _notes(one.surprises):
+        yield f"         note: {line}"
+    if one.relaxable:
+        yield "         --relax would enforce the nearest superset"
+
+
+def summary(tally: Tally) -> Iterator[str]:
+    """Give the lines below the rows: what notes mean, the counts."""
+    opened = [p for one in tally.checked for p in one.surprises if p.keyword == _OPEN]
+    if opened:
+        yield f"open objects: {opened[0].reason}"
+    counts = tally.counts
+    said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
+    line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
+    if tally.repeated:
+        line += f"; {tally.repeated} more were the same again"
+    if tally.without_tools:
+        line += f"; {_number(tally.without_tools, 'request')} without tools"
+    if tally.unreadable:
+        line += f"; {len(tally.unreadable)} could not be read"
+    yield line
+
+
+def complaints(tally: Tally) -> Iterator[str]:
+    """Give the lines about what could not be read, or was not there."""
+    yield from tally.unreadable[:_SHOWN]
+    if len(tally.unreadable) > _SHOWN:
+        yield f"and {len(tally.unreadable) - _SHOWN} more that cannot be read; --json has them all"
+    if not tally.checked and not tally.unreadable:
+        yield "no tool was found in what was given"
+
+
+def as_json(tally: Tally) -> dict[str, Any]:
+    """Give everything as JSON values."""
+    counts = tally.counts
+    return {
+        "checked": [_values(one) for one in tally.checked],
+        "counts": {status.value: counts[status] for status in Status},
+        "repeated": tally.repeated,
+        "without_tools": tally.without_tools,
+        "unreadable": list(tally.unreadable),
+    }
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
+    """Give one line for all places of a schema that are surprising for one reason."""
+    alike: dict[str, list[Problem]] = {}
+    for problem in surprises:
+        alike.setdefault(problem.reason, []).append(problem)
+    for first, *others in alike.values():
+        said = f"open objects (at `{first.path}`)" if first.keyword == _OPEN else str(first)
+        yield f"{said}, and in {_number(len(others), 'more place')}" if others else said
+
+
+def _title(one: Checked) -> str:
+    declaration = one.declaration
+    if declaration.root is Root.OBJECT:
+        return f"{declaration.name}  {declaration.where}"
+    inside = "" if declaration.path == "$" else f" {declaration.path}"
+    return declaration.where + inside
+
+
+def _values(one: Checked) -> dict[str, Any]:
+    return {
+        "name": one.declaration.name,
+        "where": one.declaration.where,
+        "path": one.declaration.path,
+        "status": one.status.value,
+        "error": one.error or None,
+        "problems": [_problem(problem) for problem in one.problems],
+        "surprises": [_problem(problem) for problem in one.surprises],
+        "relaxable": one.relaxable,
+        "milliseconds": round(one.milliseconds, 3),
+        "rules": one.rules,
+    }
+
+
+def _problem(problem: Problem) -> dict[str, str]:
+    return {"path": problem.path, "keyword": problem.keyword, "reason": problem.reason}
