@@ -324,7 +324,9 @@ class Enforcer:
         """Read a generated turn.
 
         Args:
-            token_ids: the turn.
+            token_ids: the turn, up to and with its end. Padding behind it, which `generate` gives
+                the shorter rows of a batch, is no part of it: `Turn.stray` would be the place of
+                the first one.
             prompt_ids, names: as in `enforcer.turn.parser.Parser`.
             schemas: the tools' parameters by name; formats that do not write the types of
                 values are read by them.

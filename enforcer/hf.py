@@ -6,22 +6,30 @@ anything of the core but `Enforcer.matcher`. Imports torch and transformers.
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from transformers import LogitsProcessor
 
-from enforcer.errors import ConfigurationError
+from enforcer.api import Enforcer
+from enforcer.errors import ConfigurationError, InvalidTools, brief
 from enforcer.logits import illegal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from enforcer.api import Enforcer
     from enforcer.turn.matcher import Matcher
 
 _WORD = 32
+# Of a row's request; its `prompt_ids` are the batch's.
+_FIELDS = tuple(
+    name
+    for name in inspect.signature(Enforcer.matcher).parameters
+    if name not in {"self", "prompt_ids"}
+)
 
 
 class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
@@ -48,7 +56,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         pad_token_id: int | None = None,
     ) -> None:
         self._enforcer = enforcer
-        self._requests = [dict(request) for request in requests]
+        self._requests = [_request(at, request) for at, request in enumerate(requests)]
         for request in self._requests:
             enforcer.matcher(**request)  # refuse before generation
         self._matchers: list[Matcher] = []
@@ -107,3 +115,17 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         for row, matcher in enumerate(self._matchers):
             matcher.fill(bitmask, row)
         return scores.masked_fill(illegal(bitmask, scores), -torch.inf)
+
+
+def _request(at: int, request: object) -> dict[str, Any]:
+    if not isinstance(request, Mapping):
+        raise InvalidTools(
+            f"$[{at}]", f"a request has fields by name, but this is {brief(request)}"
+        )
+    for name in request:
+        if name not in _FIELDS:
+            raise InvalidTools(
+                f"$[{at}]",
+                f"a request has no field {brief(name)}; it may have {', '.join(_FIELDS)}",
+            )
+    return dict(request)

@@ -186,6 +186,14 @@ def test_rows_that_have_ended_go_on_with_padding(served: Enforcer) -> None:
     assert torch.isfinite(masked)[0, STOP]
 
 
+def test_padding_behind_a_turn_is_no_part_of_it(served: Enforcer) -> None:
+    ids = [*V.encode("Hi"), STOP]
+    assert served.parse(ids).stray is None
+    padded = served.parse([*ids, PAD, PAD])
+    assert padded.stray == len(ids)
+    assert (padded.content, padded.ended) == ("Hi", True)
+
+
 def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served: Enforcer) -> None:
     requests: list[dict[str, Any]] = [{"tools": TOOLS, "tool_choice": "required"}, {"tools": None}]
     told = EnforcerLogitsProcessor(served, requests, pad_token_id=PAD)
@@ -208,6 +216,16 @@ def test_a_bad_request_is_refused_before_generation(
 ) -> None:
     with pytest.raises(InvalidTools):
         EnforcerLogitsProcessor(served, [request_])
+
+
+@pytest.mark.parametrize("request_", [{"tools": [], "tool_choise": "auto"}, [], "tools", None])
+def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(
+    served: Enforcer, request_: Any
+) -> None:
+    with pytest.raises(InvalidTools, match=r"\$\[1\]") as raised:
+        EnforcerLogitsProcessor(served, [{"tools": []}, request_])
+    if isinstance(request_, dict):
+        assert "no field 'tool_choise'; it may have tools, tool_choice, " in str(raised.value)
 
 
 def test_a_prompt_that_has_begun_what_is_not_allowed(served: Enforcer) -> None:

@@ -1,6 +1,7 @@
 """What `docs/formats.md` says of a format that neither its dialect nor a measurement has.
 
-Owns: the models that write it, and what stock vLLM 0.32 leaves open. Must not know: the page.
+Owns: the models that write it, and what stock vLLM 0.32 leaves open; a format need not be here.
+Must not know: the page.
 """
 
 from __future__ import annotations
@@ -72,8 +73,7 @@ NOTES: Mapping[str, Note] = {
     ),
     "phi4_mini_json": Note(
         "Phi-4-mini",
-        _NO_TAG + " Streamed, its calls are lost. Not measured above: this format is here to show "
-        "how one is added.",
+        _NO_TAG + " Streamed, its calls are lost. This format is here to show how one is added.",
     ),
     "qwen3_coder": Note(
         "Qwen3-Coder, Qwen3.5",

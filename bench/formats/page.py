@@ -108,7 +108,7 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the whole page."""
     known = [dialects.load(name) for name in dict.fromkeys((*FORMATS, *dialects.available()))]
     rows = "\n".join(
-        f"| [{each.name}](#{each.name}) | {NOTES[each.name].models} | {_parsers(each)} |"
+        f"| [{each.name}](#{each.name}) | {_models(each.name)} | {_parsers(each)} |"
         for each in known
     )
     legend = "\n".join(f"- **{column}**: replies {what}" for column, what in COLUMNS.items())
@@ -120,28 +120,50 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         machine=measured["machine"],
         masks=masks(measured["masks"]),
     )
-    return introduction + "".join(_section(each) for each in known)
+    return introduction + "".join(
+        _section(each, is_measured=each.name in results) for each in known
+    )
+
+
+def _models(name: str) -> str:
+    return NOTES[name].models if name in NOTES else "not noted"
 
 
 def _parsers(dialect: Dialect) -> str:
     return ", ".join(f"`{name}_enforced`" for name in dialect.parsers)
 
 
-def _section(dialect: Dialect) -> str:
-    example = max(dialect.examples, key=lambda each: len(each.get("calls", ())))
+def _section(dialect: Dialect, *, is_measured: bool) -> str:
+    known = f"{NOTES[dialect.name].models}. " if dialect.name in NOTES else ""
     lines = [
         f"\n## {dialect.name}\n",
-        f"{NOTES[dialect.name].models}. A turn:\n",
-        f"```text\n{example['text']}\n```\n",
+        *_example(dialect, known),
         f"```mermaid\n{dialect.diagram()}\n```\n",
         "Enforced:\n",
         *(f"- {each}" for each in _enforced(dialect)),
         "\nWhat differs from stock vLLM:\n",
-        f"- {NOTES[dialect.name].stock}",
+        *(f"- {each}" for each in _stock(dialect.name, is_measured=is_measured)),
         *(f"- {each}" for each in _differs(dialect.name)),
         *_refused(dialect.name),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _example(dialect: Dialect, known: str) -> Iterator[str]:
+    if dialect.examples:
+        example = max(dialect.examples, key=lambda each: len(each.get("calls", ())))
+        yield f"{known}A turn:\n"
+        yield f"```text\n{example['text']}\n```\n"
+    elif known:
+        yield f"{known}\n"
+
+
+def _stock(name: str, *, is_measured: bool) -> Iterator[str]:
+    """Say what stock leaves open, as far as it is known."""
+    if name in NOTES:
+        yield NOTES[name].stock
+    if not is_measured:
+        yield "Not measured: the table above has no row of it."
 
 
 def _enforced(dialect: Dialect) -> Iterator[str]:

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enforcer.cli.options import positive
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
@@ -30,7 +31,6 @@ server, and says what to mend.
 Exit status: 0 if all is well, 1 if something must be mended, 2 on wrong usage."""
 _SIGNS = {Status.OK: "ok  ", Status.NOTE: "note", Status.BAD: "BAD "}
 _INDENT = " " * 6
-_SOON = 10  # seconds in which a server tells its format
 
 
 def add_parser(commands: Any) -> None:
@@ -57,6 +57,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--url", help="base URL of a running server")
     parser.add_argument("--served-model", metavar="NAME", help="its model, if it has several")
     parser.add_argument("--key", help="API key ($OPENAI_API_KEY by default)")
+    parser.add_argument(
+        "--timeout", type=positive(float), default=60, metavar="S",
+        help="seconds that the server may stay silent (%(default)s)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -64,9 +68,12 @@ def run(options: argparse.Namespace) -> int:
     """Run the command.
 
     Raises:
-        ConfigurationError: a URL that is none, or a package that `--url` needs is missing.
+        ConfigurationError: a dialect or URL that is none, or a package that `--url` needs is
+            missing.
 
     """
+    if options.dialect is not None:
+        dialects.named(names.stock(options.dialect))  # whatever else is checked
     checks = []
     for check in _checks(options):
         checks.append(check)
@@ -97,7 +104,7 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
         )
     if options.url:
         try:
-            from enforcer.doctor.server import checks as server_checks
+            from enforcer.doctor import server
             from enforcer.verify import client, expected
         except ModuleNotFoundError as error:
             raise ConfigurationError(
@@ -105,11 +112,18 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
                 "pip install 'kimi-enforcer[cli]'"
             ) from error
         key = options.key or os.environ.get(KEY_VARIABLE)
-        endpoint = client.Endpoint.at(options.url, key=key, timeout=_SOON)
+        soon = min(server.SOON, options.timeout)
+        endpoint = client.Endpoint.at(options.url, key=key, timeout=soon)
         told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
         name = options.dialect or told or settings.read(os.environ).dialect
         format_ = expected.of(dialects.named(names.stock(name)))
-        yield from server_checks(options.url, key=key, model=options.served_model, expected=format_)
+        yield from server.checks(
+            options.url,
+            key=key,
+            model=options.served_model,
+            expected=format_,
+            timeout=options.timeout,
+        )
 
 
 def _print(check: Check) -> None:

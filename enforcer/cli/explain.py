@@ -244,6 +244,8 @@ def _vocabulary(options: argparse.Namespace, text: str, dialect: Dialect) -> Voc
     if options.model is None:
         return _of_pieces(text, dialect)
     folder: Path = options.model
+    if not folder.is_dir():
+        raise ConfigurationError(f"--model {folder}: there is no such folder")
     ranks, config = folder / "tiktoken.model", folder / "tokenizer_config.json"
     if ranks.is_file() and config.is_file():
         return Vocabulary.from_tiktoken(ranks, config)

@@ -5,10 +5,11 @@ Owns: their names and what their help says. Must not know: what a command does w
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Callable
 
 
 def add_documents(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
@@ -18,3 +19,15 @@ def add_documents(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
         help="file or folder of JSON Schemas that others may refer to by their `$id`, as with "
         "ENFORCER_DOCUMENTS; with URI=, also by their place below it",
     )  # fmt: skip
+
+
+def positive(kind: type[int | float]) -> Callable[[str], float]:
+    """Give what reads a number above 0, for `type=` of an option."""
+
+    def read(text: str) -> float:
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+        return value
+
+    return read

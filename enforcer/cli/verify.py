@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli.options import add_documents
+from enforcer.cli.options import add_documents, positive
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
@@ -89,11 +89,11 @@ def add_parser(commands: Any) -> None:
     server.add_argument("--model", help="its name; where one is served, that one")
     server.add_argument("--key", help=f"API key (${KEY_VARIABLE} by default)")
     server.add_argument(
-        "--timeout", type=_positive(float), default=300, metavar="S",
+        "--timeout", type=positive(float), default=300, metavar="S",
         help="seconds that the server may stay silent (%(default)s)",
     )  # fmt: skip
     server.add_argument(
-        "--concurrency", type=_positive(int), default=16, metavar="N",
+        "--concurrency", type=positive(int), default=16, metavar="N",
         help="requests in flight (%(default)s)",
     )  # fmt: skip
     what = parser.add_argument_group("what is sent")
@@ -110,12 +110,12 @@ def add_parser(commands: Any) -> None:
         "--stream", type=Stream, default=None, metavar="|".join(s.value for s in Stream),
         help="whether to stream (schemas: both, requests: as recorded)",
     )  # fmt: skip
-    what.add_argument("--max-tokens", type=_positive(int), metavar="N", help="of every reply")
+    what.add_argument("--max-tokens", type=positive(int), metavar="N", help="of every reply")
     what.add_argument("--temperature", type=float, metavar="T", help="of every request")
     what.add_argument(
         "--extra-body", type=_object, default={}, metavar="JSON", help="more fields of every body"
     )
-    what.add_argument("--limit", type=_positive(int), metavar="N", help="send the first N alone")
+    what.add_argument("--limit", type=positive(int), metavar="N", help="send the first N alone")
     judging = parser.add_argument_group("what is judged")
     judging.add_argument(
         "--dialect", metavar="NAME",
@@ -133,16 +133,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
-
-
-def _positive(kind: type[int | float]) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        value = kind(text)
-        if not 0 < value < float("inf"):
-            raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
-        return value
-
-    return read
 
 
 def _object(text: str) -> dict[str, Any]:

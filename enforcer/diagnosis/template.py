@@ -164,16 +164,23 @@ def _calls(render: Render, dialect: Dialect) -> Check:
     return ok(_CALLS, "declarations, calls and results are there, as the model writes them")
 
 
-def checks_of(tokenizer: Any, file: Path | None, dialect: Dialect) -> Iterator[Check]:
-    """Check the chat template: the file's, the tokenizer's own, or code in its place."""
-    if file is None and not hasattr(tokenizer, "get_chat_template"):
+def checks_of(tokenizer: Any, given: Path | str | None, dialect: Dialect) -> Iterator[Check]:
+    """Check the chat template: one that is given, the tokenizer's own, or code in its place.
+
+    Args:
+        tokenizer: renders.
+        given: a file, or the text of a template, in place of the tokenizer's own.
+        dialect: the model's.
+
+    """
+    if not hasattr(tokenizer, "get_chat_template"):
         # mistral-common's, as vLLM wraps them: from messages to ids, with no text between.
         yield ok("chat template", f"a {type(tokenizer).__name__} has none, and renders by itself")
         return
     try:
-        source = {"chat_template": _source(tokenizer, file)}
+        source = {"chat_template": _source(tokenizer, given)}
     except (OSError, ValueError) as error:
-        if file or not _renders_by_code(tokenizer):
+        if given is not None or not _renders_by_code(tokenizer):
             mend = "serve with --chat-template FILE, the template of the model"
             yield bad("chat template", f"there is none: {error}", mend)
             return
@@ -188,8 +195,10 @@ def checks_of(tokenizer: Any, file: Path | None, dialect: Dialect) -> Iterator[C
     yield from checks(render, dialect)
 
 
-def _source(tokenizer: Any, file: Path | None) -> str:
-    return file.read_text(encoding="utf-8") if file else str(tokenizer.get_chat_template())
+def _source(tokenizer: Any, given: Path | str | None) -> str:
+    if given is None:
+        return str(tokenizer.get_chat_template())
+    return given if isinstance(given, str) else given.read_text(encoding="utf-8")
 
 
 def _renders_by_code(tokenizer: Any) -> bool:

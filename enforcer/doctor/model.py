@@ -54,8 +54,8 @@ def checks(
     try:
         from transformers import AutoTokenizer
     except ModuleNotFoundError:
-        mend = "pip install 'kimi-enforcer[transformers]' to check models"
-        yield note("tokenizer", "transformers is not installed", mend)
+        mend = "pip install 'kimi-enforcer[transformers]', or leave --model out"
+        yield bad("tokenizer", "not checked: the package `transformers` is not installed", mend)
         return
     try:
         tokenizer = AutoTokenizer.from_pretrained(

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Check, Status, bad, note, ok
-from enforcer.errors import ConfigurationError, UnsatisfiableSchema
+from enforcer.errors import ConfigurationError, InvalidTools, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request.spec import Route, extra_body
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
@@ -22,6 +23,7 @@ from enforcer.verify.measure import Fault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from enforcer.errors import RequestError
     from enforcer.verify.measure import Finding, Verdict
     from enforcer.verify.replies import Reply
 
@@ -29,7 +31,7 @@ _START = (
     "start it with --enable-auto-tool-choice --tool-call-parser NAME_enforced, where NAME is "
     "vLLM's parser of the model's format"
 )
-_TIMEOUT = 120.0
+SOON = 10.0  # seconds in which a server answers what takes no model
 _NOT_FOUND = 404
 _WANTED = "violet"
 _PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
@@ -42,6 +44,7 @@ def checks(
     key: str | None = None,
     model: str | None = None,
     expected: Expected | None = None,
+    timeout: float = 60.0,
 ) -> Iterator[Check]:
     """Probe a server.
 
@@ -50,15 +53,17 @@ def checks(
         key: API key.
         model: name of the model; None for the first that is served.
         expected: what the replies of its format must look like; None for Kimi K2's.
+        timeout: seconds that it may stay silent.
 
     Raises:
         ConfigurationError: `url` is not one.
 
     """
-    endpoint = Endpoint.at(url, key=key, timeout=_TIMEOUT)
+    endpoint = Endpoint.at(url, key=key, timeout=timeout)
+    at_once = replace(endpoint, timeout=min(SOON, timeout))
     served: list[str] = []
     try:
-        served = asyncio.run(client.models(endpoint))
+        served = asyncio.run(client.models(at_once))
     except client.NoModelList as error:
         if model is None:
             mend = "mend the path in --url, or name the model of a gateway with --served-model"
@@ -76,11 +81,12 @@ def checks(
         yield bad("server", f"{endpoint.url} does not serve {model!r}", mend)
         return
     yield ok("server", f"{endpoint.url} serves {model}")
-    metrics = asyncio.run(client.metrics(endpoint))
-    refusal, route = _find_route(endpoint, model, metrics)
-    yield refusal
-    if refusal.status is Status.BAD:
+    metrics = asyncio.run(client.metrics(at_once))
+    enforcing, route = _find_route(endpoint, model, metrics)
+    yield enforcing
+    if enforcing.status is Status.BAD:
         return  # an unenforced server may well answer the others rightly by chance
+    yield _strictness(endpoint, model, route)
     for streamed in (False, True):
         body = {**required(model), "stream": streamed}
         yield calls(body, _ask(endpoint, asking(body, route)), route, expected)
@@ -93,28 +99,38 @@ def checks(
 def _find_route(endpoint: Endpoint, model: str, metrics: str | None) -> tuple[Check, Route | None]:
     """Find out whether the server enforces every request, or those that ask for it, and how.
 
-    Without the plugin, an engine logs a failure for a request that asks for it: a server whose
-    metrics say that there is none is not asked.
+    Both probes are refused whatever `ENFORCER_ON_UNSUPPORTED` says. Without the plugin, an engine
+    logs a failure for a request that asks for it: a server whose metrics say that there is none
+    is not asked.
 
     Returns:
         The check, and how a request has to ask; None if it need not.
 
     """
-    body = impossible(model)
-    plain = _ask(endpoint, body)
+    plain = _ask(endpoint, twice(model))
     if not plain.answered:
-        return refuses(plain), None
+        return enforces(plain), None
     without = metrics is not None and "vllm:" in metrics and not _PROCESSES.search(metrics)
     for route in Route:
         if route is Route.PLUGIN and without:
             continue
-        asked = _ask(endpoint, asking(body, route))
-        if refuses(asked).status is Status.OK:
+        asked = _ask(endpoint, asking(impossible(model), route, on_unsupported="refuse"))
+        if _is_ours(asked, UnsatisfiableSchema):
             return by_request(route), route
-    return refuses(plain), None
+    return enforces(plain), None
 
 
-def asking(body: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
+def _strictness(endpoint: Endpoint, model: str, route: Route | None) -> Check:
+    """Find out what the server does with schemas that it cannot enforce exactly."""
+    inexact, nothing = (
+        _ask(endpoint, asking(make(model), route)) for make in (unenforceable, impossible)
+    )
+    return refuses(inexact, nothing)
+
+
+def asking(
+    body: Mapping[str, Any], route: Route | None, on_unsupported: str | None = None
+) -> dict[str, Any]:
     """Make a request ask to be enforced, where the server does not do so by itself."""
     if route is None:
         return dict(body)
@@ -123,6 +139,7 @@ def asking(body: Mapping[str, Any], route: Route | None) -> dict[str, Any]:
         body.get("tool_choice", "auto"),
         parallel_tool_calls=body.get("parallel_tool_calls", True),
         messages=body["messages"],
+        on_unsupported=on_unsupported,
         via=route,
     )
     # A demand is the spec's to make: vLLM's own parser would constrain the reply as well.
@@ -148,9 +165,24 @@ def _tool(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
 
+def twice(model: str) -> dict[str, Any]:
+    """Make a request that declares one name twice, which vLLM takes and no enforcer does."""
+    tool = _tool("twice", {})
+    return _body(model, "Say hello.", tools=[tool, tool], tool_choice="auto", max_tokens=1)
+
+
+def unenforceable(model: str) -> dict[str, Any]:
+    """Make a request with a tool that cannot be enforced exactly: its pattern refers back."""
+    return _strings(model, "unenforceable", {"pattern": r"^(a|b)c\1$"})
+
+
 def impossible(model: str) -> dict[str, Any]:
     """Make a request whose tool nothing can call: no string has two characters and one."""
-    tool = _tool("impossible", {"text": {"type": "string", "minLength": 2, "maxLength": 1}})
+    return _strings(model, "impossible", {"minLength": 2, "maxLength": 1})
+
+
+def _strings(model: str, name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    tool = _tool(name, {"text": {"type": "string", **keywords}})
     return _body(model, "Say hello.", tools=[tool], tool_choice="auto", max_tokens=1)
 
 
@@ -183,20 +215,31 @@ def without_tools(model: str) -> dict[str, Any]:
     return {"model": model, "messages": messages, "max_tokens": 64}
 
 
-def refuses(reply: Reply) -> Check:
-    """Judge the answer to `impossible`: our front end refuses it, no other one does."""
-    title = "refuses what cannot be enforced"
-    if measure.is_refusal(reply) and UnsatisfiableSchema.__name__ in reply.error:
-        return ok(title, f"HTTP {reply.status} with path and keyword")
+def _is_ours(reply: Reply, error: type[RequestError]) -> bool:
+    return measure.is_refusal(reply) and error.__name__ in reply.error
+
+
+def enforces(reply: Reply) -> Check:
+    """Judge the answer to `twice`: our front end refuses it, no other one does."""
+    title = "enforces every request"
+    if _is_ours(reply, InvalidTools):
+        return ok(title, f"HTTP {reply.status} for a tool that is declared twice")
     if reply.answered:
-        return bad(title, "a tool that nothing can call was accepted: calls are not enforced",
+        return bad(title, "a tool that is declared twice was accepted: calls are not enforced",
                    f"{_START}, and run `enforcer doctor` in its environment")  # fmt: skip
     found = f"HTTP {reply.status}: {reply.error}"
     if measure.is_refusal(reply):
         return bad(title, f"another refusal than ours: {found}", _START)
     if reply.status == _NOT_FOUND:
         return bad(title, f"no refusal: {found}", "mend the path in --url, or --served-model")
+    if not reply.status:
+        return _unanswered(title, reply)
     return bad(title, f"no refusal: {found}", "read the server's log")
+
+
+def _unanswered(title: str, reply: Reply) -> Check:
+    mend = "read the server's log; if it is slow or busy, give it longer with --timeout"
+    return bad(title, f"no answer: {reply.error}", mend)
 
 
 def by_request(route: Route) -> Check:
@@ -206,10 +249,29 @@ def by_request(route: Route) -> Check:
         Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)",
     }
     return note(
-        "refuses what cannot be enforced",
-        f"only in requests that ask for it, by {how[route]}; others are not enforced",
+        "enforces every request",
+        f"only requests that ask for it, by {how[route]}; others are not enforced",
         f"to enforce every request, {_START[0].lower()}{_START[1:]}",
     )
+
+
+def refuses(inexact: Reply, nothing: Reply) -> Check:
+    """Judge the answers to `unenforceable` and `impossible`: together they tell the mode."""
+    title = "refuses what cannot be enforced"
+    mend = "serve with ENFORCER_ON_UNSUPPORTED=refuse once clients have mended their schemas"
+    if _is_ours(inexact, UnsupportedSchema):
+        return ok(title, f"HTTP {inexact.status} with path and keyword")
+    if inexact.answered and _is_ours(nothing, UnsatisfiableSchema):
+        return note(title, "it relaxes: what cannot be enforced exactly is enforced in part "
+                    "(ENFORCER_ON_UNSUPPORTED=relax)", mend)  # fmt: skip
+    if inexact.answered and nothing.answered:
+        return note(title, "it isolates: a schema that cannot be enforced exactly is enforced in "
+                    "part or not at all (ENFORCER_ON_UNSUPPORTED=isolate)", mend)  # fmt: skip
+    wrong = nothing if inexact.answered else inexact
+    if not wrong.status:
+        return _unanswered(title, wrong)
+    return bad(title, f"neither answer nor refusal: HTTP {wrong.status}: {wrong.error}",
+               "read the server's log")  # fmt: skip
 
 
 def calls(
@@ -220,6 +282,8 @@ def calls(
 ) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
     title = f"makes a demanded call, {'streamed' if body.get('stream') else 'whole'}"
+    if not reply.status:
+        return _unanswered(title, reply)
     verdict = (expected or Expected()).judge(body, reply)
     if findings := _findings(verdict, route):
         found = "; ".join(finding.message for finding in findings)
@@ -252,6 +316,8 @@ def keeps_quiet(
 ) -> Check:
     """Judge the answer to `without_tools`."""
     title = "calls nothing where no tool is declared"
+    if not reply.status:
+        return _unanswered(title, reply)
     findings = _findings((expected or Expected()).judge(body, reply), route)
     if findings:
         return bad(title, "; ".join(finding.message for finding in findings), _START)

@@ -33,6 +33,7 @@ from enum import Enum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from enforcer.errors import brief
 from enforcer.layouts.machine import Machine, machine
 from enforcer.layouts.pattern import ID, Field, Piece, Space, ids_of, read
 from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, Scan, TaggedScan
@@ -260,4 +261,18 @@ def _text(name: str, value: object) -> str:
 
 
 def _one_of(kind: type[_E], table: dict[str, str], name: str, default: _E) -> _E:
-    return kind(table.pop(name, default.value))
+    return one_of(kind, table.pop(name, default.value), f"arguments.{name}")
+
+
+def one_of(kind: type[_E], word: object, where: str) -> _E:
+    """Read a word of a dialect file.
+
+    Raises:
+        ValueError: it is none of the kind's.
+
+    """
+    try:
+        return kind(word)
+    except ValueError:
+        legal = ", ".join(repr(each.value) for each in kind)
+        raise ValueError(f"{where} is {brief(word)}, but must be one of {legal}") from None

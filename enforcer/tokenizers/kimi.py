@@ -42,8 +42,12 @@ def read(ranks: str | PathLike[str], config: str | PathLike[str]) -> Parts:
         table = _read_ranks(Path(ranks))
         named = json.loads(Path(config).read_text(encoding="utf-8"))["added_tokens_decoder"]
         names = {int(i): str(entry["content"]) for i, entry in named.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidVocabulary(f"cannot read the tokenizer: {error!r}") from error
+    except OSError as error:  # which names its file
+        raise InvalidVocabulary(f"cannot read the tokenizer: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InvalidVocabulary(
+            f"cannot read the tokenizer of {ranks} and {config}: {error!r}"
+        ) from error
     first = len(table)
     if outside := [i for i in names if not 0 <= i < _MOST_IDS]:
         raise InvalidVocabulary(f"{config}: ids that cannot be: {outside[:5]}")

@@ -7,6 +7,7 @@ Must not know: token ids, tools, or any format in particular.
 from __future__ import annotations
 
 import tomllib
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnknownDialect, brief
 from enforcer.layouts import Layout
+from enforcer.layouts.layout import one_of
 from enforcer.turn import pattern
 from enforcer.turn.dialect import (
     FREE_TEXT,
@@ -33,6 +35,13 @@ from enforcer.turn.pattern import INDEX, MADE, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+
+class _Closed(Enum):
+    """What a marker is where its guard is not met."""
+
+    TEXT = "text"
+    ILLEGAL = "illegal"
 
 
 def _folder() -> Path:
@@ -114,11 +123,26 @@ def parsers() -> tuple[str, ...]:
 
 @cache
 def _load(name: str) -> Dialect:
-    return parse((_folder() / f"{name}.toml").read_text(encoding="utf-8"))
+    file = _folder() / f"{name}.toml"
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UnknownDialect(f"{file} cannot be read: {error}") from error
+    dialect = parse(text, str(file))
+    if dialect.name != name:
+        raise UnknownDialect(
+            f"{file} says `name = {brief(dialect.name)}`, but a dialect is named as its file: "
+            f'write `name = "{name}"`, or rename the file'
+        )
+    return dialect
 
 
-def parse(text: str) -> Dialect:
+def parse(text: str, source: str = "the text") -> Dialect:
     """Read a dialect from the text of its file, and check it.
+
+    Args:
+        text: TOML.
+        source: what messages call it, such as the path of its file.
 
     Raises:
         UnknownDialect: not TOML, an unknown or missing key, a value of another type, a
@@ -129,9 +153,11 @@ def parse(text: str) -> Dialect:
     try:
         dialect = _build(tomllib.loads(text))
         _read_patterns(dialect)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise UnknownDialect(f"not a dialect file: {error!r}") from error
-    _check(dialect)
+        _check(dialect)
+    except KeyError as error:
+        raise UnknownDialect(f"{source} is no dialect: the key {error} is missing") from error
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise UnknownDialect(f"{source} is no dialect: {error}") from error
     return dialect
 
 
@@ -147,8 +173,8 @@ def _build(data: dict[str, Any]) -> Dialect:
     dialect = Dialect(
         name=_text(data.pop("name")),
         parsers=_texts(data.pop("parsers", [])),
-        ids=Ids(data.pop("ids", "written")),
-        names=Names(data.pop("names", "any")),
+        ids=one_of(Ids, data.pop("ids", "written"), "ids"),
+        names=one_of(Names, data.pop("names", "any"), "names"),
         header=_text(data.pop("header")),
         start=_text(data.pop("start")),
         final=_text(data.pop("final")),
@@ -177,11 +203,14 @@ def _build(data: dict[str, Any]) -> Dialect:
 def _state(name: str, table: dict[str, Any]) -> State:
     text_to = _text(table.pop("text_to", name))
     return State(
-        segment=Segment(table.pop("segment")),
+        segment=one_of(Segment, table.pop("segment"), f"states.{name}.segment"),
         text_to=text_to,
         blank_to=_text(table.pop("blank_to", text_to)),
         on=MappingProxyType(
-            {marker: _transition(entry) for marker, entry in table.pop("on", {}).items()}
+            {
+                marker: _transition(entry, f"states.{name}.on.{marker}")
+                for marker, entry in table.pop("on", {}).items()
+            }
         ),
         then=_text(table.pop("then")) if "then" in table else None,
     )
@@ -199,13 +228,14 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(_text(item) for item in value)
 
 
-def _transition(entry: dict[str, str]) -> Transition:
+def _transition(entry: dict[str, str], where: str) -> Transition:
     transition = Transition(
         to=_text(entry.pop("to")),
-        when=Guard(entry.pop("when", "always")),
-        else_text={"text": True, "illegal": False}[entry.pop("closed", "illegal")],
+        when=one_of(Guard, entry.pop("when", "always"), f"{where}.when"),
+        else_text=one_of(_Closed, entry.pop("closed", "illegal"), f"{where}.closed")
+        is _Closed.TEXT,
     )
-    _nothing_left(entry, "a transition")
+    _nothing_left(entry, where)
     return transition
 
 
@@ -230,28 +260,27 @@ def _read_patterns(dialect: Dialect) -> None:
 def _check(dialect: Dialect) -> None:
     tokens = [token for tokens in dialect.markers.values() for token in tokens]
     if twice := sorted({token for token in tokens if tokens.count(token) > 1}):
-        raise UnknownDialect(f"{dialect.name}: tokens with two roles: {', '.join(twice)}")
+        raise ValueError(f"tokens with two roles: {', '.join(twice)}")
     if empty := [role for role, names in dialect.markers.items() if not names]:
-        raise UnknownDialect(f"{dialect.name}: markers without a token: {', '.join(empty)}")
+        raise ValueError(f"markers without a token: {', '.join(empty)}")
     for name, state in dialect.states.items():
         for marker in state.on:
             if marker not in dialect.markers:
-                raise UnknownDialect(f"{dialect.name}: {name} leaves on unknown {marker!r}")
+                raise ValueError(f"{name} leaves on unknown {marker!r}")
         if state.then is not None and state.segment not in {Segment.HEADER, Segment.ARGUMENTS}:
-            raise UnknownDialect(f"{dialect.name}: the text of {name} does not end by itself")
+            raise ValueError(f"the text of {name} does not end by itself")
         if state.segment not in FREE_TEXT and {state.text_to, state.blank_to} != {name}:
-            raise UnknownDialect(
-                f"{dialect.name}: text leads out of {name}, whose {state.segment.value} only a "
-                "marker ends"
+            raise ValueError(
+                f"text leads out of {name}, whose {state.segment.value} only a marker ends"
             )
         for target in targets(state):
             if target not in dialect.states:
-                raise UnknownDialect(f"{dialect.name}: {name} leads to unknown {target!r}")
+                raise ValueError(f"{name} leads to unknown {target!r}")
     for role in (dialect.start, dialect.final, dialect.turn_state):
         if role not in dialect.states:
-            raise UnknownDialect(f"{dialect.name}: there is no state {role!r}")
+            raise ValueError(f"there is no state {role!r}")
     reached = closure(dialect, {dialect.start, dialect.turn_state})
     if lost := [name for name in dialect.states if name not in reached]:
-        raise UnknownDialect(f"{dialect.name}: states that cannot be reached: {', '.join(lost)}")
+        raise ValueError(f"states that cannot be reached: {', '.join(lost)}")
     if stuck := [n for n in dialect.states if dialect.final not in closure(dialect, {n})]:
-        raise UnknownDialect(f"{dialect.name}: states without a way out: {', '.join(stuck)}")
+        raise ValueError(f"states without a way out: {', '.join(stuck)}")

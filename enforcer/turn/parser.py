@@ -54,8 +54,8 @@ class Turn:
         content: text outside of it.
         calls: the completed calls. A call that was cut off is none.
         ended: the end of the turn was reached.
-        stray: position of the first id that the format does not allow where it stands;
-            reading stopped there. None if there is none.
+        stray: position of the first id that the format does not allow where it stands, such as
+            padding after the end; reading stopped there. None if there is none.
 
     """
 

@@ -1,7 +1,8 @@
-"""Which formats the served model may speak, by the parser's name on vLLM's command line.
+"""What vLLM's command line says of the served model: by the parser's name, which formats it speaks.
 
 Owns: the one way from that name to dialects, and telling it to the processes that the launcher
-starts, which do not see its command line. Must not know: what a dialect says, tokenizers.
+starts, which do not see its command line; the chat template that was given in place of the
+model's own. Must not know: what a dialect or a template says, tokenizers.
 
 A stock parser's name counts like ours: behind it stands a front end that sends requests with a
 spec, or vLLM's own tags.
@@ -21,15 +22,34 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
 
 
+# `--chat-template`: a file or a text. Every API server reads the command line before it picks its
+# parser; the launcher's other processes have no use for it.
+_given: list[Any] = []
+
+
 def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `EngineArgs.from_cli_args`, which every launcher calls before it starts an engine."""
 
     def _from_cli_args(cls: Any, args: Any) -> Any:
         if hasattr(args, "tool_call_parser"):
             tell(args.tool_call_parser)
+        _given[:] = [args.chat_template] if getattr(args, "chat_template", None) else []
         return original(cls, args)
 
     return _from_cli_args
+
+
+def chat_template() -> str | None:
+    """Give the text of this API server's `--chat-template`; None for the model's own.
+
+    Raises:
+        ValueError: it is neither a file nor a template, for which vLLM does not start either.
+
+    """
+    from vllm.renderers.chat_utils import load_chat_template
+
+    text: str | None = load_chat_template(_given[0]) if _given else None
+    return text
 
 
 def tell(parser: str | None) -> None:

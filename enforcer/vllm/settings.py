@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, brief
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 from enforcer.vllm.names import PARSER_VARIABLE
@@ -26,6 +27,13 @@ PREFIX = "ENFORCER_"
 # Variables that are no settings: where the server's processes keep their numbers (see
 # `metrics`), where this repository's own tests find their cases, and what `served` tells.
 OTHERS = frozenset({"ENFORCER_METRICS_FOLDER", "ENFORCER_SHARED", PARSER_VARIABLE})
+# Kubernetes tells every pod of a namespace of a Service that is named `enforcer` by these, and so
+# do Docker's links. None of them can be a misspelt setting.
+_INJECTED = re.compile(
+    r"ENFORCER_(?:SERVICE_(?:HOST|PORT(?:_\w+)?)"
+    r"|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)",
+    re.ASCII,
+)
 _CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed")
 _REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
@@ -95,7 +103,7 @@ class Settings:
         try:
             on_unsupported = OnUnsupported(self.on_unsupported)
         except ValueError:
-            raise _wrong("on_unsupported", "refuse, relax or isolate") from None
+            raise self._wrong("on_unsupported", "refuse, relax or isolate") from None
         formats = self._one_of("format", {each.value: each for each in Formats})
         return Options(
             on_unsupported=on_unsupported,
@@ -150,13 +158,13 @@ class Settings:
     def _words(self, name: str, known: tuple[str, ...]) -> frozenset[str]:
         words = frozenset(filter(None, (word.strip() for word in getattr(self, name).split(","))))
         if words - set(known):
-            raise _wrong(name, f"some of {', '.join(known)}, with commas between")
+            raise self._wrong(name, f"some of {', '.join(known)}, with commas between")
         return words
 
     def _one_of(self, name: str, known: Mapping[str, _T]) -> _T:
         word = getattr(self, name)
         if word not in known:
-            raise _wrong(name, " or ".join(known))
+            raise self._wrong(name, " or ".join(known))
         return known[word]
 
     def _limits(self) -> Limits:
@@ -165,23 +173,23 @@ class Settings:
         for part in filter(None, (part.strip() for part in self.limits.split(","))):
             name, _, number = part.partition("=")
             if name not in known or not _is_number(number, least=1):
-                raise _wrong("limits", f"NAME=NUMBER, …, with names of {', '.join(known)}")
+                raise self._wrong("limits", f"NAME=NUMBER, …, with names of {', '.join(known)}")
             changed[name] = int(number)
         return Limits(**changed)
 
     def _number(self, name: str, least: int = 1) -> int:
         text = getattr(self, name)
         if not _is_number(text, least):
-            raise _wrong(name, f"a whole number from {least} on")
+            raise self._wrong(name, f"a whole number from {least} on")
         return int(text)
+
+    def _wrong(self, name: str, expected: str) -> ConfigurationError:
+        value = brief(getattr(self, name))
+        return ConfigurationError(f"{PREFIX}{name.upper()} is {value}, but must be {expected}")
 
 
 def _is_number(text: str, least: int) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text) >= least
-
-
-def _wrong(name: str, expected: str) -> ConfigurationError:
-    return ConfigurationError(f"{PREFIX}{name.upper()} must be {expected}")
 
 
 def read(environment: Mapping[str, str]) -> Settings:
@@ -193,12 +201,18 @@ def read(environment: Mapping[str, str]) -> Settings:
     """
     known = {PREFIX + field.name.upper(): field.name for field in fields(Settings)}
     for name in environment:
-        if name.startswith(PREFIX) and name not in known and name not in OTHERS:
+        if not name.startswith(PREFIX) or name in known or name in OTHERS:
+            continue
+        if not _INJECTED.fullmatch(name):
             # Compared without the prefix, which alone makes any two of them alike.
             names = {key.removeprefix(PREFIX): key for key in known}
-            near = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1)
-            meant = [names[word] for word in near] or sorted(known)
-            raise ConfigurationError(f"{name} is no setting; do you mean {' or '.join(meant)}?")
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), names, n=1, cutoff=0.5)
+            remedy = (
+                f"do you mean {names[near[0]]}?"
+                if near
+                else "take it out of the environment; docs/vllm.md lists the settings"
+            )
+            raise ConfigurationError(f"{name} is no setting: {remedy}")
     settings = Settings(
         **{name: environment[key] for key, name in known.items() if key in environment}
     )

@@ -4,8 +4,7 @@ Owns: the one line, when the template is looked at, and how loudly. Must not kno
 with a template (that is `enforcer.diagnosis.template`), how anything is enforced.
 
 A template that does not open the assistant's turn, or that renders strings as lists, makes
-any model look broken. It is no reason to refuse to start: `--chat-template` may replace it,
-and a request may bring its own.
+any model look broken. It is no reason to refuse to start: a request may bring its own.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import metrics, names, runtime, settings
+from enforcer.vllm import metrics, names, runtime, served, settings
 
 if TYPE_CHECKING:
     from enforcer.vllm.settings import Settings
@@ -72,14 +71,20 @@ def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:
 
 
 def look_at(tokenizer: Any) -> None:
-    """Log what must be mended in a tokenizer's chat template; once for each tokenizer."""
+    """Log what must be mended in the chat template that a server uses; once for each tokenizer.
+
+    It is the one of `--chat-template`, else the tokenizer's own.
+    """
     if tokenizer is None or id(tokenizer) in _seen:
         return
     _seen.add(id(tokenizer))
-    for check in checks_of(tokenizer, None, runtime.dialect_for(tokenizer)):
+    given = served.chat_template()
+    whose = "the model's own chat template" if given is None else "the template of --chat-template"
+    for check in checks_of(tokenizer, given, runtime.dialect_for(tokenizer)):
         if check.status is Status.BAD:
             logger.warning(
-                "the model's own chat template: %s: %s. What to do: %s",
+                "%s: %s: %s. What to do: %s",
+                whose,
                 check.name,
                 check.found,
                 check.mend,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -8,7 +9,6 @@ import pytest
 from enforcer import cli
 from enforcer.diagnosis import Status, bad, note, ok
 from enforcer.doctor import installation
-from enforcer.doctor.server import impossible
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:
@@ -61,8 +61,9 @@ def test_json(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 
 
 def enforced(body: dict[str, Any]) -> tuple[int, Any]:
-    if body["tools"] == impossible("toy")["tools"]:
-        return 400, {"error": {"message": "UnsatisfiableSchema: … (at `$.tools[0]…`)"}}
+    errors = {"twice": "InvalidTools", "unenforceable": "UnsupportedSchema"}
+    if error := errors.get(body["tools"][0]["function"]["name"]):
+        return 400, {"error": {"message": f"{error}: … (at `$.tools[0]…`)"}}
     return reply(body, "tool_calls", calls=[call("pick_colour", '{"colour":"violet","sure":true}')])
 
 
@@ -77,7 +78,7 @@ def test_a_server_is_checked(
     with serving(answer) as server:
         status, out = doctor(capsys, "--url", server.url)
     assert status == 0
-    assert out.count("ok ") == 6
+    assert out.count("ok ") == 7
 
 
 def test_a_model_is_checked(
@@ -87,6 +88,34 @@ def test_a_model_is_checked(
     status, out = doctor(capsys, "--model", str(tmp_path / "absent"))
     assert status == 1
     assert "is no folder" in out
+
+
+def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    assert cli.main(["doctor", "--dialect", "nosuch"]) == 2
+    told = capsys.readouterr()
+    assert "nosuch" in told.err
+    assert "kimi_k2" in told.err
+    assert not told.out
+    assert doctor(capsys, "--dialect", "kimi_k2_enforced")[0] == 0
+
+
+def test_a_server_may_be_waited_for_as_long_as_one_likes(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        time.sleep(0.6)
+        return reply(body, content="Here.")
+
+    installed(ok("a", "fine"))
+    with serving(answer) as server:
+        status, out = doctor(capsys, "--url", server.url, "--timeout", "0.2")
+    assert status == 1
+    assert "no answer: ReadTimeout" in out
+    with pytest.raises(SystemExit):
+        doctor(capsys, "--timeout", "0")
 
 
 def test_a_wrong_url_is_told(

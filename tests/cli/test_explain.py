@@ -116,6 +116,12 @@ def tiny() -> Vocabulary:
 
 
 @pytest.mark.usefixtures("tools")
+def test_a_folder_that_is_missing_is_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", "--tools", "tools.json", "--model", "nosuch"]) == 2
+    assert "nosuch: there is no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tools")
 def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixture[str]) -> None:
     vocabulary = tiny()
     from enforcer.explain.trace import read_spelled

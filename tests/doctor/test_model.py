@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -139,3 +140,13 @@ def test_the_tokenizer_that_vendors_serve_with(tmp_path: Path) -> None:
     [check] = model.checks(tmp_path)
     assert (check.name, check.status) == ("tokenizer", BAD)
     assert "--trust-remote-code" in check.mend
+
+
+def test_without_transformers_a_model_is_not_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    [check] = model.checks(tmp_path, dialect="kimi_k2")
+    assert check.status is BAD
+    assert "not checked" in check.found
+    assert "kimi-enforcer[transformers]" in check.mend

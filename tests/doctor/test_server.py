@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+import json
+import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
-from enforcer.errors import ConfigurationError
+from enforcer.errors import (
+    ConfigurationError,
+    InvalidTools,
+    SchemaError,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
+from enforcer.request.spec import extra_body
+from enforcer.schema import OnUnsupported, compile_schema
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:
@@ -14,21 +25,31 @@ if TYPE_CHECKING:
 
 
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
-REFUSAL = (400, {"error": {"message": "UnsatisfiableSchema: no (at `$.tools[0]`)", "code": 400}})
+
+
+def refused(error: str) -> tuple[int, Any]:
+    return 400, {"error": {"message": f"{error}: no (at `$.tools[0]`)", "code": 400}}
+
+
+# What each mode of ENFORCER_ON_UNSUPPORTED refuses, by the name of the first tool.
+ALWAYS = {"twice": refused("InvalidTools")}
+RELAX = {**ALWAYS, "impossible": refused("UnsatisfiableSchema")}
+REFUSE = {**RELAX, "unenforceable": refused("UnsupportedSchema")}
 PICK = '{"colour": "violet", "sure": false}'
 PICKED = ("tool_calls", [call("pick_colour", PICK)])
 
 
 def answers(
-    refusal: tuple[int, dict[str, Any]] | None = REFUSAL,
+    refusals: dict[str, Any] = REFUSE,
     pick: tuple[str, list[dict[str, Any]]] = PICKED,
     quiet: tuple[str, list[dict[str, Any]] | tuple[Any, ...]] = ("stop", ()),
 ) -> Callable[..., Any]:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, quiet[0], "Here.", quiet[1])
-        if body["tools"] == server.impossible("toy")["tools"]:
-            return refusal or reply(body, content="Hello")
+        name = body["tools"][0]["function"]["name"]
+        if name != "pick_colour":
+            return refusals.get(name) or reply(body, "length", content="Hello")
         return reply(body, pick[0], None, pick[1])
 
     return answer
@@ -48,16 +69,52 @@ def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
 
 
 def test_an_enforced_server() -> None:
-    assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 6
+    assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 7
 
 
 @pytest.mark.parametrize(
-    "refusal", [None, (400, {"error": "bad request"}), (500, {"error": "UnsatisfiableSchema"})]
+    "refusal", [None, (400, {"error": "bad request"}), (500, {"error": "InvalidTools"})]
 )
 def test_a_server_that_does_not_refuse_is_not_enforced(
     refusal: tuple[int, dict[str, Any]] | None,
 ) -> None:
-    assert statuses(answers(refusal=refusal)) == [OK, BAD]
+    assert statuses(answers({"twice": refusal})) == [OK, BAD]
+
+
+@pytest.mark.parametrize(("refusals", "word"), [(RELAX, "relax"), (ALWAYS, "isolate")])
+def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
+    refusals: dict[str, Any], word: str
+) -> None:
+    with serving(answers(refusals), metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url))
+    assert [check.status for check in checks] == [OK, OK, NOTE, OK, OK, OK, OK]
+    assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
+
+
+def test_a_probe_that_fails_is_told() -> None:
+    failing = {**ALWAYS, "unenforceable": (503, {"error": {"message": "no room"}})}
+    with serving(answers(failing)) as fake:
+        check = list(server.checks(fake.url))[2]
+    assert check.status is BAD
+    assert "no room" in check.found
+
+
+def test_what_the_modes_are_told_by_is_what_they_refuse() -> None:
+    """By the library itself, whose errors the probes look for."""
+
+    def outcome(body: dict[str, Any], mode: str) -> Any:
+        tools = [tool["function"] for tool in body["tools"]]
+        try:
+            compile_schema(tools[0]["parameters"], on_unsupported=OnUnsupported(mode))
+        except SchemaError as error:
+            return type(error)
+        return None
+
+    for mode, inexact in (("refuse", UnsupportedSchema), ("relax", None)):
+        assert outcome(server.unenforceable("toy"), mode) is inexact
+        assert outcome(server.impossible("toy"), mode) is UnsatisfiableSchema
+    with pytest.raises(InvalidTools):
+        extra_body(server.twice("toy")["tools"])
 
 
 @pytest.mark.parametrize(
@@ -71,16 +128,16 @@ def test_a_server_that_does_not_refuse_is_not_enforced(
     ],
 )
 def test_a_demanded_call_that_is_wrong(calls: list[dict[str, Any]]) -> None:
-    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, BAD, BAD, OK, NOTE]
+    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, OK, BAD, BAD, OK, NOTE]
 
 
 def test_a_demanded_call_that_was_cut_off() -> None:
-    assert statuses(answers(pick=("length", []))) == [OK, OK, NOTE, NOTE, OK, NOTE]
+    assert statuses(answers(pick=("length", []))) == [OK, OK, OK, NOTE, NOTE, OK, NOTE]
 
 
 def test_a_call_without_tools() -> None:
     quiet = ("tool_calls", [call("img_gen", "{}", index=2)])
-    assert statuses(answers(quiet=quiet)) == [OK, OK, OK, OK, BAD, NOTE]
+    assert statuses(answers(quiet=quiet)) == [OK] * 5 + [BAD, NOTE]
 
 
 @pytest.mark.parametrize(
@@ -102,6 +159,33 @@ def test_no_server() -> None:
     assert check.status is BAD
 
 
+def silent(name: str) -> Callable[..., Any]:
+    """Answer nothing while the doctor waits, where the tool is of this name."""
+
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["tools"][0]["function"]["name"] == name:
+            time.sleep(0.6)
+        found: tuple[int, Any] = answers()(body)
+        return found
+
+    return answer
+
+
+@pytest.mark.parametrize(("name", "told"), [("twice", [OK, BAD]), ("pick_colour", [OK] * 3)])
+def test_what_was_found_is_told_before_the_server_falls_silent(
+    name: str, told: list[Status]
+) -> None:
+    with serving(silent(name)) as fake:
+        checks = server.checks(fake.url, timeout=0.2)
+        assert [next(checks).status for _ in told] == told
+        last = next(checks, None)
+    if name == "twice":
+        assert last is None  # the others are not tried
+    else:
+        assert last.status is BAD
+        assert "--timeout" in last.mend
+
+
 def test_a_server_without_models() -> None:
     assert statuses(answers(), listing=(200, {"data": []})) == [BAD]
 
@@ -117,16 +201,17 @@ def test_a_wrong_path_in_the_url_is_told() -> None:
 def test_a_gateway_without_a_list_is_checked_all_the_same() -> None:
     with serving(answers(), listing=(404, {})) as fake:
         checks = list(server.checks(fake.url, model="toy"))
-    assert [check.status for check in checks] == [OK] * 5 + [NOTE]
+    assert [check.status for check in checks] == [OK] * 6 + [NOTE]
 
 
-def by_request(field: str) -> Callable[..., tuple[int, Any]]:
+def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., tuple[int, Any]]:
     """Answer as a server that enforces only what carries a spec in this field."""
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" in body and field in body:
             assert body["tool_choice"] == "auto"  # the spec demands
-            found: tuple[int, Any] = answers()(body)
+            strict = re.search(r'on_unsupported[\\":]+refuse', json.dumps(body))
+            found: tuple[int, Any] = answers(REFUSE if strict else refusals)(body)
             return found
         return reply(body, content="Hello")
 
@@ -135,7 +220,7 @@ def by_request(field: str) -> Callable[..., tuple[int, Any]]:
 
 @pytest.mark.parametrize(
     ("field", "said", "number"),
-    [("structured_outputs", "extra_body(…)", 6), ("vllm_xargs", "LOGITS_PROCESSOR", 5)],
+    [("structured_outputs", "extra_body(…)", 7), ("vllm_xargs", "LOGITS_PROCESSOR", 6)],
 )
 def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
     field: str, said: str, number: int
@@ -146,6 +231,13 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
     assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
     assert said in checks[1].found
     assert carried == [True] * 3
+
+
+@pytest.mark.parametrize("field", ["structured_outputs", "vllm_xargs"])
+def test_a_server_that_enforces_by_request_may_isolate(field: str) -> None:
+    with serving(by_request(field, ALWAYS), metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url))
+    assert [check.status for check in checks[:5]] == [OK, NOTE, NOTE, OK, OK]
 
 
 def test_a_server_without_the_plugin_is_not_asked_for_it() -> None:

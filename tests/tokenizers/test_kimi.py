@@ -84,6 +84,11 @@ def test_broken_files_are_refused(what: str, tmp_path: Path) -> None:
         Vocabulary.from_tiktoken(*BROKEN_FILES[what](tmp_path))
 
 
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidVocabulary, match=r"No such file.*no\.model"):
+        Vocabulary.from_tiktoken(tmp_path / "no.model", tmp_path / "no.json")
+
+
 def test_kimis_own(kimi_vocabulary: Vocabulary) -> None:
     assert kimi_vocabulary.size == 163_840
     assert kimi_vocabulary.control("<|im_end|>") == 163_586

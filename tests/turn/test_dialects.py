@@ -45,6 +45,12 @@ on.stop = { to = "END" }
 """
 
 
+def _read_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dialects, "_folder", lambda: folder)
+    for cached in ("_load", "of_parser"):
+        monkeypatch.setattr(dialects, cached, getattr(dialects, cached).__wrapped__)
+
+
 def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,9 +62,7 @@ def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(
         text = keys + MINIMAL.replace('name = "mini"', f'name = "{name}"')
         text += f"[tokens]\nneeded = {needed}\n"
         (tmp_path / f"{name}.toml").write_text(text)
-    monkeypatch.setattr(dialects, "_folder", lambda: tmp_path)
-    for cached in ("_load", "of_parser"):
-        monkeypatch.setattr(dialects, cached, getattr(dialects, cached).__wrapped__)
+    _read_from(tmp_path, monkeypatch)
     assert [one.name for one in dialects.of_parser("shared")] == ["b", "a"]
     assert [one.name for one in dialects.of_parser("only_a")] == ["a"]
     assert dialects.parsers() == ("only_a", "only_b", "shared")
@@ -154,6 +158,51 @@ def test_a_broken_file_is_refused(what: str) -> None:
     assert MINIMAL.count(old) >= 1
     with pytest.raises(UnknownDialect):
         dialects.parse(MINIMAL.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            '"call" }',
+            '"cal" }',
+            r"states\.TEXT\.on\.open\.when is 'cal', .*'always', 'call', 'finish'",
+        ),
+        ('"header"', '"letters"', r"states\.HEADER\.segment is 'letters', .* 'content', 'header'"),
+        ('{ to = "TEXT" }', '{ to = "TEXT", closed = "x" }', "closed is 'x', .* 'text', 'illegal'"),
+        ("[markers]", 'ids = "none"\n[markers]', "ids is 'none', .* 'written'"),
+        ("[markers]", '[arguments]\nlayout = "xml"\n[markers]', r"arguments\.layout is 'xml'"),
+        ("[turn]", "[optional]", "the key 'turn' is missing"),
+        ('start = "TEXT"', 'start = "LIMBO"', "there is no state 'LIMBO'"),
+    ],
+)
+def test_a_broken_file_is_named_with_the_place_and_the_legal_words(
+    old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mini.toml").write_text(MINIMAL.replace(old, new, 1))
+    _read_from(tmp_path, monkeypatch)
+    with pytest.raises(UnknownDialect, match=rf"mini\.toml is no dialect: .*{said}"):
+        dialects.load("mini")
+
+
+def test_a_copy_that_keeps_the_name_of_its_original_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mini", "longcat"):
+        (tmp_path / f"{name}.toml").write_text(MINIMAL)
+    _read_from(tmp_path, monkeypatch)
+    assert dialects.load("mini").name == "mini"
+    with pytest.raises(
+        UnknownDialect, match=r"longcat\.toml says `name = 'mini'`.*name = \"longcat\""
+    ):
+        dialects.load("longcat")
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mini.toml").write_bytes(b"\xff")
+    _read_from(tmp_path, monkeypatch)
+    with pytest.raises(UnknownDialect, match=r"mini\.toml cannot be read"):
+        dialects.load("mini")
 
 
 @pytest.mark.parametrize("text", [None, b"name = 1", 3, [], "a = " + "[" * 100_000])

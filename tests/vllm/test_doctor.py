@@ -32,4 +32,4 @@ def test_a_server_with_the_logits_processor_is_well(processor_server: Server) ->
     checks = list(server.checks(processor_server.url))
     assert not [check for check in checks if check.status is Status.BAD]
     assert "LOGITS_PROCESSOR" in checks[1].found
-    assert len(checks) == 5
+    assert len(checks) == 6

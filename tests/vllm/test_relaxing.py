@@ -15,6 +15,8 @@ from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
+from enforcer.diagnosis import Status
+from enforcer.doctor import server as doctor
 from enforcer.request import spec as specs
 from enforcer.vllm import frontend, metrics, settings
 from tests.vllm_servers import TINY, serving
@@ -151,6 +153,9 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
             "enforcer_requests_switched_off_total 1.0",
         ):
             assert line in seen
-    told = log.read_text()
+        told = log.read_text()
+        found = {check.name: check for check in doctor.checks(server.url)}
+    assert not [check for check in found.values() if check.status is Status.BAD]
+    assert "it isolates" in found["refuses what cannot be enforced"].found
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
     assert told.count('schema not exact enforced="relaxed"') == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, brief
 from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 from enforcer.vllm import metrics, plugin, settings
 
@@ -81,8 +81,9 @@ def test_values_are_read() -> None:
     ],
 )
 def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
-    with pytest.raises(ConfigurationError, match=name):
+    with pytest.raises(ConfigurationError, match=name) as raised:
         settings.read({name: value})
+    assert f"{name} is {brief(value)}, but must be " in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,10 @@ def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
         ("ENFORCER_MAX_CALL", "ENFORCER_MAX_CALLS"),
         ("ENFORCER_ALLOWCLIENT", "ENFORCER_ALLOW_CLIENT"),
         ("ENFORCER_CACHED_GRAMMARS", "ENFORCER_CACHE_MIB"),
-        ("ENFORCER_XYZ123", "ENFORCER_DIALECT"),
+        ("ENFORCER_PORTS", ""),
+        ("ENFORCER_PORT_80_HTTP", "docs/vllm.md"),
+        ("ENFORCER_SERVICE", "docs/vllm.md"),
+        ("ENFORCER_XYZ123", "docs/vllm.md"),
     ],
 )
 def test_a_misspelt_name_is_an_error_that_names_the_nearest(name: str, near: str) -> None:
@@ -102,6 +106,18 @@ def test_a_misspelt_name_is_an_error_that_names_the_nearest(name: str, near: str
 def test_variables_that_are_no_settings_are_let_through() -> None:
     assert metrics.FOLDER_VARIABLE in settings.OTHERS
     settings.read({**dict.fromkeys(settings.OTHERS, "x"), "OTHER_VARIABLE": "y"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ENFORCER_SERVICE_HOST", "ENFORCER_SERVICE_PORT", "ENFORCER_SERVICE_PORT_HTTP"),
+        *("ENFORCER_PORT", "ENFORCER_PORT_80_TCP", "ENFORCER_PORT_80_TCP_PROTO"),
+        *("ENFORCER_PORT_80_TCP_PORT", "ENFORCER_PORT_53_UDP_ADDR", "ENFORCER_PORT_9_SCTP"),
+    ],
+)
+def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(name: str) -> None:
+    assert settings.read({name: "tcp://10.0.0.1:80"}) == settings.read({})
 
 
 def test_the_docs_list_every_setting_as_it_is() -> None:

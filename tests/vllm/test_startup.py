@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from transformers import AutoTokenizer
 
-from enforcer.vllm import metrics, settings, startup, stats
+from enforcer.vllm import metrics, served, settings, startup, stats
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -37,6 +37,37 @@ def test_a_template_without_the_assistant_header_is_named_once_with_the_remedy(
     )
     assert len(warnings) == 1
     assert "add_generation_prompt" in warnings[0]
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_the_template_of_the_command_line_is_looked_at_in_its_place(
+    as_file: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """Through the arguments of vLLM's own parser, as its server reads them."""
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    own = AutoTokenizer.from_pretrained(TINY).chat_template
+    wrong = own.replace("add_generation_prompt", "no_such_variable")
+    (tmp_path / "wrong.jinja").write_text(wrong)
+    read = served.from_cli_args(lambda cls, args: (cls, args))
+
+    def start(*flags: str) -> None:
+        parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(
+            ["--model", str(TINY), *flags]
+        )
+        read(EngineArgs, parsed)
+
+    try:
+        start("--chat-template", str(tmp_path / "wrong.jinja") if as_file else wrong)
+        warnings = _warnings(caplog, lambda template: template)
+        assert len(warnings) == 1
+        assert warnings[0].startswith("the template of --chat-template: the prompt's end: ")
+    finally:
+        start()
+    caplog.clear()
+    assert not _warnings(caplog, lambda template: template)
 
 
 def test_no_tokenizer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
