@@ -109,7 +109,7 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"`enforcer doctor --url` needs the package {error.name!r}: "
-                "pip install 'kimi-enforcer[cli]'"
+                f"pip install {error.name}"
             ) from error
         key = options.key or os.environ.get(KEY_VARIABLE)
         soon = min(server.SOON, options.timeout)

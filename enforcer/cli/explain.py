@@ -224,7 +224,7 @@ def _asked(options: argparse.Namespace) -> tuple[Any, Any]:
         from enforcer.verify.client import Endpoint
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"--url needs the package {error.name!r}: pip install 'kimi-enforcer[cli]'"
+            f"--url needs the package {error.name!r}: pip install {error.name}"
         ) from error
     body = _body(documents.read(options.tools)[0].value)
     if "messages" not in body:
@@ -254,7 +254,7 @@ def _vocabulary(options: argparse.Namespace, text: str, dialect: Dialect) -> Voc
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"{folder} has no tiktoken.model; other tokenizers need the package {error.name!r}: "
-            "pip install 'kimi-enforcer[transformers]'"
+            "pip install transformers torch"
         ) from error
     try:
         tokenizer = AutoTokenizer.from_pretrained(

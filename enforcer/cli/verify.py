@@ -156,7 +156,7 @@ def run(options: argparse.Namespace) -> int:
         from enforcer.verify import client
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"`enforcer verify` needs the package {error.name!r}: pip install 'kimi-enforcer[cli]'"
+            f"`enforcer verify` needs the package {error.name!r}: pip install {error.name}"
         ) from error
     if not (options.schemas or options.requests):
         raise ConfigurationError("nothing to send: give --schemas, --requests or both")

@@ -54,7 +54,7 @@ def checks(
     try:
         from transformers import AutoTokenizer
     except ModuleNotFoundError:
-        mend = "pip install 'kimi-enforcer[transformers]', or leave --model out"
+        mend = "pip install transformers torch, or leave --model out"
         yield bad("tokenizer", "not checked: the package `transformers` is not installed", mend)
         return
     try:

@@ -187,7 +187,6 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         if (error.name or "").startswith("enforcer"):
             raise
         raise UnknownEngine(
-            f"engine {name!r} needs the package {error.name!r}: "
-            f"pip install 'kimi-enforcer[{name.removesuffix('-core')}]'"
+            f"engine {name!r} needs the package {error.name!r}: pip install {error.name}"
         ) from error
     return around(build(vocabulary), vocabulary)
