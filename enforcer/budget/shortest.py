@@ -20,6 +20,7 @@ from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.partial import spell
 from enforcer.regex import NOTHING, either, literal
+from enforcer.regex.derivative import derivative
 from enforcer.schema.finishing.distinct import is_remembered
 from enforcer.schema.nodes import NEVER
 
@@ -96,6 +97,10 @@ class Shortest:
     def definitions(self) -> Mapping[Formula, Value]:
         """What each number stands for."""
         return self.grammar.definitions
+
+    def behind(self, bare: Regex, char: str) -> Regex:
+        """Give what may follow one more character of what is written without quotes."""
+        return derivative(bare, char)
 
     def reach(self, regex: Regex, *, quoted: bool = True) -> int:
         """Bound the bytes that the end of a string or a bare text takes."""

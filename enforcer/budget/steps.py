@@ -58,6 +58,10 @@ class Shapes(Protocol):
         """What each number stands for."""
         ...
 
+    def behind(self, bare: Regex, char: str) -> Regex:
+        """Give what may follow one more character of what is written without quotes."""
+        ...
+
     def reach(self, regex: Regex, *, quoted: bool = True) -> int:
         """Bound the bytes that the end of a string or a bare text takes."""
         ...
@@ -99,13 +103,13 @@ class Steps:
             for array in plan.arrays[number]:
                 yield thread.within(InArray(array, array.start))
         else:
-            after = derivative(plan.bare[number], chr(byte))
+            after = plan.behind(plan.bare[number], chr(byte))
             if after != NOTHING:
                 yield thread.within(Text(after, BARE, plan.reach(plan.bare[number], quoted=False)))
 
     def _text(self, thread: Thread, frame: Text, byte: int) -> Iterable[Thread]:
         if not frame.partial.quoted:
-            after = derivative(frame.regex, chr(byte))
+            after = self._shapes.behind(frame.regex, chr(byte))
             found = [thread.within(replace(frame, regex=after))] if after != NOTHING else []
             if frame.regex.nullable and thread.outer is not None:
                 found.extend(self.step(thread.outer, byte))

@@ -7,6 +7,7 @@ few. Must not know: texts around them, shapes.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from math import inf
 from typing import TYPE_CHECKING
 
 from enforcer.engines.distinct.values import Number, Word
@@ -83,17 +84,34 @@ class Numbers:
         """Leave those that a number or a word may be when it is complete, having begun so."""
         if text[:1] in "tfn":
             return Numbers(words=[x for x in self._words if x.text.startswith(text)])
-        digits = text.lstrip("-").lower().partition("e")[0].replace(".", "").lstrip("0")[:_SURE]
+        mantissa, mark, exponent = text.lower().partition("e")
+        digits = mantissa.lstrip("-").replace(".", "").lstrip("0")[:_SURE]
+        if not digits and mark:
+            return Numbers(zeros=self._zeros)
         if not digits:
             return Numbers(self._above, self._below, self._zeros, self._others)
         if not (digits.isascii() and digits.isdigit()):
             return Numbers()  # no number begins so
+        if mark:
+            return self._powers(mantissa, exponent)
         low, high = _between(digits)
         small = "." in text or "e" in text.lower()  # so that a double may be rounded away
         zeros = self._zeros if small else []
         if text.startswith("-"):
             return Numbers(below=_within(self._below, low, high), zeros=zeros, others=self._others)
         return Numbers(_within(self._above, low, high), zeros=zeros, others=self._others)
+
+    def _powers(self, mantissa: str, exponent: str) -> Numbers:
+        """Leave those that a number may be behind the digits of which an exponent has begun."""
+        low = int(mantissa.lstrip("-").replace(".", "").lstrip("0")[:_DIGITS].ljust(_DIGITS, "0"))
+        negative = mantissa.startswith("-")
+        keys, values = _within(self._below if negative else self._above, low - _SLACK, low + _SLACK)
+        point = _point(mantissa)
+        kept = [i for i, each in enumerate(values) if _fits(_point_of(each) - point, exponent)]
+        found = [keys[i] for i in kept], [values[i] for i in kept]
+        if negative:
+            return Numbers(below=found, zeros=self._zeros, others=self._others)
+        return Numbers(found, zeros=self._zeros, others=self._others)
 
     def count(self, text: str) -> int:
         """Tell how many of them a number may be that begins so, a few more at most.
@@ -191,13 +209,39 @@ def _within(numbers: Sorted, low: int, high: int) -> Sorted:
     return keys[:end] + keys[first:last], values[:end] + values[first:last]
 
 
+def _point(decimal: str) -> int:
+    """Give the place of the point behind the first digit of a decimal that is no zero."""
+    whole, _, places = decimal.lstrip("-").partition(".")
+    whole = whole.lstrip("0")
+    return len(whole) if whole else len(places.lstrip("0")) - len(places)
+
+
+def _point_of(number: Number) -> int:
+    """Give that of a number whose digits are known."""
+    mantissa, _, exponent = repr(number.value).partition("e")
+    return _point(mantissa) + int(exponent or "0")
+
+
+def _fits(power: int, exponent: str) -> bool:
+    """Tell whether an exponent that has begun may become this power of ten, or the next to it.
+
+    Doubles round: what begins with 0.999… may be 1.
+    """
+    digits = exponent.lstrip("+-").lstrip("0")
+    sign = -1 if exponent.startswith("-") else 1
+    around = (power - 1, power, power + 1)
+    if not digits:
+        return not exponent or any(sign * each >= 0 for each in around)
+    return any(sign * each > 0 and str(abs(each)).startswith(digits) for each in around)
+
+
 def _first_digits(number: Number) -> tuple[bool, int | None]:
     """Give whether a number is below zero, and its first digits; None where there are none.
 
     With None the first tells whether it may be anything.
     """
     value = number.value
-    if isinstance(value, str) or (value and abs(value) < _LEAST):
+    if isinstance(value, str) or (value and not _LEAST <= abs(value) < inf):
         number.first = True, None
     elif not value:
         number.first = False, None

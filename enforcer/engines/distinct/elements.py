@@ -18,7 +18,7 @@ from enforcer.engines.distinct.digits import Numbers
 from enforcer.engines.distinct.ends import Many
 from enforcer.engines.distinct.fuel import STEP
 from enforcer.engines.distinct.living import Living
-from enforcer.engines.distinct.numbers import EXPONENT, ahead
+from enforcer.engines.distinct.numbers import has_exponent
 from enforcer.engines.distinct.places import FRESH, Kind, Level, Spot, going_on, strings_among
 from enforcer.engines.distinct.used import Used
 from enforcer.engines.distinct.values import Object, bare
@@ -164,7 +164,7 @@ class Elements:
         if "." not in text or "e" in text.lower():
             return
         frames = (thread.frame for thread in threads)
-        if not any(isinstance(x, Text) and ahead(x.regex) & EXPONENT for x in frames):
+        if not any(isinstance(x, Text) and has_exponent(x.regex) for x in frames):
             spot.rivals = tuple(
                 x.becoming(text) if isinstance(x, Numbers) else x for x in spot.rivals
             )

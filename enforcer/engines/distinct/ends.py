@@ -12,13 +12,15 @@ numbers. Must not know: ids, what is taken already.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import InObject, Phase, rest_of
 from enforcer.budget.objects import Pair
-from enforcer.engines.distinct.numbers import following, moves, numbers
+from enforcer.engines.distinct.numbers import numbers
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import NOTHING
+from enforcer.regex.derivative import is_empty, successors
 from enforcer.schema.finishing.distinct import is_endless, is_remembered
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.values import Json
     from enforcer.partial import Partial
     from enforcer.regex import Regex
+    from enforcer.regex.charset import CharSet
     from enforcer.schema.nodes import Formula
 
 
@@ -44,11 +47,23 @@ class Many:
 MANY = Many()
 
 
+@lru_cache(maxsize=1_024)
+def _moves(regex: Regex) -> tuple[tuple[CharSet, Regex], ...]:
+    """List the classes of next characters, those that lead nowhere left out."""
+    found = successors(regex)
+    return tuple((x, after) for x, after in found if not after.boolean or not is_empty(after))
+
+
+def _following(regex: Regex) -> Iterator[tuple[str, Regex]]:
+    """List the next characters, each with what may follow it."""
+    return ((char, after) for members, after in _moves(regex) for char in members)
+
+
 def texts(regex: Regex, fuel: Fuel) -> Iterator[str]:
     """List the members of a language that has an end, going into depth."""
     if regex.nullable:
         yield ""
-    stack = [following(regex)]
+    stack = [_following(regex)]
     text: list[str] = []
     while stack:
         move = next(stack[-1], None)
@@ -62,7 +77,7 @@ def texts(regex: Regex, fuel: Fuel) -> Iterator[str]:
         text.append(char)
         if after.nullable:
             yield "".join(text)
-        stack.append(following(after))
+        stack.append(_following(after))
 
 
 def strings(regex: Regex, start: str, partial: Partial, fuel: Fuel) -> Iterator[str | Many]:
@@ -73,7 +88,7 @@ def strings(regex: Regex, start: str, partial: Partial, fuel: Fuel) -> Iterator[
         else:
             yield from (start + text for text in texts(regex, fuel))
         return
-    for members, after in moves(regex):
+    for members, after in _moves(regex):
         common = members & partial.characters
         if common and is_endless(after):
             yield MANY
@@ -96,7 +111,7 @@ class Ends:
         if number not in shapes.finite:
             yield MANY
             return
-        yield from numbers(shapes.bare[number], "", self._fuel)
+        yield from numbers(shapes.bare[number], "", shapes.few, self._fuel)
         value = shapes.definitions[number]
         if value.strings is not None:
             yield from texts(value.strings, self._fuel)

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _MARK = "\0distinct "
 _PLACES = 64  # more than drafts take back
 _EACH = 4_000  # bytes of a track, its language included
+_EACH_STATE = 1_500  # bytes of a state of what is written without quotes
+_LISTS = 800_000  # bytes of the numbers that are remembered of one grammar, at most
 
 
 class DistinctEngine:
@@ -90,8 +92,8 @@ class DistinctEngine:
             keepers = lambda: keeper  # noqa: E731 - what it looks at hardly grows with a text
         else:
             keepers = element_keepers(found, self._doubts)
-        size = len(found.tracks) + len(found.definitions)
-        return _Grammar(inner, keepers, self._vocabulary, size)
+        weight = _EACH * (len(found.tracks) + len(found.definitions)) + _EACH_STATE * found.states
+        return _Grammar(inner, keepers, self._vocabulary, weight + (_LISTS if found.states else 0))
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -136,16 +138,16 @@ class _Grammar:
         inner: CompiledGrammar,
         keepers: Callable[[], Keeper],
         vocabulary: Vocabulary,
-        size: int,
+        weight: int,
     ) -> None:
         self._inner = inner
         self._keepers = keepers
         self._vocabulary = vocabulary
-        self._size = size
+        self._weight = weight
 
     @property
     def weight(self) -> int:
-        return self._inner.weight + _EACH * self._size
+        return self._inner.weight + self._weight
 
     @property
     def is_ready(self) -> bool:

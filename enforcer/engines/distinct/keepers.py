@@ -15,7 +15,6 @@ from enforcer.engines.distinct.elements import START as SPOT
 from enforcer.engines.distinct.elements import Elements
 from enforcer.engines.distinct.following import START
 from enforcer.engines.distinct.fuel import Fuel, endless
-from enforcer.engines.distinct.numbers import ahead, first_few
 from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.engines.distinct.tokens import clear, is_member
 
@@ -103,11 +102,8 @@ class ElementKeeper:
 
 def element_keepers(ways: Ways, doubts: Doubts) -> Callable[[], ElementKeeper]:
     """Prepare what the texts of a grammar share, and give what makes a keeper for each."""
-    shapes = ElementShapes(ways.definitions)
+    shapes = ElementShapes(ways.definitions, ways.bare)
     elements = Elements(ways.tracks, shapes, endless())
     kinds = {track.element for track in ways.tracks if track.element is not None}
     risky = {element: doubts.risky(elements, element) for element in kinds}
-    for number in ways.definitions:
-        ahead(shapes.bare[number])  # here and not in a mask
-        first_few(shapes.bare[number])
     return partial(ElementKeeper, ways, shapes, doubts, risky)

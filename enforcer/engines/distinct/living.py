@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING
 from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, Thread, with_pair
 from enforcer.engines.distinct.digits import Numbers
 from enforcer.engines.distinct.ends import MANY, Ends, Many, With, strings
-from enforcer.engines.distinct.numbers import firsts, is_roomy, numbers, only, stays_roomy
+from enforcer.engines.distinct.numbers import (
+    digits_after,
+    firsts,
+    is_roomy,
+    numbers,
+    only,
+    stays_roomy,
+)
 from enforcer.engines.distinct.places import Kind, Level, Spot
 from enforcer.engines.distinct.values import Object
-from enforcer.regex import ANY, NOTHING
-from enforcer.regex.derivative import derivative
+from enforcer.regex import ANY
 from enforcer.schema.finishing.distinct import NOWHERE, is_endless
 
 if TYPE_CHECKING:
@@ -161,11 +167,9 @@ class Living:
             return True
         if not more or "." in text or not is_roomy(regex, count, sure=sure):
             return False
-        after = ((each, derivative(regex, each)) for each in "0123456789")
         return all(
             self._are_free(rest, text + each, more - 1, rivals)
-            for each, rest in after
-            if rest != NOTHING
+            for each, rest in digits_after(regex)
         )
 
     def values(self, thread: Thread, spot: Spot, until: Level) -> Iterator[Json | Many]:
@@ -174,7 +178,7 @@ class Living:
         values: Iterable[Json | Many] = ()
         if isinstance(frame, Text):
             if spot.kind is Kind.BARE:
-                values = numbers(frame.regex, spot.text(), self._fuel)
+                values = numbers(frame.regex, spot.text(), self._shapes.few, self._fuel)
             else:
                 values = strings(frame.regex, spot.text(), frame.partial, self._fuel)
         elif isinstance(frame, Begin):

@@ -2,7 +2,8 @@
 
 There are many spellings, and nearly always some number that is not there yet is easy to name. So
 answers are tried in the order of their cost: room along digits and exponents, counted once for a
-language; a few numbers far from each other; and the list of all.
+language; a few numbers far from each other; and the list of all. A language is an automaton that
+stands (`enforcer.regex.states`), so that no step of it has to be worked out while others wait.
 
 Owns: listing the members of a language of numbers, counting them from below, and what characters
 are ahead. Must not know: values around a number, what is taken already.
@@ -10,16 +11,13 @@ are ahead. Must not know: values around a number, what is taken already.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from enforcer.engines.distinct.fuel import STEP, Fuel
 from enforcer.engines.distinct.values import bare
 from enforcer.errors import EngineFailure
-from enforcer.regex import NOTHING
-from enforcer.regex.charset import ASCII_DIGIT, CharSet
-from enforcer.regex.derivative import derivative, is_empty, successors
+from enforcer.regex.states import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,152 +25,166 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.values import Number, Word
     from enforcer.regex import Regex
 
-_NONZERO = CharSet.span("19")
+_NONZERO = frozenset("123456789")
+_DIGITS = _NONZERO | {"0"}
+_EXPONENT = frozenset("eE")
 _NINES = "9" * 60
 _FEW = 64  # numbers of a language that are remembered
-_KEPT = 16  # times that what has been listed is asked for again, or so
-_LISTED = 20_000  # of fuel, before it is given up to list few numbers
+_KEPT = 128  # beginnings whose few numbers are
+_LISTED = 3_000  # of fuel, before it is given up to list few numbers
 _SEEDS = (3, 1, 7, 2, 13, 4, 17, 9)  # by turns to a far end, and to a near one behind so many
+_COUNTED = 4  # digits of which room is made
 _SAMPLED = 24  # characters that are added to a number
-ZERO, NONZERO, POINT, EXPONENT = 1, 2, 4, 8
-_FLAGS = (
-    (ZERO, CharSet.span("00")),
-    (NONZERO, _NONZERO),
-    (POINT, CharSet.span("..")),
-    (EXPONENT, CharSet.span("EE", "ee")),
-)
 
 
-@lru_cache(maxsize=4_096)
-def moves(regex: Regex) -> tuple[tuple[CharSet, Regex], ...]:
-    """List the classes of next characters, those that lead nowhere left out."""
-    found = successors(regex)
-    return tuple((x, after) for x, after in found if not after.boolean or not is_empty(after))
-
-
-def following(regex: Regex) -> Iterator[tuple[str, Regex]]:
-    """List the next characters, each with what may follow it."""
-    return ((char, after) for members, after in moves(regex) for char in members)
-
-
-def numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
+def numbers(regex: Regex, start: str, few: Few, fuel: Fuel) -> Iterator[Number | Word]:
     """List the numbers and words that begin with a text."""
-    if regex == NOTHING or (regex.boolean and is_empty(regex)):
+    if not isinstance(regex, State):
         return
     if value := only(regex, start):
         yield value
         return
-    known = _samples(regex, start)
+    known = few.samples(regex, start)
     fuel.burn(STEP)
     yield from known
-    few, whole, cost = first_few(regex, start)
-    fuel.burn(cost // _KEPT)
-    yield from (each for each in few if each not in known)
+    listed, whole = few.firsts(regex, start, fuel)
+    yield from (each for each in listed if each not in known)
     if whole:
         return
-    known = (*known, *few)
+    known = (*known, *listed)
     yield from (each for each in _all_numbers(regex, start, fuel) if each not in known)
+
+
+def has_exponent(regex: Regex) -> bool:
+    """Tell whether an exponent may still follow."""
+    return isinstance(regex, State) and not _EXPONENT.isdisjoint(regex.alphabet)
 
 
 def only(regex: Regex, start: str) -> Number | Word | None:
     """Give the number that a text is whatever follows it, if there is but one."""
-    still = ahead(regex)
-    if still & EXPONENT or "e" in start.lower():
+    if not isinstance(regex, State):
         return None
+    if not regex.after:
+        return bare(start)
+    if has_exponent(regex) or "e" in start.lower():
+        return None
+    counts = not _NONZERO.isdisjoint(regex.alphabet)
     if "." in start:
-        same = not still & NONZERO or float(start) == float(start + _NINES)
+        same = not counts or float(start) == float(start + _NINES)
     else:
-        same = not still & NONZERO and not any(members & ASCII_DIGIT for members, _ in moves(regex))
+        same = not counts and _DIGITS.isdisjoint(regex.after)
     return bare(start + "0" if start[-1:] == "." else start) if same else None
 
 
-@lru_cache(maxsize=4_096)
-def _samples(regex: Regex, start: str) -> tuple[Number | Word, ...]:
-    """List a few numbers far from each other: mostly one of them is not there yet."""
-    found: dict[Number | Word, None] = {}
+class Few:
+    """A few numbers of each beginning, remembered for all texts of a grammar; see `numbers`."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple[State, str], tuple[Number | Word, ...]] = {}
+        self._firsts: dict[tuple[State, str], tuple[tuple[Number | Word, ...], bool]] = {}
+
+    def samples(self, state: State, start: str) -> tuple[Number | Word, ...]:
+        """List a few numbers far from each other: mostly one of them is not there yet."""
+        key = state, start
+        if key not in self._samples:
+            if len(self._samples) >= _KEPT:
+                self._samples.clear()
+            self._samples[key] = tuple(dict.fromkeys(_samples(state, start)))
+        return self._samples[key]
+
+    def firsts(
+        self, state: State, start: str, fuel: Fuel
+    ) -> tuple[tuple[Number | Word, ...], bool]:
+        """List the first few that begin with a text, and tell whether these are all.
+
+        Of an integer there are hundreds of spellings, all of which are one number.
+        """
+        key = state, start
+        if key not in self._firsts:
+            if len(self._firsts) >= _KEPT:
+                self._firsts.clear()
+            here = Fuel(_LISTED)
+            found: list[Number | Word] = []
+            whole = False
+            try:
+                found.extend(islice(_all_numbers(state, start, here), _FEW))
+                whole = len(found) < _FEW
+            except EngineFailure:
+                pass  # more spellings than can be listed: those that are listed are true
+            fuel.burn(here.burned)
+            self._firsts[key] = tuple(found), whole
+        return self._firsts[key]
+
+
+def _samples(state: State, start: str) -> Iterator[Number | Word]:
     for turn, seed in enumerate(_SEEDS):
-        state, text, last = regex, start, ""
+        here, text, last = state, start, ""
         near = bool(turn % 2)
         for step in range(_SAMPLED if near else _SAMPLED // 2):
-            ways = moves(state)
+            ways = tuple(here.after.items())
             if not ways:
                 break
-            if not near or step < seed:
-                members, state = ways[(seed + step * step) % len(ways)]
-            else:  # to an end, the shortest way
-                members, state = min(ways, key=lambda way: way[1].shortest)
-            text += tuple(members)[(seed * (step + 1)) % len(members)]
-            last = text if state.nullable else last
+            if near and step >= seed:  # to an end, the shortest way
+                least = min(after.shortest for _, after in ways)
+                ways = tuple(way for way in ways if way[1].shortest == least)
+            char, here = ways[(seed * (step + 1) + step * step) % len(ways)]
+            text += char
+            last = text if here.nullable else last
             if near and last and step >= seed:
                 break
         value = bare(last)
         if value is not None:
-            found[value] = None
-    return tuple(found)
+            yield value
 
 
-@lru_cache(maxsize=4_096)
-def first_few(regex: Regex, start: str = "") -> tuple[tuple[Number | Word, ...], bool, int]:
-    """List the first few that begin with a text; tell whether these are all, and what it cost.
-
-    Of an integer there are hundreds of spellings, all of which are one number.
-    """
-    fuel = Fuel(_LISTED)
-    found: list[Number | Word] = []
-    try:
-        found.extend(islice(_all_numbers(regex, start, fuel), _FEW))
-    except EngineFailure:  # more spellings than can be listed: those that are listed are true
-        return tuple(found), False, _LISTED
-    return tuple(found), len(found) < _FEW, fuel.burned
-
-
-def _all_numbers(regex: Regex, start: str, fuel: Fuel) -> Iterator[Number | Word]:
+def _all_numbers(state: State, start: str, fuel: Fuel) -> Iterator[Number | Word]:
     """List all, the shortest first."""
     seen: set[Number | Word] = set()
-    known: set[tuple[Regex, str, str]] = set()
-    level = [(regex, start)]
+    known: set[tuple[State, str, str]] = set()
+    level = [(state, start)]
     while level:
-        ahead_of: list[tuple[Regex, str]] = []
-        for state, text in level:
+        ahead: list[tuple[State, str]] = []
+        for here, text in level:
             fuel.burn(3)
-            mantissa, _, exponent = text.lower().partition("e")
-            if (
-                "e" in text.lower()
-            ):  # however many zeros stand before and in it, what follows is the same
+            mantissa, mark, exponent = text.lower().partition("e")
+            if mark:  # however many zeros stand before and in it, what follows is the same
                 whole, _, places = mantissa.partition(".")
-                key = state, f"{whole}.{places.rstrip('0')}", exponent.lstrip("+").lstrip("0")
+                key = here, f"{whole}.{places.rstrip('0')}", exponent.lstrip("+").lstrip("0")
                 if key in known:
                     continue
                 known.add(key)
-            value = only(state, text)
+            value = only(here, text)
             if value is None:
-                neutral = "." in mantissa and text[-1].isdigit() and _adds_nothing(state)
-                ahead_of.extend(
+                neutral = "." in mantissa and text[-1].isdigit() and _adds_nothing(here)
+                ahead.extend(
                     (after, text + char)
-                    for char, after in _digits_that_count(following(state), text)
-                    if not (neutral and char == "0" and "e" not in text.lower())
+                    for char, after in _digits_that_count(here, text)
+                    if not (neutral and char == "0" and not mark)
                 )
-                value = bare(text) if state.nullable else None
+                value = bare(text) if here.nullable else None
             if value is not None and value not in seen:
                 seen.add(value)
                 yield value
-        level = ahead_of
+        level = ahead
 
 
-@lru_cache(maxsize=4_096)
-def _adds_nothing(regex: Regex) -> bool:
+def _adds_nothing(state: State) -> bool:
     """Tell whether one more zero behind a point and a digit leads to no other number."""
-    after = derivative(regex, "0")
-    return after == NOTHING or (
-        after.nullable <= regex.nullable
-        and not any(members & _NONZERO for members, _ in moves(after))
-        and all(derivative(after, e) in (NOTHING, derivative(regex, e)) for e in "eE")
-        and _adds_nothing(after)
-    )
+    if "zero" not in state.memo:
+        state.memo["zero"] = True  # of a circle, unless something else is found in it
+        after = state.after.get("0")
+        state.memo["zero"] = after is None or (
+            after.nullable <= state.nullable
+            and _NONZERO.isdisjoint(after.after)
+            and all(after.after.get(e) in (None, state.after.get(e)) for e in "eE")
+            and _adds_nothing(after)
+        )
+    return bool(state.memo["zero"])
 
 
-def _digits_that_count(ways: Iterator[tuple[str, Regex]], text: str) -> Iterator[tuple[str, Regex]]:
+def _digits_that_count(state: State, text: str) -> Iterator[tuple[str, State]]:
     """Leave but one digit where all of them are read as the same double."""
+    ways = state.after.items()
     if "." not in text or "e" in text.lower() or float(text + "0") != float(text + _NINES):
         yield from ways
         return
@@ -181,19 +193,6 @@ def _digits_that_count(ways: Iterator[tuple[str, Regex]], text: str) -> Iterator
         if not char.isdigit() or not one:
             yield char, after
         one = one or char.isdigit()
-
-
-@lru_cache(maxsize=16_384)
-def ahead(regex: Regex) -> int:
-    """Tell what characters there may still be in a number: `ZERO` and others, or none of them."""
-    found = 0
-    if regex.longest is None:
-        return ZERO | NONZERO | POINT | EXPONENT
-    for members, after in moves(regex):
-        for flag, these in _FLAGS:
-            found |= flag if members & these else 0
-        found |= ahead(after)
-    return found
 
 
 def is_roomy(regex: Regex, count: int, *, sure: bool) -> bool:
@@ -205,46 +204,62 @@ def is_roomy(regex: Regex, count: int, *, sure: bool) -> bool:
         sure: whether it is short enough for doubles to differ if their digits do.
 
     """
-    return (sure and _room(regex) > count) or _powers(derivative(regex, "e")) > count
+    return stays_roomy(regex, count, 0, sure=sure)
 
 
-@lru_cache(maxsize=4_096)
-def _room(regex: Regex, digits: int = 4) -> int:
-    """Count the numbers that some more digits make, none of them equal."""
-    count = 0
-    for members, after in moves(regex):
-        each = members & ASCII_DIGIT
-        if each:
-            count += after.nullable * len(each & _NONZERO)
-            count += len(each) * _room(after, digits - 1) if digits > 1 else 0
-    return count
-
-
-@lru_cache(maxsize=1_024)
-def _powers(exponent: Regex) -> int:
-    """Count the exponents of one or two digits."""
-    if exponent == NOTHING:
-        return 0
-    found = 0
-    for first in "123456789":
-        after = derivative(exponent, first)
-        found += after.nullable + sum(derivative(after, each).nullable for each in "0123456789")
-    return found
-
-
-@lru_cache(maxsize=4_096)
-def firsts(regex: Regex) -> bytes:
-    """List the characters that may come next in a number or a word."""
-    return bytes(ord(char) for members, _ in moves(regex) for char in members)
-
-
-@lru_cache(maxsize=16_384)
 def stays_roomy(regex: Regex, count: int, digits: int, *, sure: bool) -> bool:
     """Tell whether there is room for more than some numbers after any more digits."""
-    if not is_roomy(regex, count, sure=sure):
-        return False
-    return not digits or all(
-        stays_roomy(after, count, digits - 1, sure=sure)
-        for members, after in moves(regex)
-        if members & ASCII_DIGIT
+    return isinstance(regex, State) and _least_room(regex, digits, sure=sure) > count
+
+
+def _least_room(state: State, digits: int, *, sure: bool) -> int:
+    key = "least", digits, sure
+    if key not in state.memo:
+        here = max(_room(state, _COUNTED) if sure else 0, _powers(state))
+        following = digits_after(state) if digits else ()
+        state.memo[key] = min(
+            here, *(_least_room(after, digits - 1, sure=sure) for _, after in following), here
+        )
+    return int(state.memo[key])
+
+
+def _room(state: State, digits: int) -> int:
+    """Count the numbers that some more digits make, none of them equal."""
+    key = "room", digits
+    if key not in state.memo:
+        state.memo[key] = sum(
+            (after.nullable and char in _NONZERO) + (_room(after, digits - 1) if digits > 1 else 0)
+            for char, after in digits_after(state)
+        )
+    return int(state.memo[key])
+
+
+def _powers(state: State) -> int:
+    """Count the exponents of one or two digits."""
+    exponent = state.after.get("e")
+    if exponent is None:
+        return 0
+    signed = [_of_two_digits(exponent.after.get(sign)) for sign in "+-"]
+    return max(_of_two_digits(exponent), signed[0]) + signed[1]
+
+
+def _of_two_digits(exponent: State | None) -> int:
+    if exponent is None:
+        return 0
+    leading = [after for char, after in digits_after(exponent) if char in _NONZERO]
+    return sum(
+        first.nullable + sum(second.nullable for _, second in digits_after(first))
+        for first in leading
     )
+
+
+def firsts(regex: Regex) -> bytes:
+    """List the characters that may come next in a number or a word."""
+    return "".join(regex.after).encode() if isinstance(regex, State) else b""
+
+
+def digits_after(regex: Regex) -> Iterator[tuple[str, State]]:
+    """List the digits that may come next, each with what may follow it."""
+    if not isinstance(regex, State):
+        return iter(())
+    return ((char, after) for char, after in regex.after.items() if char in _DIGITS)

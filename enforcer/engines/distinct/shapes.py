@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.budget.arrays import Arrays
 from enforcer.budget.objects import Objects
-from enforcer.numbers.languages import number_texts
+from enforcer.engines.distinct.numbers import Few
 from enforcer.numbers.sets import NumberSet
-from enforcer.regex import either, literal, portable
-from enforcer.schema.finishing.distinct import is_endless, is_remembered
+from enforcer.regex import NOTHING, portable, states
+from enforcer.regex.states import State
+from enforcer.schema.finishing.distinct import bare_states, is_endless, is_remembered
 from enforcer.schema.nodes import (
     NEVER,
     ArrayShape,
@@ -44,14 +45,28 @@ class ElementShapes:
 
     Args:
         definitions: the values that elements reach, themselves included.
+        bare: what is written without quotes of each, words and numbers, as automata; built from
+            the definitions if it is not given.
+
+    Attributes:
+        few: numbers that have been listed.
 
     """
 
     final = True
 
-    def __init__(self, definitions: Mapping[Formula, Value]) -> None:
+    def __init__(
+        self,
+        definitions: Mapping[Formula, Value],
+        bare: Mapping[Formula, Regex] | None = None,
+    ) -> None:
         self._definitions = definitions
-        self.bare: Mapping[Formula, Regex] = _Lazy(definitions, _bare)
+        self.few = Few()
+        self.bare: Mapping[Formula, Regex] = (
+            _Lazy(definitions, lambda value: states.read(bare_states(value)))
+            if bare is None
+            else bare
+        )
         self.objects: Mapping[Formula, tuple[Objects, ...]] = _Lazy(
             definitions, lambda value: tuple(Objects(self, x) for x in value.objects)
         )
@@ -63,6 +78,10 @@ class ElementShapes:
     def definitions(self) -> Mapping[Formula, Value]:
         """What each number stands for."""
         return self._definitions
+
+    def behind(self, bare: Regex, char: str) -> Regex:
+        """Give what may follow one more character of what is written without quotes."""
+        return bare.behind(char) if isinstance(bare, State) else NOTHING
 
     def reach(self, _: Regex, *, quoted: bool = True) -> int:  # noqa: ARG002
         """Bound nothing: no end is asked for."""
@@ -148,12 +167,6 @@ class _Lazy(dict[Formula, _T]):
         return found
 
 
-def _bare(value: Value) -> Regex:
-    words = ["null"] if value.null else []
-    words.extend("true" if each else "false" for each in sorted(value.booleans))
-    return either(*map(literal, words), *map(number_texts, value.numbers))
-
-
 def _is_vast(numbers: NumberSet) -> bool:
     """Tell whether a set has more members than a text has elements."""
     low, high, multiple = numbers.low, numbers.high, numbers.multiple
@@ -172,13 +185,26 @@ def _is_vast(numbers: NumberSet) -> bool:
 
 
 def written(definitions: Mapping[Formula, Value], numbers: Iterable[Formula]) -> list[Any]:
-    """Write some values and what of them elements need."""
-    return [[number, _written(definitions[number])] for number in numbers]
+    """Write some values, what of them elements need, and each of their automata once."""
+    tables: list[Any] = []
+    values = []
+    for number in numbers:
+        value = definitions[number]
+        table = bare_states(value)
+        if table not in tables:
+            tables.append(table)
+        values.append([number, tables.index(table), _written(value)])
+    return [values, tables]
 
 
-def read(found: list[Any]) -> dict[Formula, Value]:
-    """Read what `written` has given."""
-    return {Formula(number): _read(value) for number, value in found}
+def read(found: list[Any]) -> tuple[dict[Formula, Value], dict[Formula, Regex]]:
+    """Read what `written` has given: the values, and what is written of each without quotes."""
+    values, tables = found
+    bare = [states.read(table) for table in tables]
+    return (
+        {Formula(number): _read(value) for number, _, value in values},
+        {Formula(number): bare[table] for number, table, _ in values},
+    )
 
 
 def _written(value: Value) -> list[Any]:

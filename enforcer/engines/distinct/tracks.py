@@ -31,11 +31,15 @@ class Ways:
     Attributes:
         tracks: as `finishing.distinct.tracks` gives them.
         definitions: what elements reach.
+        bare: what is written of each without quotes.
+        states: of all of that.
 
     """
 
     tracks: tuple[Track, ...]
     definitions: Mapping[Formula, Value]
+    bare: Mapping[Formula, Regex]
+    states: int
 
     @property
     def languages(self) -> dict[Formula, Regex] | None:
@@ -83,11 +87,13 @@ def too_few(grammar: ArgumentGrammar) -> list[ArrayShape]:
 
 def read(found: list[Any]) -> Ways:
     """Read what `written` has given."""
-    listed, definitions = found
+    listed, values = found
+    states = sum(map(len, values[1]))
     return Ways(
         tuple(
             Track(element, tuple(prefix), rest, tuple(names.items()), others)
             for element, prefix, rest, names, others in listed
         ),
-        shapes.read(definitions),
+        *shapes.read(values),
+        states,
     )

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from enforcer.numbers.division import can_be_written
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiples import NotSpellableError
+from enforcer.regex import either, literal
 from enforcer.regex.derivative import is_empty, successors
+from enforcer.regex.states import TooManyStates, build
 from enforcer.regex.syntax import names_in
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.unfolding import children
@@ -23,11 +26,16 @@ from enforcer.schema.nodes import NEVER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
     from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
 
+    _Bare = tuple[bool, frozenset[bool], tuple[NumberSet, ...]]
+
 _MOST_TRACKS = 5_000
 _MOST_STATES = 200  # of a language that only exploring tells what is left of
+_MOST_NUMBERS = 2_000  # states of one type's numbers
+_ALL_NUMBERS = 4_000  # of all of them together
 _MOST_SHAPES = 24  # of one type, in one value
 _TWO = 2  # elements that can be equal
 _MIXED = (
@@ -40,6 +48,10 @@ _MANIFOLD = (
 )
 _DIVIDED = (
     "which of these numbers are left when some are used cannot be told; list them in an `enum`"
+)
+_NUMEROUS = (
+    "the elements have more kinds of numbers than can be followed; give them the same bounds, or "
+    "drop `uniqueItems`"
 )
 _COUNTED = "elements that hold arrays with `contains` cannot be kept unique; drop one of the two"
 _WITNESSED = (
@@ -131,7 +143,9 @@ def _obstacle(value: Value) -> str | None:
         return _ENTANGLED
     if len(value.objects) > _MOST_SHAPES or len(value.arrays) > _MOST_SHAPES:
         return _MANIFOLD
-    if not all(can_be_written(numbers) for numbers in value.numbers):
+    try:
+        bare_states(value)
+    except (NotSpellableError, TooManyStates):
         return _DIVIDED
     if any(array.choices and not array.unique for array in value.arrays):
         return _COUNTED
@@ -144,6 +158,29 @@ def _obstacle(value: Value) -> str | None:
         if usable and shape.maximum is not None:
             return _LIMITED  # a name that is repeated counts twice, and its last value alone
     return None
+
+
+def bare_states(value: Value) -> list[Any]:
+    """Build the automaton of what is written without quotes of a value, words and numbers.
+
+    Raises:
+        NotSpellableError: a divisor that no expression holds.
+        TooManyStates: it is too large.
+
+    """
+    return _bare_states(_bare_key(value))
+
+
+def _bare_key(value: Value) -> _Bare:
+    return value.null, value.booleans, value.numbers
+
+
+@lru_cache(maxsize=256)
+def _bare_states(bare: _Bare) -> list[Any]:
+    null, booleans, numbers = bare
+    words = [*(["null"] if null else []), *("true" if x else "false" for x in sorted(booleans))]
+    texts = either(*map(literal, words), *map(number_texts, numbers))
+    return build(texts, _MOST_NUMBERS)
 
 
 @lru_cache(maxsize=1_024)
@@ -212,6 +249,11 @@ def tracks(definitions: Mapping[Formula, Value], root: Formula) -> tuple[Track, 
     for key in order:
         values = [definitions[f] for f in sorted(key)]
         found.append(_track(values, definitions, number))
+    elements = {track.element for track in found if track.element is not None}
+    every = {definitions[each] for x in elements for each in reached(definitions, x)}
+    automata = {_bare_key(value): len(bare_states(value)) for value in every}
+    if sum(automata.values()) > _ALL_NUMBERS:
+        raise Mixed(kept, _NUMEROUS)
     return _relevant(found)
 
 

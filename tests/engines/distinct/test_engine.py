@@ -13,8 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.budget import steps
+from enforcer.engines.distinct import ends
 from enforcer.engines.distinct.engine import DistinctEngine, _Matcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.regex import derivative
 from enforcer.schema import OnUnsupported, compile_schema
 from tests.schema_judge import V, accepts, compiled, engine, is_valid, walk
 from tests.vocabularies import bits
@@ -334,3 +337,29 @@ def test_schemas_of_all_kinds_agree_with_a_validator(
     assert accepts(grammar, json.dumps(value), Random(seed)) == is_valid(schema, value)
     text = walk(grammar, Random(seed))
     assert text is None or is_valid(schema, json.loads(text))
+
+
+def test_no_mask_of_numbers_works_out_a_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = {"type": "integer", "multipleOf": 43, "minimum": 0, "maximum": 10**6}
+    grammar = compiled(distinct(items))
+
+    def slow(*_: Any) -> Any:
+        raise AssertionError("a mask must not wait for this")
+
+    for module in (steps, derivative):
+        monkeypatch.setattr(module, "derivative", slow)
+    monkeypatch.setattr(ends, "successors", slow)
+    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
+    for token_id in V.encode("[" + ", ".join(str(43 * i) for i in range(40)) + "]"):
+        matcher.fill(row)
+        assert matcher.accept(token_id)
+    assert matcher.is_accepting()
+
+
+def test_numbers_beyond_doubles_are_kept_distinct_as_well() -> None:
+    matcher, row = compiled(distinct({"type": "number"})).matcher(), np.zeros(V.words, np.int32)
+    huge = "1234567890123456789012345678901234567890e299"
+    for token_id in V.encode(f"[{huge}, 1e5, -{huge}, 12e5]"):
+        matcher.fill(row)
+        assert matcher.accept(token_id)
+    assert matcher.is_accepting()

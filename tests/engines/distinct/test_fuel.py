@@ -61,10 +61,12 @@ def test_honest_arrays_need_less_than_half_of_it(
 
     def measured(self: Any, count: int) -> None:
         burn(self, count)
-        least.append(self._left)
+        if self is matcher._keeper._fuel:
+            least.append(self._left)
 
     element, values = HONEST[name]
-    matcher, row = compiled(distinct(element)).matcher(), np.zeros(V.words, np.int32)
+    matcher: Any = compiled(distinct(element)).matcher()
+    row = np.zeros(V.words, np.int32)
     ids = V.encode(json.dumps(values))
     assert all(map(matcher.accept, ids[:-60]))
     monkeypatch.setattr(Fuel, "burn", measured)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines.distinct.fuel import endless
-from enforcer.engines.distinct.numbers import is_roomy, numbers, only, stays_roomy
-from enforcer.numbers.languages import number_texts
-from enforcer.regex import NOTHING, either
-from enforcer.regex.derivative import derivative
+from enforcer.engines.distinct.numbers import Few, is_roomy, numbers, only, stays_roomy
+from enforcer.regex import NOTHING
+from enforcer.regex.states import State, read
 from enforcer.schema import compile_schema
+from enforcer.schema.finishing.distinct import bare_states
 
 SCHEMAS = {
     "integer": {"type": "integer"},
@@ -23,6 +23,7 @@ SCHEMAS = {
     "few": {"enum": [1, 1.5, 0, -20, 2**53 + 1]},
     "number": {"type": "number"},
     "fraction": {"type": "number", "minimum": 0, "maximum": 1},
+    "sevens": {"type": "integer", "multipleOf": 7},
     "cents": {"type": "number", "multipleOf": 0.01, "minimum": 0},
 }
 TEXTS = st.from_regex(r"-?(0|[1-9][0-9]{0,16})(\.[0-9]{0,18})?([eE][0-9]{0,2})?", fullmatch=True)
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 @cache
 def language(name: str) -> Any:
     grammar = compile_schema(SCHEMAS[name])
-    return either(*map(number_texts, grammar.definitions[grammar.root].numbers))
+    return read(bare_states(grammar.definitions[grammar.root]))
 
 
 def values(listed: Iterable[Any]) -> set[Any]:
@@ -43,7 +44,7 @@ def values(listed: Iterable[Any]) -> set[Any]:
 
 def behind(regex: Any, text: Any) -> Any:
     for char in text:
-        regex = derivative(regex, char)
+        regex = regex.behind(char) if isinstance(regex, State) else NOTHING
     return regex
 
 
@@ -53,13 +54,13 @@ def test_what_is_said_of_a_beginning_is_true_of_the_list(name: str, text: Any) -
     regex = behind(language(name), text)
     if regex == NOTHING:
         return
-    listed = list(islice(numbers(regex, text, endless()), 60))
+    listed = list(islice(numbers(regex, text, Few(), endless()), 60))
     assert len(set(listed)) == len(listed)
     value = only(regex, text)
     if value is not None:
         assert listed == [value]
         for char in "0123456789.":
-            assert set(numbers(behind(regex, char), text + char, endless())) <= {value}
+            assert set(numbers(behind(regex, char), text + char, Few(), endless())) <= {value}
     if text.strip("-0.") and "e" not in text.lower():
         for sure in {False, len(text) < 11}:
             assert not is_roomy(regex, 50, sure=sure) or len(listed) > 50
@@ -67,7 +68,7 @@ def test_what_is_said_of_a_beginning_is_true_of_the_list(name: str, text: Any) -
 
 
 def test_few_numbers_are_listed_however_many_spellings_they_have() -> None:
-    found = values(numbers(language("few"), "", endless()))
+    found = values(numbers(language("few"), "", Few(), endless()))
     assert found == {1, 1.5, 0, -20, 2**53 + 1}
     one = behind(language("few"), "1")
-    assert values(numbers(one, "1", endless())) == {1, 1.5}
+    assert values(numbers(one, "1", Few(), endless())) == {1, 1.5}

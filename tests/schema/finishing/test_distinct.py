@@ -141,6 +141,9 @@ def test_what_elements_reach_is_listed_once_also_where_it_goes_round() -> None:
         ({"type": "object", "maxProperties": 2}, "`maxProperties`"),
         ({"anyOf": [{"properties": {"k": {"const": i}, f"p{i}": {"type": "string"}},
                      "required": ["k"], "type": "object"} for i in range(30)]}, "side by side"),
+        ({"type": "integer", "multipleOf": 997, "minimum": 0, "maximum": 10**6}, "cannot be told"),
+        ({"properties": {f"p{i}": {"type": "number", "minimum": i + 0.1} for i in range(30)}},
+         "more kinds of numbers"),
     ],
 )  # fmt: skip
 def test_elements_whose_ends_cannot_be_listed_are_refused(items: Any, reason: str) -> None:
