@@ -4,7 +4,8 @@
 begin at the shortest that the server does not refuse, and every twentieth id or so is taken
 back. A turn is right if it is over when its budget is, its calls are of declared tools, and
 their arguments fit the schema by `jsonschema`; at every step an id that is not in the mask has
-to be refused, and the one that was drawn accepted. Text alone may be cut.
+to be refused, and the one that was drawn accepted. Text alone may be cut. Collections of garbage
+are timed apart: they are as long as what this process holds, most of which a server does not.
 
 Owns: the requests, drawing the turns and judging them. Must not know: how ends are found.
 """
@@ -12,6 +13,7 @@ Owns: the requests, drawing the turns and judging them. Must not know: how ends 
 from __future__ import annotations
 
 import argparse
+import gc
 import gzip
 import json
 import statistics
@@ -148,6 +150,8 @@ class Run:
         self._random = random
         self._row = np.zeros((1, served.vocabulary.words), dtype=np.int32)
         self.fills: list[float] = []
+        self.longest_collection = self._collected = self._collecting = 0.0
+        gc.callbacks.append(self._collect)
         self.kinds: Counter[str] = Counter()
         vocabulary = served.vocabulary
         names = [*_HEADER, *_OPENED]
@@ -199,9 +203,10 @@ class Run:
         ids: list[int] = []
         eager = random.choice([0.0, 0.02, 0.3])
         while len(ids) < budget and matcher.state != "END":
-            begun = time.perf_counter()
+            before, begun = self._collected, time.perf_counter()
             matcher.fill(self._row)
-            self.fills.append(time.perf_counter() - begun)
+            took = time.perf_counter() - begun
+            self.fills.append(took - (self._collected - before))
             if matcher.failure is not None:
                 raise AssertionError(f"the gate is closed: {matcher.failure!r}")
             legal = np.flatnonzero(np.unpackbits(self._row[0].view(np.uint8), bitorder="little"))
@@ -223,6 +228,15 @@ class Run:
                 matcher.rollback(count)
                 del ids[len(ids) - count :]
         return ids
+
+    def _collect(self, phase: str, _: dict[str, int]) -> None:
+        now = time.perf_counter()
+        if phase == "start":
+            self._collecting = now
+            return
+        pause = now - self._collecting
+        self._collected += pause
+        self.longest_collection = max(self.longest_collection, pause)
 
     def _length(self, token_id: int) -> int:
         return len(self._served.vocabulary.token_bytes(token_id))
@@ -291,6 +305,7 @@ def main() -> int:
                     "p99": round(fills[len(fills) * 99 // 100] * 1e6),
                     "max": round(fills[-1] * 1e6),
                 },
+                "longest_collection_ms": round(run.longest_collection * 1e3),
             }
         )
     )

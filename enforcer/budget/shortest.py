@@ -39,7 +39,9 @@ class NoShortestEnd(EnforcerError):  # noqa: N818 - named for what is wrong
     """The schema has values of which the shortest cannot be told."""
 
 
-_EACH = 4_000  # bytes a value, answers included
+# Bytes a value, answers included, and thrice as many for the objects that make it up: a cache full
+# of them is what Python's collector looks through while all requests wait.
+_EACH = 16_000
 
 
 class Shortest:
