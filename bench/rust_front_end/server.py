@@ -21,12 +21,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_FLAGS = (
-    *("--enable-auto-tool-choice", "--tool-call-parser", "kimi_k2"),
-    *("--reasoning-parser", "kimi_k2", "--tool-strict-level", "parameter"),
-)
-STOCK = Setting("Rust, strict", _FLAGS)
-ENFORCED = Setting("Rust, Enforcer", _FLAGS, "enforcer")
+STOCK = "Rust, strict"
+ENFORCED = "Rust, Enforcer"
+
+
+def settings(parser: str, *flags: str) -> tuple[Setting, ...]:
+    """Give both servers of a format: vLLM's strict mode alone, and with the plugin.
+
+    Args:
+        parser: of tool calls and of reasoning.
+        flags: that the format's tokenizer wants.
+
+    """
+    every = (
+        *("--enable-auto-tool-choice", "--tool-call-parser", parser),
+        *("--reasoning-parser", parser, "--tool-strict-level", "parameter"),
+        *flags,
+    )
+    return Setting(STOCK, every), Setting(ENFORCED, every, "enforcer")
 
 
 @contextmanager
