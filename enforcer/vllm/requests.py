@@ -47,11 +47,21 @@ _dialog: ContextVar[_Dialog] = ContextVar("_dialog", default=_Dialog())  # noqa:
 _places: ContextVar[Places] = ContextVar("_places", default=Places())  # noqa: B039 - frozen
 
 
+class _RefusalError(VLLMValidationError):  # type: ignore[misc]
+    """A 400 whose `param` is the path into the request; the message has it already."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message, parameter=path.removeprefix("$").removeprefix(".") or None)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def refusal(error: RequestError) -> VLLMValidationError:
     """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
     error = error.at(_places.get().of)
     metrics.refused(error)
-    return VLLMValidationError(f"{type(error).__name__}: {error}")
+    return _RefusalError(f"{type(error).__name__}: {error}", error.path)
 
 
 def placed(problem: Problem) -> Problem:

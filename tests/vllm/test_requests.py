@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+from vllm.entrypoints.serve.exception_handling.error_response import create_error_response
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import InvalidTools
@@ -46,5 +47,7 @@ def test_a_refused_option_is_counted_logged_and_named(
 def test_a_refused_request_is_counted_and_says_which_error(counted: list[Any]) -> None:
     error = requests.refusal(InvalidTools("$.tools", "no list"))
     assert isinstance(error, VLLMValidationError)
-    assert str(error).startswith("InvalidTools: ")
+    assert str(error) == "InvalidTools: no list (at `$.tools`)"
     assert counted == [(metrics.REFUSED, ("InvalidTools", ""))]
+    assert create_error_response(error).error.param == "tools"
+    assert requests.refusal(InvalidTools("$", "no object")).parameter is None
