@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines.distinct.fuel import endless
-from enforcer.engines.distinct.numbers import Few, is_roomy, numbers, only, stays_roomy
+from enforcer.engines.distinct.fuel import Fuel, endless
+from enforcer.engines.distinct.numbers import _KEPT, Few, is_roomy, numbers, only, stays_roomy
+from enforcer.errors import EngineFailure
 from enforcer.regex import NOTHING
 from enforcer.regex.states import State, read
 from enforcer.schema import compile_schema
@@ -72,3 +73,18 @@ def test_few_numbers_are_listed_however_many_spellings_they_have() -> None:
     assert found == {1, 1.5, 0, -20, 2**53 + 1}
     one = behind(language("few"), "1")
     assert values(numbers(one, "1", Few(), endless())) == {1, 1.5}
+
+
+def test_what_is_remembered_of_a_grammar_is_bounded() -> None:
+    few, number = Few(), language("number")
+    for i in range(3 * _KEPT):
+        start = f"1{i}"
+        assert list(islice(numbers(behind(number, start), start, few, endless()), 20))
+    assert len(few._samples) <= _KEPT
+    assert 0 < len(few._firsts) <= _KEPT
+
+
+def test_what_lists_too_much_is_charged_for_it() -> None:
+    fuel = Fuel(100)
+    with pytest.raises(EngineFailure):
+        list(numbers(behind(language("port"), "1"), "1", Few(), fuel))
