@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from enforcer.errors import ConfigurationError
 from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Options:
 
     Attributes:
         on_unsupported: refuse a schema that cannot be enforced exactly, relax it, or isolate
-            its tool.
+            its tool; the word will do.
         limits: bounds on schemas.
         conventions: what the authors of schemas are taken to mean.
         max_calls: how many calls a turn may have; ends loops of calls.
@@ -31,6 +32,9 @@ class Options:
         finish_within_budget: a call that has begun ends before the turn must, and one that
             cannot is not begun.
         allow_empty_turns: a turn may end with neither text nor call.
+
+    Raises:
+        ConfigurationError: `on_unsupported` is none of these.
 
     """
 
@@ -41,6 +45,16 @@ class Options:
     preamble_ids: int = 32
     finish_within_budget: bool = False
     allow_empty_turns: bool = False
+
+    def __post_init__(self) -> None:
+        given: object = self.on_unsupported
+        if isinstance(given, OnUnsupported):
+            return
+        words = ", ".join(repr(each.value) for each in OnUnsupported)
+        if given not in [each.value for each in OnUnsupported]:
+            raise ConfigurationError(f"on_unsupported is {given!r}; it can be one of {words}")
+        # A frozen dataclass leaves this as the only way to fill a field.
+        object.__setattr__(self, "on_unsupported", OnUnsupported(given))
 
     def to_json(self) -> dict[str, Any]:
         """Give them as JSON's values; of the limits, those that differ from the defaults."""

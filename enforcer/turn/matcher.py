@@ -148,10 +148,14 @@ class Matcher:
             row: the row to write.
 
         Raises:
-            ConfigurationError: the mask is narrower than the vocabulary, or not of int32.
+            ConfigurationError: the mask is narrower than the vocabulary, or not of int32, or has
+                no such row.
 
         """
-        target = bitmask[row]
+        try:
+            target = bitmask[row]
+        except IndexError:
+            raise ConfigurationError(f"the mask has {len(bitmask)} rows, none {row}") from None
         if not isinstance(target, np.ndarray):
             target = target.numpy()
         if target.dtype != np.int32:

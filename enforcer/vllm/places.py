@@ -21,16 +21,26 @@ if TYPE_CHECKING:
 
 _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"
+_PROMPT = "$.prompt_token_ids"
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Prefixes of paths, and what stands for each in the client's body; the first that fits."""
+    """Where parts of the body are that the client sent.
+
+    Attributes:
+        moved: prefixes of paths, and what stands for each; the first that fits counts.
+        dialog: what the prompt was made of; None where the client sent the prompt itself.
+
+    """
 
     moved: tuple[tuple[str, str], ...] = ()
+    dialog: str | None = None
 
     def of(self, path: str) -> str:
         """Give the path in the client's body."""
+        if self.dialog is not None and path.startswith(_PROMPT):
+            return self.dialog
         for old, new in self.moved:
             if path == old or path.startswith((f"{old}.", f"{old}[", f"{old} ")):
                 return new + path[len(old) :]
@@ -153,7 +163,8 @@ def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
     moved.append((f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json"))
     if own is None:
         moved.append((_FORMAT, "$.structured_outputs"))
-    return Places(tuple(moved))
+    dialog = "$.input" if isinstance(request, ResponsesRequest) else "$.messages"
+    return Places(tuple(moved), dialog)
 
 
 def _moved(at: int, one: Shown, parameters: str) -> Iterator[tuple[str, str]]:

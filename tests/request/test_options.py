@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from enforcer.errors import ConfigurationError
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 
@@ -58,3 +59,16 @@ GOOD = Options().to_json()
 def test_others_are_refused(value: dict[str, Any]) -> None:
     with pytest.raises((ValueError, TypeError, KeyError, AttributeError)):
         Options.from_json(value)
+
+
+@pytest.mark.parametrize("each", OnUnsupported)
+def test_what_to_do_with_a_schema_may_be_given_as_a_word(each: OnUnsupported) -> None:
+    options = Options(on_unsupported=each.value)  # type: ignore[arg-type]
+    assert options == Options(each)
+    assert options.to_json()["on_unsupported"] == each.value
+
+
+@pytest.mark.parametrize("word", ["ignore", None, EMPTY])
+def test_another_word_is_refused_at_once(word: Any) -> None:
+    with pytest.raises(ConfigurationError, match="'refuse', 'relax', 'isolate'"):
+        Options(on_unsupported=word)

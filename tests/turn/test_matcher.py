@@ -375,6 +375,13 @@ def test_a_narrow_mask_is_refused() -> None:
         matcher().fill(np.zeros((1, V.words - 1), dtype=np.int32))
 
 
+@pytest.mark.parametrize("make", [np.zeros, torch.zeros])
+def test_a_row_that_the_mask_has_not_is_refused(make: Callable[..., Any]) -> None:
+    mask = make((2, V.words), dtype=np.int32 if make is np.zeros else torch.int32)
+    with pytest.raises(ConfigurationError, match="2 rows, none 4"):
+        matcher().fill(mask, row=4)
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32, bool])
 def test_a_mask_of_another_type_is_refused(dtype: Any) -> None:
     with pytest.raises(ConfigurationError, match="32-bit"):

@@ -15,7 +15,7 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from bench.demo.servers import MODEL_NAME
-from enforcer.errors import RequestError
+from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request import history
 from enforcer.request import spec as specs
 from enforcer.vllm import checks, places, requests
@@ -146,6 +146,15 @@ def test_a_refusal_names_the_path_in_the_clients_body(
     make: Callable[..., Any], body: dict[str, Any], path: str
 ) -> None:
     assert f"`{path}" in _refused(make(**body))
+
+
+@pytest.mark.parametrize(("make", "path"), [(_chat, "$.messages"), (_responses, "$.input")])
+def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
+    make: Callable[..., Any], path: str
+) -> None:
+    requests.write_spec(make(tools=[CHAT if make is _chat else FLAT]))
+    error = requests.refusal(IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call"))
+    assert str(error).endswith(f"(at `{path}`)")
 
 
 def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:

@@ -7,6 +7,7 @@ none of it is wrong. Must not know: formulas, how notes are shown.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem, UnsupportedSchema
@@ -32,6 +33,20 @@ _NOTES = frozenset(
         *("examples", "deprecated", "readOnly", "writeOnly", "$schema", "$id", "id"),
     }
 )
+# Those that do, in any draft.
+_KEYWORDS = frozenset(
+    {
+        *(*_ONE, *_LISTED, *_NAMED, "type", "enum", "const", "required", "format", "pattern"),
+        *("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("multipleOf", "divisibleBy", "minItems", "maxItems", "uniqueItems", "minContains"),
+        *("maxContains", "minProperties", "maxProperties", "dependentRequired", "contentEncoding"),
+        *("contentMediaType", "contentSchema", "extends", "disallow"),
+        *("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
+        "$vocabulary",
+    }
+)
+_LONG = 40
+_ALIKE = 0.84  # of 1, by `difflib`: one letter of six is another one
 _OPEN = (
     "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
     "to false, or let the server close such objects (ENFORCER_CLOSED_OBJECTS)"
@@ -41,6 +56,7 @@ _NULLABLE = (
     '`"type": [..., "null"]`'
 )
 _FORMAT = "the format {name!r:.60} is not known, so that any string fits; write a `pattern`"
+_MISSPELT = "`{name:.60}` is no keyword of JSON Schema and says nothing; is `{meant}` meant?"
 _HIDDEN = (
     "{keywords} beside `$ref` says nothing up to draft 7; write `allOf` with the reference in it, "
     "or name a newer draft in `$schema`"
@@ -76,6 +92,11 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
             keywords = ", ".join(f"`{each}`" for each in beside[:5])
             yield Problem(path, "$ref", _HIDDEN.format(keywords=keywords))
         return
+    for keyword in sorted(schema.keys() - _KEYWORDS - _NOTES):
+        meant = _meant(keyword)
+        if meant is not None:
+            reason = _MISSPELT.format(name=keyword, meant=meant)
+            yield Problem(step(path, keyword), keyword, reason)
     said = {"additionalProperties", "unevaluatedProperties"}
     if "properties" in schema and said.isdisjoint(schema) and not closed:
         yield Problem(path, "additionalProperties", _OPEN)
@@ -85,6 +106,15 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
     known = not isinstance(name, str) or name in FORMATS or name == "regex"
     if not known and _is_of_strings(schema):
         yield Problem(step(path, "format"), "format", _FORMAT.format(name=name))
+
+
+def _meant(name: str) -> str | None:
+    """Find the keyword that a name is but for a slip; those of notes say nothing either way."""
+    alike = get_close_matches(name, _KEYWORDS | _NOTES, 1, _ALIKE) if len(name) < _LONG else []
+    found = next((x for x in _KEYWORDS if x.lower() == name.lower()), None) or next(
+        iter(alike), None
+    )
+    return None if found in _NOTES else found
 
 
 def _allows_null(schema: Mapping[str, Any]) -> bool:
