@@ -4,8 +4,10 @@
 begin at the shortest that the server does not refuse, and every twentieth id or so is taken
 back. A turn is right if it is over when its budget is, its calls are of declared tools, and
 their arguments fit the schema by `jsonschema`; at every step an id that is not in the mask has
-to be refused, and the one that was drawn accepted. Text alone may be cut. Collections of garbage
-are timed apart: they are as long as what this process holds, most of which a server does not.
+to be refused, and the one that was drawn accepted. Text alone may be cut.
+
+Times are the thread's processor time, collections of garbage apart: these are as long as what this
+process holds, most of which a server does not.
 
 Owns: the requests, drawing the turns and judging them. Must not know: how ends are found.
 """
@@ -203,9 +205,9 @@ class Run:
         ids: list[int] = []
         eager = random.choice([0.0, 0.02, 0.3])
         while len(ids) < budget and matcher.state != "END":
-            before, begun = self._collected, time.perf_counter()
+            before, begun = self._collected, time.thread_time()
             matcher.fill(self._row)
-            took = time.perf_counter() - begun
+            took = time.thread_time() - begun
             self.fills.append(took - (self._collected - before))
             if matcher.failure is not None:
                 raise AssertionError(f"the gate is closed: {matcher.failure!r}")
@@ -230,7 +232,7 @@ class Run:
         return ids
 
     def _collect(self, phase: str, _: dict[str, int]) -> None:
-        now = time.perf_counter()
+        now = time.thread_time()
         if phase == "start":
             self._collecting = now
             return
