@@ -84,8 +84,8 @@ class _Automaton:
 
     def state(self, number: int) -> State:
         found = self._states.get(number)
-        if found is None:
-            found = self._states[number] = State(self, self._rows[number])
+        if found is None:  # one for all threads: states are told apart by identity
+            found = self._states.setdefault(number, State(self, self._rows[number]))
         return found
 
 

@@ -12,7 +12,7 @@ are ahead. Must not know: values around a number, what is taken already.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.engines.distinct.fuel import STEP, Fuel
 from enforcer.engines.distinct.values import bare
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _NONZERO = frozenset("123456789")
 _DIGITS = _NONZERO | {"0"}
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _EXPONENT = frozenset("eE")
 _NINES = "9" * 60
 _FEW = 64  # numbers of a language that are remembered
@@ -77,7 +79,10 @@ def only(regex: Regex, start: str) -> Number | Word | None:
 
 
 class Few:
-    """A few numbers of each beginning, remembered for all texts of a grammar; see `numbers`."""
+    """A few numbers of each beginning, remembered for all texts of a grammar; see `numbers`.
+
+    Any number of threads may ask.
+    """
 
     def __init__(self) -> None:
         self._samples: dict[tuple[State, str], tuple[Number | Word, ...]] = {}
@@ -86,11 +91,11 @@ class Few:
     def samples(self, state: State, start: str) -> tuple[Number | Word, ...]:
         """List a few numbers far from each other: mostly one of them is not there yet."""
         key = state, start
-        if key not in self._samples:
-            if len(self._samples) >= _KEPT:
-                self._samples.clear()
-            self._samples[key] = tuple(dict.fromkeys(_samples(state, start)))
-        return self._samples[key]
+        found = self._samples.get(key)
+        if found is None:
+            found = tuple(dict.fromkeys(_samples(state, start)))
+            _remember(self._samples, key, found)
+        return found
 
     def firsts(
         self, state: State, start: str, fuel: Fuel
@@ -100,20 +105,27 @@ class Few:
         Of an integer there are hundreds of spellings, all of which are one number.
         """
         key = state, start
-        if key not in self._firsts:
-            if len(self._firsts) >= _KEPT:
-                self._firsts.clear()
-            here = Fuel(_LISTED)
-            found: list[Number | Word] = []
-            whole = False
-            try:
-                found.extend(islice(_all_numbers(state, start, here), _FEW))
-                whole = len(found) < _FEW
-            except EngineFailure:
-                pass  # more spellings than can be listed: those that are listed are true
-            fuel.burn(here.burned)
-            self._firsts[key] = tuple(found), whole
-        return self._firsts[key]
+        known = self._firsts.get(key)
+        if known is not None:
+            return known
+        here = Fuel(_LISTED)
+        found: list[Number | Word] = []
+        whole = False
+        try:
+            found.extend(islice(_all_numbers(state, start, here), _FEW))
+            whole = len(found) < _FEW
+        except EngineFailure:
+            pass  # more spellings than can be listed: those that are listed are true
+        known = tuple(found), whole
+        _remember(self._firsts, key, known)
+        fuel.burn(here.burned)
+        return known
+
+
+def _remember(kept: dict[_K, _V], key: _K, found: _V) -> None:
+    if len(kept) >= _KEPT:
+        kept.clear()
+    kept[key] = found
 
 
 def _samples(state: State, start: str) -> Iterator[Number | Word]:
@@ -170,16 +182,22 @@ def _all_numbers(state: State, start: str, fuel: Fuel) -> Iterator[Number | Word
 
 def _adds_nothing(state: State) -> bool:
     """Tell whether one more zero behind a point and a digit leads to no other number."""
-    if "zero" not in state.memo:
-        state.memo["zero"] = True  # of a circle, unless something else is found in it
-        after = state.after.get("0")
-        state.memo["zero"] = after is None or (
-            after.nullable <= state.nullable
-            and _NONZERO.isdisjoint(after.after)
-            and all(after.after.get(e) in (None, state.after.get(e)) for e in "eE")
-            and _adds_nothing(after)
-        )
-    return bool(state.memo["zero"])
+    found = state.memo.get("zero")
+    if found is None:
+        here, seen = state, {state}
+        while True:
+            after = here.after.get("0")
+            found = after is None or (
+                after.nullable <= here.nullable
+                and _NONZERO.isdisjoint(after.after)
+                and all(after.after.get(e) in (None, here.after.get(e)) for e in "eE")
+            )
+            if after is None or not found or after in seen:
+                break
+            seen.add(after)
+            here = after
+        state.memo["zero"] = found
+    return bool(found)
 
 
 def _digits_that_count(state: State, text: str) -> Iterator[tuple[str, State]]:

@@ -88,3 +88,16 @@ def test_what_lists_too_much_is_charged_for_it() -> None:
     fuel = Fuel(100)
     with pytest.raises(EngineFailure):
         list(numbers(behind(language("port"), "1"), "1", Few(), fuel))
+
+
+def test_what_another_thread_forgets_is_given_all_the_same() -> None:
+    class Forgetful(dict[Any, Any]):
+        """As if it were cleared at once."""
+
+        def __setitem__(self, key: Any, value: Any) -> None:
+            pass
+
+    few, number = Few(), language("few")
+    few._samples = Forgetful()
+    few._firsts = Forgetful()
+    assert values(numbers(number, "", few, endless())) == {1, 1.5, 0, -20, 2**53 + 1}
