@@ -28,7 +28,11 @@ _DESCRIPTION = """\
 Checks this installation and, where they are named, a model's folder and a running
 server, and says what to mend.
 
-Exit status: 0 if all is well, 1 if something must be mended, 2 on wrong usage."""
+A server that enforces only requests that ask for it, or that does not refuse what it
+cannot enforce exactly, may be meant so: the last line says it. With --require-all the
+former must be mended.
+
+Exit status: 0 if nothing must be mended, 1 if something must, 2 on wrong usage."""
 _SIGNS = {Status.OK: "ok  ", Status.NOTE: "note", Status.BAD: "BAD "}
 _INDENT = " " * 6
 
@@ -61,6 +65,10 @@ def add_parser(commands: Any) -> None:
         "--timeout", type=positive(float), default=60, metavar="S",
         help="seconds that the server may stay silent (%(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--require-all", action="store_true",
+        help="the server must enforce every request, not only those that ask for it",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -68,10 +76,12 @@ def run(options: argparse.Namespace) -> int:
     """Run the command.
 
     Raises:
-        ConfigurationError: a dialect or URL that is none, or a package that `--url` needs is
-            missing.
+        ConfigurationError: a dialect or URL that is none, a package that `--url` needs is
+            missing, or `--require-all` has no server to ask.
 
     """
+    if options.require_all and not options.url:
+        raise ConfigurationError("--require-all is asked of a server: name it with --url")
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
     checks = []
@@ -80,14 +90,20 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             _print(check)
     bad = sum(check.status is Status.BAD for check in checks)
+    caveats = [check.caveat for check in checks if check.caveat]
     if options.json:
         values = [
             {"name": c.name, "status": c.status.value, "found": c.found, "mend": c.mend or None}
             for c in checks
         ]
-        print(json.dumps({"checks": values, "bad": bad}, indent=1, ensure_ascii=False))
+        told = {"checks": values, "bad": bad, "caveats": caveats}
+        print(json.dumps(told, indent=1, ensure_ascii=False))
+    elif bad:
+        print(f"{len(checks)} checks, {bad} to mend")
+    elif caveats:
+        print(f"{len(checks)} checks, none to mend, but {', and '.join(caveats)}")
     else:
-        print(f"{len(checks)} checks, {bad} to mend" if bad else f"{len(checks)} checks, all well")
+        print(f"{len(checks)} checks, all well")
     return int(bad > 0)
 
 
@@ -123,6 +139,7 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
             model=options.served_model,
             expected=format_,
             timeout=options.timeout,
+            require_all=options.require_all,
         )
 
 

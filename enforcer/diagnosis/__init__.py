@@ -27,6 +27,7 @@ class Check:
         name: what was looked at.
         found: what was found.
         mend: what to do about it; empty where nothing needs to be done.
+        caveat: what a note takes from "all is well"; empty where it takes nothing.
 
     """
 
@@ -34,6 +35,7 @@ class Check:
     status: Status
     found: str
     mend: str = ""
+    caveat: str = ""
 
 
 def ok(name: str, found: str) -> Check:
@@ -41,9 +43,9 @@ def ok(name: str, found: str) -> Check:
     return Check(name, Status.OK, found)
 
 
-def note(name: str, found: str, mend: str = "") -> Check:
+def note(name: str, found: str, mend: str = "", caveat: str = "") -> Check:
     """Report something that may be meant so."""
-    return Check(name, Status.NOTE, found, mend)
+    return Check(name, Status.NOTE, found, mend, caveat)
 
 
 def bad(name: str, found: str, mend: str) -> Check:

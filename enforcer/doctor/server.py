@@ -31,6 +31,7 @@ _START = (
     "start it with --enable-auto-tool-choice --tool-call-parser NAME_enforced, where NAME is "
     "vLLM's parser of the model's format"
 )
+_LOADED = "with VLLM_PLUGINS unset or naming `enforcer`"
 SOON = 10.0  # seconds in which a server answers what takes no model
 _NOT_FOUND = 404
 _WANTED = "violet"
@@ -45,6 +46,7 @@ def checks(
     model: str | None = None,
     expected: Expected | None = None,
     timeout: float = 60.0,
+    require_all: bool = False,
 ) -> Iterator[Check]:
     """Probe a server.
 
@@ -54,6 +56,7 @@ def checks(
         model: name of the model; None for the first that is served.
         expected: what the replies of its format must look like; None for Kimi K2's.
         timeout: seconds that it may stay silent.
+        require_all: whether it is a fault to enforce only requests that ask for it.
 
     Raises:
         ConfigurationError: `url` is not one.
@@ -82,9 +85,9 @@ def checks(
         return
     yield ok("server", f"{endpoint.url} serves {model}")
     metrics = asyncio.run(client.metrics(at_once))
-    enforcing, route = _find_route(endpoint, model, metrics)
+    enforcing, route = _find_route(endpoint, model, metrics, require_all=require_all)
     yield enforcing
-    if enforcing.status is Status.BAD:
+    if enforcing.status is Status.BAD and route is None:
         return  # an unenforced server may well answer the others rightly by chance
     yield _strictness(endpoint, model, route)
     for streamed in (False, True):
@@ -96,7 +99,9 @@ def checks(
         yield processes(metrics)
 
 
-def _find_route(endpoint: Endpoint, model: str, metrics: str | None) -> tuple[Check, Route | None]:
+def _find_route(
+    endpoint: Endpoint, model: str, metrics: str | None, *, require_all: bool
+) -> tuple[Check, Route | None]:
     """Find out whether the server enforces every request, or those that ask for it, and how.
 
     Both probes are refused whatever `ENFORCER_ON_UNSUPPORTED` says. Without the plugin, an engine
@@ -116,7 +121,7 @@ def _find_route(endpoint: Endpoint, model: str, metrics: str | None) -> tuple[Ch
             continue
         asked = _ask(endpoint, asking(impossible(model), route, on_unsupported="refuse"))
         if _is_ours(asked, UnsatisfiableSchema):
-            return by_request(route), route
+            return by_request(route, require_all=require_all), route
     return enforces(plain), None
 
 
@@ -242,31 +247,35 @@ def _unanswered(title: str, reply: Reply) -> Check:
     return bad(title, f"no answer: {reply.error}", mend)
 
 
-def by_request(route: Route) -> Check:
-    """Tell that a server enforces, but not by itself."""
+def by_request(route: Route, *, require_all: bool = False) -> Check:
+    """Tell that a server enforces, but not by itself; a fault where all requests are meant."""
+    title = "enforces every request"
     how = {
         Route.PLUGIN: "enforcer.extra_body(…)",
         Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)",
     }
-    return note(
-        "enforces every request",
-        f"only requests that ask for it, by {how[route]}; others are not enforced",
-        f"to enforce every request, {_START[0].lower()}{_START[1:]}",
-    )
+    found = f"only requests that ask for it, by {how[route]}; others are not enforced"
+    start = f"{_START}, {_LOADED}" if route is Route.LOGITS_PROCESSOR else _START
+    if require_all:
+        return bad(title, found, start)
+    mend = f"to enforce every request, {start}; `--require-all` takes this for a fault"
+    return note(title, found, mend, "only requests that ask for it are enforced")
 
 
 def refuses(inexact: Reply, nothing: Reply) -> Check:
     """Judge the answers to `unenforceable` and `impossible`: together they tell the mode."""
     title = "refuses what cannot be enforced"
     mend = "serve with ENFORCER_ON_UNSUPPORTED=refuse once clients have mended their schemas"
+    inexactly = "schemas that cannot be enforced exactly are"
     if _is_ours(inexact, UnsupportedSchema):
         return ok(title, f"HTTP {inexact.status} with path and keyword")
     if inexact.answered and _is_ours(nothing, UnsatisfiableSchema):
         return note(title, "it relaxes: what cannot be enforced exactly is enforced in part "
-                    "(ENFORCER_ON_UNSUPPORTED=relax)", mend)  # fmt: skip
+                    "(ENFORCER_ON_UNSUPPORTED=relax)", mend, f"{inexactly} relaxed")  # fmt: skip
     if inexact.answered and nothing.answered:
         return note(title, "it isolates: a schema that cannot be enforced exactly is enforced in "
-                    "part or not at all (ENFORCER_ON_UNSUPPORTED=isolate)", mend)  # fmt: skip
+                    "part or not at all (ENFORCER_ON_UNSUPPORTED=isolate)", mend,
+                    f"{inexactly} isolated")  # fmt: skip
     wrong = nothing if inexact.answered else inexact
     if not wrong.status:
         return _unanswered(title, wrong)
@@ -335,7 +344,7 @@ def processes(shown: str | None) -> Check:
         return note(title, "the server shows no metrics of vLLM's here", "ask it directly")
     counts = {part: int(float(count)) for part, count in _PROCESSES.findall(shown)}
     if not counts:
-        mend = f"{_START}, with VLLM_PLUGINS unset or naming `enforcer`"
+        mend = f"{_START}, {_LOADED}"
         return bad(title, "/metrics has no `enforcer_processes`", mend)
     said = ", ".join(f"{counts.get(part, 0)} {part}" for part in ("front", "engine", "worker"))
     engines = len(set(_ENGINES.findall(shown)))

@@ -109,6 +109,13 @@ class Part(Enum):
     WORKER = "worker"
 
 
+class Enforced(Enum):
+    """Which requests by chat routes an API server enforces."""
+
+    EVERY = "every_request"
+    ASKED = "on_request"  # those that bring a spec, or a tag of vLLM's own
+
+
 REQUESTS = Counter(
     "enforcer_requests",
     "Requests that passed the check and are enforced, by what was asked of calls.",
@@ -164,6 +171,11 @@ DIALECT = Gauge(
     "API servers that say which format they serve, by its dialect.",
     (("dialect", tuple(dialects.available())),),
 )
+SERVERS = Gauge(
+    "enforcer_api_servers",
+    "API servers, by which requests they enforce: every one, or those that ask for it.",
+    (("enforces", tuple(which.value for which in Enforced)),),
+)
 LAYOUT = stats.Layout(
     (
         *(
@@ -181,7 +193,7 @@ LAYOUT = stats.Layout(
             HITS,
             MISSES,
         ),
-        *(FAILED, PROCESSES, DIALECT),
+        *(FAILED, PROCESSES, DIALECT, SERVERS),
     )
 )
 

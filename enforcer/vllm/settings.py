@@ -115,6 +115,11 @@ class Settings:
             allow_empty_turns=self._one_of("empty_turns", {"forbid": False, "allow": True}),
         )
 
+    def changed(self) -> dict[str, str]:
+        """Give those that are not at their defaults, as they are written, by the field's name."""
+        written = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return {name: value for name, (value, default) in written.items() if value != default}
+
     def sources(self) -> tuple[str, ...]:
         """Name the files and folders of documents; see `enforcer.schema.bundling`."""
         return tuple(filter(None, (source.strip() for source in self.documents.split(","))))

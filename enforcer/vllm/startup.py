@@ -10,6 +10,7 @@ any model look broken. It is no reason to refuse to start: a request may bring i
 from __future__ import annotations
 
 import logging
+import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,13 @@ logger = logging.getLogger("vllm.enforcer")
 
 _BY_ITSELF = "/v1/chat/completions, /v1/responses and /v1/messages"
 _OTHERS = "/v1/completions, routes that take token ids, gRPC"
+_ALWAYS_SAID = ("dialect", "engine")
 _seen: set[int] = set()
 
 
 @cache
 def say(parser: str | None, dialects: tuple[str, ...]) -> None:
-    """Log what this server enforces, and show its format; once in a process.
+    """Log what this server enforces, and show that and its format; once in a process.
 
     Args:
         parser: the name that the server was started with as `--tool-call-parser`.
@@ -38,12 +40,18 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
 
     """
     logger.info("enforcer: %s", said(parser, dialects, settings.current()))
+    enforced = metrics.Enforced.EVERY if names.is_enforced(parser) else metrics.Enforced.ASKED
+    metrics.recorder().set(metrics.SERVERS, 1, (enforced.value,))
     if len(dialects) == 1:
         metrics.recorder().set(metrics.DIALECT, 1, dialects)
 
 
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
-    """Say in one line what a server enforces, how, and what it does not."""
+    """Say in one line what a server enforces, how, and what it does not.
+
+    Every setting that is not at its default is named: what an operator has switched on and the
+    line leaves out would be taken for off.
+    """
     if names.is_enforced(parser):
         what = f"every request by {_BY_ITSELF} is enforced"
         rest = _OTHERS
@@ -56,11 +64,14 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
         others = "requests without a spec are refused" + (f" except {excepted}" if excepted else "")
     else:
         others = f"{rest}: only requests with a spec of `enforcer.extra_body`"
-    switches = ", ".join(sorted(chosen.allowed())) or "nothing"
+    changed = [
+        f" {name}={shlex.quote(value)}"
+        for name, value in chosen.changed().items()
+        if name not in _ALWAYS_SAID
+    ]
     return (
         f"{what}; {others}; beam search is refused. dialect={' or '.join(dialects)} "
-        f"engine={chosen.engine} on_unsupported={chosen.on_unsupported}; "
-        f"clients may switch: {switches}"
+        f"engine={chosen.engine}{''.join(changed)}"
     )
 
 

@@ -57,7 +57,56 @@ def test_json(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
     assert json.loads(out) == {
         "checks": [{"name": "b", "status": "bad", "found": "broken", "mend": "mend it"}],
         "bad": 1,
+        "caveats": [],
     }
+
+
+def test_what_is_not_enforced_is_said_last(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = (note("a", "some", caveat="only some are"), note("b", "less", caveat="others less"))
+    installed(*results)
+    status, out = doctor(capsys)
+    assert status == 0
+    assert out.splitlines()[-1] == "2 checks, none to mend, but only some are, and others less"
+    installed(*results, bad("c", "broken", "mend it"))
+    status, out = doctor(capsys)
+    assert status == 1
+    assert out.splitlines()[-1] == "3 checks, 1 to mend"
+    installed(*results)
+    status, out = doctor(capsys, "--json")
+    assert status == 0
+    assert json.loads(out)["caveats"] == ["only some are", "others less"]
+
+
+def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        if "tools" not in body or "structured_outputs" not in body:
+            return reply(body, content="Here.")
+        if body["tools"][0]["function"]["name"] == "impossible":
+            return 400, {"error": {"message": "UnsatisfiableSchema: … (at `$.tools[0]…`)"}}
+        return enforced(body)
+
+    def last(*options: str) -> tuple[int, str]:
+        installed(ok("a", "fine"))
+        with serving(answer) as server:
+            status, out = doctor(capsys, "--url", server.url, *options)
+        return status, out.splitlines()[-1]
+
+    assert last() == (0, "8 checks, none to mend, but only requests that ask for it are enforced")
+    assert last("--require-all") == (1, "8 checks, 1 to mend")
+
+
+def test_without_a_server_no_request_can_be_required(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    assert cli.main(["doctor", "--require-all"]) == 2
+    told = capsys.readouterr()
+    assert "--url" in told.err
+    assert not told.out
 
 
 def enforced(body: dict[str, Any]) -> tuple[int, Any]:

@@ -81,14 +81,19 @@ def test_a_server_that_does_not_refuse_is_not_enforced(
     assert statuses(answers({"twice": refusal})) == [OK, BAD]
 
 
-@pytest.mark.parametrize(("refusals", "word"), [(RELAX, "relax"), (ALWAYS, "isolate")])
+@pytest.mark.parametrize(
+    ("refusals", "word", "done"), [(RELAX, "relax", "relaxed"), (ALWAYS, "isolate", "isolated")]
+)
 def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
-    refusals: dict[str, Any], word: str
+    refusals: dict[str, Any], word: str, done: str
 ) -> None:
     with serving(answers(refusals), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url))
     assert [check.status for check in checks] == [OK, OK, NOTE, OK, OK, OK, OK]
     assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
+    assert [check.caveat for check in checks if check.caveat] == [
+        f"schemas that cannot be enforced exactly are {done}"
+    ]
 
 
 def test_a_probe_that_fails_is_told() -> None:
@@ -230,7 +235,29 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
         carried = [field in body for body in fake.bodies[-3:]]
     assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
     assert said in checks[1].found
+    assert [check.caveat for check in checks if check.caveat] == [
+        "only requests that ask for it are enforced"
+    ]
     assert carried == [True] * 3
+
+
+@pytest.mark.parametrize(("field", "loaded"), [("structured_outputs", False), ("vllm_xargs", True)])
+def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_meant(
+    field: str, loaded: bool
+) -> None:
+    with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url, require_all=True))
+    # The others are tried all the same: it enforces what asks.
+    assert [check.status for check in checks[:6]] == [OK, BAD, OK, OK, OK, OK]
+    assert "--tool-call-parser NAME_enforced" in checks[1].mend
+    assert ("VLLM_PLUGINS" in checks[1].mend) is loaded
+    assert not any(check.caveat for check in checks)
+
+
+def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> None:
+    with serving(answers(RELAX), metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url, require_all=True))
+    assert [check.status for check in checks] == [OK, OK, NOTE, OK, OK, OK, OK]
 
 
 @pytest.mark.parametrize("field", ["structured_outputs", "vllm_xargs"])

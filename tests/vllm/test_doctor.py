@@ -32,4 +32,14 @@ def test_a_server_with_the_logits_processor_is_well(processor_server: Server) ->
     checks = list(server.checks(processor_server.url))
     assert not [check for check in checks if check.status is Status.BAD]
     assert "LOGITS_PROCESSOR" in checks[1].found
+    assert checks[1].caveat
     assert len(checks) == 6
+
+
+def test_a_server_with_the_logits_processor_is_not_one_that_enforces_every_request(
+    processor_server: Server,
+) -> None:
+    checks = list(server.checks(processor_server.url, require_all=True))
+    assert [check.name for check in checks if check.status is Status.BAD] == [
+        "enforces every request"
+    ]

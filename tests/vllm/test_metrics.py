@@ -234,6 +234,8 @@ def test_a_server_shows_what_its_engine_does(tiny_server: Server) -> None:
     earlier = sample(url, "enforcer_requests_refused_total", **refused)
     assert ask({"type": "text"}).status_code == 400
     assert sample(url, "enforcer_requests_refused_total", **refused) == earlier + 1
+    assert sample(url, "enforcer_api_servers", enforces="every_request") == 1
+    assert sample(url, "enforcer_api_servers", enforces="on_request") == 0
     # vLLM's own are still there.
     assert sample(url, "vllm:request_success_total") >= 2
 

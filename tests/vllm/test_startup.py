@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -89,7 +90,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
         "enforcer: every request by /v1/chat/completions, /v1/responses and /v1/messages is "
         "enforced; /v1/completions, routes that take token ids, gRPC: only requests with a spec "
         "of `enforcer.extra_body`; beam search is refused. dialect=kimi_k2 engine=llguidance "
-        "on_unsupported=refuse; clients may switch: finish"
+        "allow_client=finish"
     )
 
 
@@ -103,7 +104,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
             {"ENFORCER_REQUIRE": "on", "ENFORCER_REQUIRE_EXCEPT": "structured"},
             "; requests without a spec are refused except structured; ",
         ),
-        ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "relax,off"}, "switch: off, relax"),
+        ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "relax, off"}, "allow_client='relax, off'"),
         ("kimi_k2_enforced", {"ENFORCER_ON_UNSUPPORTED": "isolate"}, "on_unsupported=isolate"),
     ],
 )
@@ -113,21 +114,75 @@ def test_the_line_tells_parser_and_settings(
     assert expected in startup.said(parser, ("kimi_k2",), settings.read(environment))
 
 
+# What the line says after format and engine, of which nothing is left out.
+SWITCHED = {
+    "ENFORCER_ON_UNSUPPORTED": "relax",
+    "ENFORCER_ALLOW_CLIENT": "off,closed",
+    "ENFORCER_FORMAT": "standard",
+    "ENFORCER_CLOSED_OBJECTS": "on",
+    "ENFORCER_DOCUMENTS": "/etc/schemas",
+    "ENFORCER_MAX_CALLS": "1",
+    "ENFORCER_PREAMBLE_IDS": "0",
+    "ENFORCER_FINISH_WITHIN_BUDGET": "on",
+    "ENFORCER_EMPTY_TURNS": "allow",
+    "ENFORCER_REQUIRE": "on",
+    "ENFORCER_REQUIRE_EXCEPT": "completions",
+    "ENFORCER_CACHE_MIB": "512",
+    "ENFORCER_LIMITS": "depth=64",
+}
+
+
+def test_the_line_has_every_setting_that_is_switched_and_no_other() -> None:
+    def tail(environment: dict[str, str]) -> str:
+        chosen = settings.read({"ENFORCER_ENGINE": "xgrammar", **environment})
+        return startup.said("kimi_k2_enforced", ("kimi_k2",), chosen).partition(" engine=")[2]
+
+    left = {each.name for each in fields(settings.Settings)} - {"dialect", "engine"}
+    assert {name.removeprefix(settings.PREFIX).lower() for name in SWITCHED} == left
+    written = [
+        f"{name.removeprefix(settings.PREFIX).lower()}={value}" for name, value in SWITCHED.items()
+    ]
+    assert tail(SWITCHED).split() == ["xgrammar", *written]
+    assert tail({"ENFORCER_CLOSED_OBJECTS": "off", "ENFORCER_DIALECT": "hermes"}) == "xgrammar"
+
+
 @pytest.mark.vllm
 def test_a_server_logs_it_once(tiny_server: Server) -> None:
     log = tiny_server.log.read_text()
     assert log.count("enforcer: every request by") == 1
 
 
-@pytest.mark.parametrize(("dialects", "shown"), [(("hermes",), [1, 0]), (("a", "b"), [0, 0])])
-def test_the_metrics_tell_the_format_where_there_is_one(
-    dialects: tuple[str, ...], shown: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
+    """Give a function that reads a gauge of this process, by the values of its label."""
     recorder = stats.Recorder(metrics.LAYOUT, tmp_path)
     monkeypatch.setattr(metrics, "recorder", lambda: recorder)
-    monkeypatch.setattr(startup, "said", lambda *_: "")
     startup.say.cache_clear()
+
+    def read(gauge: stats.Gauge, *labels: str) -> list[int]:
+        (numbers,) = stats.read(metrics.LAYOUT, tmp_path)
+        return [numbers[metrics.LAYOUT.of(gauge, (label,))] for label in labels]
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("dialects", "shown"), [(("hermes",), [1, 0]), (("hermes", "kimi_k2"), [0, 0])]
+)
+def test_the_metrics_tell_the_format_where_there_is_one(
+    dialects: tuple[str, ...], shown: list[int], recorded: Callable[..., list[int]]
+) -> None:
     startup.say("x", dialects)
-    (numbers,) = stats.read(metrics.LAYOUT, tmp_path)
-    slots = [metrics.LAYOUT.of(metrics.DIALECT, (name,)) for name in ("hermes", "kimi_k2")]
-    assert [numbers[slot] for slot in slots] == shown
+    assert recorded(metrics.DIALECT, "hermes", "kimi_k2") == shown
+
+
+@pytest.mark.parametrize(
+    ("parser", "shown"),
+    [("hermes_enforced", [1, 0]), ("hermes", [0, 1]), (None, [0, 1])],
+)
+def test_the_metrics_tell_whether_every_request_is_enforced(
+    parser: str | None, shown: list[int], recorded: Callable[..., list[int]]
+) -> None:
+    assert recorded(metrics.SERVERS, "every_request", "on_request") == [0, 0]
+    startup.say(parser, ("hermes",))
+    assert recorded(metrics.SERVERS, "every_request", "on_request") == shown
