@@ -113,9 +113,7 @@ def _control(table: Table, role: str) -> Callable[[str], Callable[[str], int | N
     return of_marker
 
 
-def _spellings(
-    pieces: Sequence[Fixed], control: Callable[[str], int | None]
-) -> Iterator[Symbols]:
+def _spellings(pieces: Sequence[Fixed], control: Callable[[str], int | None]) -> Iterator[Symbols]:
     """Write pieces in all ways but for white space; none if a field is among them."""
     ways: list[tuple[str, ...]] = []
     for piece in pieces:

@@ -209,7 +209,7 @@ class _Place:
             return
         if not place.header.nullable:
             return
-        firsts = {tuple(self._table.symbols(token_id))[0] for token_id in self._legal()}
+        firsts = {next(iter(self._table.symbols(token_id))) for token_id in self._legal()}
         exits_of = {each.rest[0] for each in exits(self._table, self._now)}
         if any(first not in exits_of and not _steps(node, first) for first in firsts):
             yield Option(f"the arguments of {quoted(name)}")
@@ -223,7 +223,8 @@ class _Place:
         """Tell whether a legal id begins a text."""
         if symbols and symbols[0] >= ID:
             return is_set(self._row, symbols[0] - ID)
-        data = bytes(takewhile(lambda each: each < ID, symbols))
+        text: list[int] = list(takewhile(lambda each: each < ID, symbols))
+        data = bytes(text)
         found = (self._vocabulary.find(data[:end]) for end in range(1, len(data) + 1))
         return any(token_id is not None and is_set(self._row, token_id) for token_id in found)
 

@@ -268,9 +268,7 @@ class Lexer:
     def open_markers(self, place: Place, opening: Opening) -> tuple[Begun, ...]:
         """Give the open markers that a symbol may go on with, and those that it may begin."""
         found = self.dialect.states[place.state]
-        text = found.segment in FREE_TEXT and (
-            opening.text or found.segment is Segment.REASONING
-        )
+        text = found.segment in FREE_TEXT and (opening.text or found.segment is Segment.REASONING)
         return tuple(
             each
             for each in self._going_on(place, anew=text or not place.begun)
