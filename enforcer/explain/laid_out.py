@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _TYPES = (STRING, "number", "boolean", "null", "object", "array")
 _WORDS = {"True": "true", "False": "false", "None": "null"}
+_MORE = "x_"  # as a name may go on that is any
 _BLANK = b" \t\r\n"
 
 
@@ -230,8 +231,13 @@ class _View:
         return self._can_value(data)
 
     def _can_key(self, name: str | None) -> bool:
+        """Tell whether a key may be written; a part of one that is none may go on as some other."""
+        typed = self._read_key(self.spot.text) if self.spot.field == KEY else ""
         if name is None:
             return False
+        return self._is_key(name) or (name == typed and self._is_key(name + _MORE))
+
+    def _is_key(self, name: str) -> bool:
         spelled, typed = self._spelled_key(name), self.spot.text
         behind = self._part("key", "type" if self._last_field() == TYPE else VALUE)
         if self.spot.field == KEY:
@@ -300,14 +306,18 @@ class _View:
             if data == b"}":
                 return not now.text.strip() and self._engine(b")")
             typed = now.text.lstrip(_BLANK)
-            name = _string(_begun(typed.decode("utf-8", "replace")) + data if typed else data)
-            return name is not None and self._engine((*name.encode()[len(typed) :], ord("=")))
+            begun = typed.decode("utf-8", "replace")
+            name = _string(_begun(begun) + data if typed else data)
+            if name is None:
+                return False
+            ways = (name, name + _MORE) if name == begun else (name,)
+            return any(self._engine(way.encode()[len(typed) :] + b"=") for way in ways)
         text = now.text.lstrip(_BLANK)
         if data == b"}":
             return not now.is_open and self._engine(b")")
         if data[:1] == b"," and not now.is_open:
             name = _string(data[1:])
-            return name is not None and self._engine(f",{name}=".encode())
+            return name is not None and self._engine(f",{name or _MORE}=".encode())
         quote = text[:1]
         if quote in {b'"', b"'"} and now.is_open:
             (json_text,) = self._values("")

@@ -196,7 +196,7 @@ class _Place:
         names = tuple(dict.fromkeys(node.trie.names[at] for at in left if rests[at] or head))
         found = []
         if names:
-            one = (*head, *rests[left[-1]])
+            one = (*head, *node.trie.texts[left[-1]])
             spelled = f", written {shown(self._written(one))}" if len(left) == 1 else ""
             found.append(Option(f"the name of a tool: {listing(names)}{spelled}", names))
         return (*found, *self._fallen(node))

@@ -127,14 +127,14 @@ def told(name: str, text: str, **request: Any) -> list[str]:
             ["the name of a tool: one of get, get_weather"],
         ),
         ("internlm", '<|action_start|><|plugin|>{"name": "get_w', [
-            'the name of a tool: get_weather, written `eather"`'
+            'the name of a tool: get_weather, written `"get_weather"`'
         ]),
         ("internlm", '<|action_start|><|plugin|>{"name": "get", "arg', [
             'the rest of the header of "get", written `uments":`'
         ]),
         ("pythonic", "[get", ["the name of a tool: one of get, get_weather"]),
         ("glm45", "<tool_call>get", [
-            "the name of a tool: get_weather, written `_weather`", 'the arguments of "get"',
+            "the name of a tool: get_weather, written `get_weather`", 'the arguments of "get"',
         ]),
     ],
 )  # fmt: skip

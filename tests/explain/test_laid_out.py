@@ -174,3 +174,14 @@ def test_a_key_that_is_escaped() -> None:
 )  # fmt: skip
 def test_pythons_arguments(name: str, text: str, words: list[str]) -> None:
     assert told(name, text) == words
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_names_that_are_not_declared(name: str) -> None:
+    schema = {"type": "object", "properties": {"unit": {"enum": ["c", "f"]}}}
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    for begun, words in (("", '"unit" or any other name'), ("an", "any other name")):
+        key = opened(name, "@").split("@")[0] if name in PAIRS else ""
+        matcher = served(name).matcher(tools)
+        feed(matcher, write(vocabulary(name), CALLS[name] + key + begun))
+        assert words in str(matcher.expected())
