@@ -334,8 +334,7 @@ class _View:
             return self._engine(b'"') or self._engine(b"'")
         if data[:1] == b'"':
             whole = _string(data)
-            ways = [] if whole is None else [_python(whole, quote) for quote in "\"'"]
-            return any(map(self._engine, ways))
+            return whole is not None and any(self._engine(_python(whole, q)) for q in "\"'")
         words = [word for word, same in _WORDS.items() if same.encode() == data]
         return any(self._engine(word) for word in (data, *(word.encode() for word in words)))
 
