@@ -270,7 +270,9 @@ class Enforcer:
             text_format = _ready(self._grammars.text(spec.response_format, options))
         words = None
         if explained:
-            words = Words(self.vocabulary, lambda: self._grammars.pieces, spec, options)
+            words = Words(
+                self.vocabulary, lambda: self._grammars.pieces, spec, options, self.table.layout
+            )
         text: Callable[[], ArgumentMatcher] | None = None
         if text_format is not None:
             text = text_format.matcher if words is None else partial(words.text, text_format)

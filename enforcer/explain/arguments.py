@@ -62,6 +62,20 @@ class Outline:
     provenance: Provenance
 
 
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """How the members of the outermost object are written.
+
+    Attributes:
+        another: another member, or the first.
+        end: what ends them; empty where nothing of the text does.
+
+    """
+
+    another: str = ""
+    end: str = "`}`"
+
+
 @dataclass(slots=True)
 class _Draft:
     """An option that several readings may add to."""
@@ -80,7 +94,11 @@ class _Draft:
 
 
 def options(
-    outline: Outline, reading: Reading, text: bytes, can: Callable[[bytes], bool]
+    outline: Outline,
+    reading: Reading,
+    text: bytes,
+    can: Callable[[bytes], bool],
+    signs: Signs = Signs(),
 ) -> tuple[Option, ...]:
     """Say what may come next.
 
@@ -89,9 +107,10 @@ def options(
         reading: of the text so far.
         text: the text so far.
         can: tells whether the engine lets these bytes follow.
+        signs: what members are written with, where not as JSON.
 
     """
-    view = _View(outline, locate(text), can)
+    view = _View(outline, locate(text), can, signs)
     for thread in reading.threads:
         view.read(thread)
     return tuple(draft.option(subject) for subject, draft in view.drafts.items())
@@ -100,12 +119,15 @@ def options(
 class _View:
     """One place in one text."""
 
-    def __init__(self, outline: Outline, cursor: Cursor, can: Callable[[bytes], bool]) -> None:
+    def __init__(
+        self, outline: Outline, cursor: Cursor, can: Callable[[bytes], bool], signs: Signs
+    ) -> None:
         self._outline = outline
         self._plan = outline.plan
         self._provenance = outline.provenance
         self._cursor = cursor
         self._can = can
+        self._signs = signs
         self.drafts: dict[str, _Draft] = {}
 
     def read(self, thread: Thread) -> None:
@@ -268,12 +290,11 @@ class _View:
                 self._properties(frame, path, sources)
 
     def _properties(self, frame: InObject, path: tuple[str | int, ...], sources: Sources) -> None:
-        if frame.phase is Phase.MEMBER:
-            self._names(frame, "`,` and another property", sources)
-        else:
-            self._names(frame, "the name of a property", sources)
-        if frame.phase is not Phase.COMMA and self._can(b"}"):
-            self._draft(f"`}}`, the end of {self._subject(path)}", sources)
+        signs = Signs() if path else self._signs
+        usual = "`,` and another" if frame.phase is Phase.MEMBER else "the name of a"
+        self._names(frame, signs.another or f"{usual} property", sources)
+        if frame.phase is not Phase.COMMA and signs.end and self._can(b"}"):
+            self._draft(f"{signs.end}, the end of {self._subject(path)}", sources)
 
     def _names(
         self, frame: InObject, subject: str, sources: Sources, begun: InName | None = None

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING
 from enforcer.budget.shortest import Shortest
 from enforcer.errors import SchemaError
 from enforcer.explain.arguments import Outline
+from enforcer.explain.laid_out import LaidOut
 from enforcer.explain.text import FollowedText, Subject
 from enforcer.explain.words import quoted
+from enforcer.layouts import Kind
+from enforcer.layouts.declared import types_of_properties
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root, trace_schema
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from enforcer.budget.pieces import Pieces
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
+    from enforcer.layouts import BoundLayout
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
     from enforcer.vocabulary import Vocabulary
@@ -44,16 +48,23 @@ class Words:
         pieces: of the same vocabulary, made when they are first needed.
         spec: what the request allows.
         options: what holds for it.
+        layout: of the arguments of calls.
 
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, pieces: Callable[[], Pieces], spec: Spec, options: Options
+        self,
+        vocabulary: Vocabulary,
+        pieces: Callable[[], Pieces],
+        spec: Spec,
+        options: Options,
+        layout: BoundLayout,
     ) -> None:
         self._vocabulary = vocabulary
         self._pieces = pieces
         self._spec = spec
         self._options = options
+        self._layout = layout
         self._of_tool = cache(self._tool)
         self._followed: dict[str, Startable] = {}
 
@@ -78,7 +89,12 @@ class Words:
     def _tool(self, name: str) -> Subject:
         what = f"the arguments of {quoted(name)}"
         schema = self._spec.toolset.tools[name].schema
-        return Subject(what, name, cache(partial(self._outline, what, schema, Root.OBJECT)))
+        outline = cache(partial(self._outline, what, schema, Root.OBJECT))
+        laid_out = None
+        if self._layout.layout.kind is not Kind.JSON:
+            types = types_of_properties(json.loads(schema))
+            laid_out = LaidOut(self._layout, types, self._vocabulary.token_bytes)
+        return Subject(what, name, outline, laid_out)
 
     def _outline(self, what: str, schema: str, root: Root) -> Outline:
         limits, on_unsupported = self._options.limits, self._options.on_unsupported

@@ -7,6 +7,7 @@ asking the engine about bytes that do not come. Must not know: turns, how words 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from enforcer.budget.least import Unbounded
@@ -14,13 +15,16 @@ from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd
 from enforcer.explain.arguments import options
 from enforcer.explain.cursor import locate, written
+from enforcer.explain.laid_out import laid_out_options
 from enforcer.explain.words import Option
+from enforcer.layouts import ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.explain.arguments import Outline
+    from enforcer.explain.laid_out import LaidOut
     from enforcer.vocabulary import Vocabulary
 
 
@@ -33,12 +37,14 @@ class Subject:
         tool: whose arguments; None for a response format.
         outline: makes its schema ready for words; None where it has none, as a regular
             expression has. May raise `NoShortestEnd` or `Unbounded`.
+        laid_out: how it is laid out, where not as JSON.
 
     """
 
     what: str
     tool: str | None
     outline: Callable[[], Outline] | None
+    laid_out: LaidOut | None = None
 
 
 class FollowedText:
@@ -47,8 +53,8 @@ class FollowedText:
     `fill` and `is_accepting` are the engine's own, so that masks cost what they cost.
     """
 
-    __slots__ = ("_engine", "_ids", "_outline", "_readings", "_vocabulary", "fill", "is_accepting",
-                 "subject")  # fmt: skip
+    __slots__ = ("_engine", "_ids", "_last", "_outline", "_readings", "_vocabulary", "fill",
+                 "is_accepting", "subject")  # fmt: skip
 
     def __init__(self, engine: ArgumentMatcher, vocabulary: Vocabulary, subject: Subject) -> None:
         self._engine = engine
@@ -58,6 +64,7 @@ class FollowedText:
         self.is_accepting = engine.is_accepting
         self._ids: list[int] = []
         self._outline: Outline | str | None = None
+        self._last: tuple[bytes, Reading] | None = None
         self._readings: list[Reading] = []  # after so many ids
 
     def accept(self, token_id: int) -> bool:
@@ -90,6 +97,18 @@ class FollowedText:
             self._engine.rollback(count)
         return count
 
+    def _can_symbols(self, symbols: Sequence[int]) -> bool:
+        """Tell whether symbols may follow, control tokens among them."""
+        count = 0
+        for symbol in symbols:
+            token_id = self._vocabulary.find(bytes([symbol])) if symbol < ID else symbol - ID
+            if token_id is None or not self._engine.accept(token_id):
+                break
+            count += 1
+        if count:
+            self._engine.rollback(count)
+        return count == len(symbols)
+
     def _can(self, data: bytes) -> bool:
         return self.ahead(data) == len(data)
 
@@ -113,6 +132,11 @@ class FollowedText:
                 break
             taken += 1
         try:
+            laid_out = self.subject.laid_out
+            if laid_out is not None:
+                symbols = (*self._symbols(), *beyond[:taken])
+                read = partial(self._read_json, outline)
+                return laid_out_options(laid_out, outline, symbols, read, self._can_symbols)
             text = self.data + beyond[:taken]
             cursor = locate(text)
             reading = self._reading(outline).read(beyond[:taken])
@@ -123,6 +147,23 @@ class FollowedText:
             if taken:
                 self._engine.rollback(taken)
         return written(cursor.path), cursor.begun.decode("utf-8", "replace"), found
+
+    def _symbols(self) -> list[int]:
+        controls, found = self._vocabulary.control_ids, list[int]()
+        for token_id in self._ids:
+            if token_id in controls:
+                found.append(ID + token_id)
+            else:
+                found.extend(self._vocabulary.token_bytes(token_id))
+        return found
+
+    def _read_json(self, outline: Outline, text: bytes) -> Reading:
+        """Read a JSON text that most often goes on with the last one."""
+        before, reading = self._last or (b"", Reading.begin(outline.plan))
+        if not text.startswith(before):
+            before, reading = b"", Reading.begin(outline.plan)
+        self._last = text, reading.read(text[len(before) :])
+        return self._last[1]
 
     def _found(self) -> Outline | str:
         """Give the outline, or what can be said without."""

@@ -7,22 +7,38 @@ turn is advanced, how a text is read.
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.explain import borders
+from enforcer.explain.borders import exits
 from enforcer.explain.text import FollowedText
-from enforcer.explain.words import Expected, Explanation, Option, in_words, listing, shown
+from enforcer.explain.words import (
+    Expected,
+    Explanation,
+    Option,
+    in_words,
+    listing,
+    quoted,
+    shown,
+)
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.envelope import Due
 from enforcer.turn.matcher import Matcher
+from enforcer.turn.pattern import ID
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import numpy.typing as npt
 
     from enforcer.turn.envelope import Envelope
+    from enforcer.turn.header import HeaderNode
     from enforcer.turn.position import Position
 
+_LISTED = 5  # ids that are listed where there are no words for them
 _TOO_LONG = "would leave too few ids to finish what the turn has to"
 
 
@@ -98,24 +114,57 @@ class _Place:
         elif now.header is not None:
             begun = self._header_so_far().decode("utf-8", "replace")
             options = self._header_options()
-        elif (self._row & self._vocabulary.text_row).any():
+        elif now.row.text and (self._row & self._vocabulary.text_row).any():
             options = (Option("any text"),)
         return Expected(
             now.state,
             None if text is None else text.subject.tool,
             at,
             begun,
-            options + self._marker_options(),
+            options + self._marker_options() or self._ids(),
             int(np.bitwise_count(self._row.view(np.uint32)).sum()),
         )
 
+    def _ids(self) -> tuple[Option, ...]:
+        """List the legal ids, where nothing better is known of them."""
+        legal = self._legal()
+        texts = [shown(self._vocabulary.token_bytes(token_id)) for token_id in legal[:_LISTED]]
+        if not texts:
+            return ()
+        more = len(legal) - len(texts)
+        what = f"{', '.join(texts)}, … and {more} more ids" if more else listing(texts)
+        return (Option(what, () if more else tuple(text[1:-1] for text in texts)),)
+
     def _marker_options(self) -> tuple[Option, ...]:
+        if not self._table.is_simple and self._now.failure is None:
+            return tuple(self._spelled_markers())
         names = {
             self._name(token_id): self._role(token_id)
             for token_id in sorted(self._roles)
             if is_set(self._row, token_id)
         }
         return tuple(Option(f"{role}: `{name}`", (name,)) for name, role in names.items())
+
+    def _spelled_markers(self) -> Iterator[Option]:
+        said = set()
+        for found in exits(self._table, self._now):
+            name = self._written(found.rest)
+            if (found.role, name) in said or not self._begins_legally(found.rest):
+                continue
+            said.add((found.role, name))
+            role = f"the marker of {found.role.replace('_', ' ')}"
+            if found.begun:
+                yield Option(f"{role}, which goes on with {shown(name)}", (name,))
+            else:
+                yield Option(f"{role}: {shown(name)}", (name,))
+
+    def _written(self, symbols: Sequence[int]) -> str:
+        """Write symbols as text, control tokens by their names."""
+        data = b"".join(
+            bytes([each]) if each < ID else self._vocabulary.token_bytes(each - ID)
+            for each in symbols
+        )
+        return data.decode("utf-8", "replace")
 
     def _name(self, token_id: int) -> str:
         return self._vocabulary.token_bytes(token_id).decode()
@@ -131,20 +180,52 @@ class _Place:
 
     def _header_options(self) -> tuple[Option, ...]:
         node = self._now.header
-        if node is None:
+        if node is None or node.low == node.high:
+            return ()
+        if node.tail is not None:
+            rest = borders.behind_name(self._table, node.tail)
+            if not rest or not self._begins_legally(rest):
+                return ()
+            what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
+            return (Option(f"{what}, written {shown(self._written(rest))}"),)
+        head = () if node.head is None else borders.before_name(self._table, node.head)
+        if head is None:
             return ()
         rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}
-        left = [at for at, rest in rests.items() if self._begins_legally(rest)]
-        names = tuple(node.trie.names[at] for at in left)
-        if not names:
-            return ()
-        rest = node.trie.texts[left[0]].decode() if len(left) == 1 else ""
-        spelled = f", written `{rest}`" if rest else ""
-        return (Option(f"the name of a tool: {listing(names)}{spelled}", names),)
+        left = [at for at, rest in rests.items() if self._begins_legally((*head, *rest))]
+        names = tuple(dict.fromkeys(node.trie.names[at] for at in left if rests[at] or head))
+        found = []
+        if names:
+            one = (*head, *node.trie.texts[left[-1]])
+            spelled = f", written {shown(self._written(one))}" if len(left) == 1 else ""
+            found.append(Option(f"the name of a tool: {listing(names)}{spelled}", names))
+        return (*found, *self._fallen(node))
 
-    def _begins_legally(self, rest: bytes) -> bool:
+    def _fallen(self, node: HeaderNode) -> Iterator[Option]:
+        """Tell of arguments that follow a header which nothing ends but what no name has."""
+        place, name = self._now.place, node.name
+        then = self._table.dialect.states[self._now.state].then
+        if name is None or then is None or place is None or place.header is None:
+            return
+        if not place.header.nullable:
+            return
+        firsts = {next(iter(self._table.symbols(token_id))) for token_id in self._legal()}
+        exits_of = {each.rest[0] for each in exits(self._table, self._now)}
+        if any(first not in exits_of and not _steps(node, first) for first in firsts):
+            yield Option(f"the arguments of {quoted(name)}")
+
+    def _legal(self) -> list[int]:
+        bits = np.unpackbits(self._row.view(np.uint8), bitorder="little")
+        legal: list[int] = np.flatnonzero(bits).tolist()
+        return legal
+
+    def _begins_legally(self, symbols: Sequence[int]) -> bool:
         """Tell whether a legal id begins a text."""
-        found = (self._vocabulary.find(rest[:end]) for end in range(1, len(rest) + 1))
+        if symbols and symbols[0] >= ID:
+            return is_set(self._row, symbols[0] - ID)
+        text: list[int] = list(takewhile(lambda each: each < ID, symbols))
+        data = bytes(text)
+        found = (self._vocabulary.find(data[:end]) for end in range(1, len(data) + 1))
         return any(token_id is not None and is_set(self._row, token_id) for token_id in found)
 
     # Why not.
@@ -248,6 +329,10 @@ class _Place:
             f"{shown(self._header_so_far() + data)} begins no header of a tool that may be "
             f"called: expected {found}"
         )
+
+
+def _steps(node: HeaderNode, symbol: int) -> bool:
+    return symbol < ID and node.step(symbol) is not None
 
 
 def _whole(data: bytes) -> bytes:

@@ -189,6 +189,18 @@ class Dialect:
         return pattern.pieces_of(self.header, pattern.FIELDS)
 
     @cached_property
+    def header_ends(self) -> tuple[int, int]:
+        """Where in `header_pieces` the part with the name begins and ends.
+
+        No white space that may be missing, and no choice, is in it.
+        """
+        pieces = self.header_pieces
+        at = pieces.index(NAME)
+        loose = [i for i, piece in enumerate(pieces) if piece is BLANK or type(piece) is Choice]
+        first = max((i for i in loose if i < at), default=-1) + 1
+        return first, min((i for i in loose if i > at), default=len(pieces))
+
+    @cached_property
     def _header_form(self) -> re.Pattern[str]:
         return re.compile(
             "".join(_FORMS.get(piece) or _form(piece) for piece in self.header_pieces), re.DOTALL

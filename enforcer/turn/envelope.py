@@ -22,7 +22,7 @@ from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.kept import KeptRows
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
 from enforcer.turn.openings import Openings
-from enforcer.turn.pattern import BLANK, ID, NAME, Choice
+from enforcer.turn.pattern import ID, NAME
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 _ROWS = 4096
@@ -164,9 +164,7 @@ class Table:
         """Divide the header's pattern: white space that may be missing is not the trie's."""
         pieces = self.dialect.header_pieces
         at = pieces.index(NAME)
-        blanks = [i for i, piece in enumerate(pieces) if piece is BLANK or type(piece) is Choice]
-        first = max((i for i in blanks if i < at), default=-1) + 1
-        last = min((i for i in blanks if i > at), default=len(pieces))
+        first, last = self.dialect.header_ends
 
         def around(index: int) -> tuple[str, str]:
             sides = pieces[first:at], pieces[at + 1 : last]

@@ -265,6 +265,16 @@ class Lexer:
             for role, language in self._exits[place.state]:
                 yield Begun(role, language)
 
+    def open_markers(self, place: Place, opening: Opening) -> tuple[Begun, ...]:
+        """Give the open markers that a symbol may go on with, and those that it may begin."""
+        found = self.dialect.states[place.state]
+        text = found.segment in FREE_TEXT and (opening.text or found.segment is Segment.REASONING)
+        return tuple(
+            each
+            for each in self._going_on(place, anew=text or not place.begun)
+            if opening.permits(found.on[each.role].when)
+        )
+
     def spelled(self, state: str) -> Iterator[bytes]:
         """Give what the markers of a state begin with that begin with bytes."""
         for _, language in self._exits[state]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,10 @@ from hypothesis import strategies as st
 
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard
+from enforcer.turn.pattern import INDEX, NAME
+
+if TYPE_CHECKING:
+    from enforcer.turn.pattern import Fixed
 
 KIMI = dialects.load("kimi_k2")
 
@@ -60,3 +65,18 @@ def test_what_is_inside_a_call_and_what_a_turn_without_calls_can_be_in() -> None
     k3 = dialects.load("kimi_k3")
     assert k3.calling == {"TOOLS", "HEADER", "ARGUMENTS", "BETWEEN"}
     assert {"THOUGHT", "SAID", "LAST"} <= k3.speaking
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("kimi_k2", ("functions.", NAME, ":", INDEX)),
+        ("llama3_json", (NAME, '"')),
+        ("internlm", ('"', NAME, '"')),
+        ("pythonic", (NAME, "(")),
+    ],
+)
+def test_the_part_of_a_header_with_the_name_in_it(name: str, part: tuple[Fixed, ...]) -> None:
+    dialect = dialects.load(name)
+    first, last = dialect.header_ends
+    assert dialect.header_pieces[first:last] == part

@@ -103,3 +103,17 @@ def test_text_that_is_closed_leaves_markers() -> None:
     assert run("granite", enter("granite", "CONTENT"), b"a", opening) == [None]
     assert run("granite", enter("granite", "CONTENT"), b"<tool_call>", opening)[-1].marker == 11
     assert run("granite", enter("granite", "CONTENT"), b"<<", opening)[-1] is None
+
+
+def test_the_markers_that_are_open() -> None:
+    lexer, place = served("pythonic").table.lexer, enter("pythonic", "START")
+    assert {each.role for each in lexer.open_markers(place, OPEN)} == {"calls_begin", "turn_end"}
+    assert {each.role for each in lexer.open_markers(place, NO_CALL)} == {"turn_end"}
+    step = run("kimi_k3", enter("kimi_k3", "START"), [control("kimi_k3", "<|open|>"), ord("t")])[-1]
+    assert step is not None
+    lexer = served("kimi_k3").table.lexer
+    # What has been begun has to go on: no other marker may begin within it.
+    assert [(each.role, each.length) for each in lexer.open_markers(step.place, OPEN)] == [
+        ("think_begin", 2),
+        ("tools_begin", 2),
+    ]

@@ -1,0 +1,127 @@
+"""What may be written next at the borders of a turn whose markers are spelled.
+
+Owns: how what is left of a marker or of a header is written. Whether it may come is the mask's to
+say. Must not know: words, the texts of calls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from enforcer.layouts.pattern import symbols
+from enforcer.turn.dialect import Segment
+from enforcer.turn.pattern import BLANK, FIELDS, ID, Choice, pieces_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from enforcer.turn.envelope import Table
+    from enforcer.turn.pattern import Fixed, Language
+    from enforcer.turn.position import Position
+
+Symbols = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """A marker that may come next, or go on.
+
+    Attributes:
+        role: of the marker.
+        rest: what is still to be written of it, without white space that may be missing.
+        begun: whether some of it has been written.
+
+    """
+
+    role: str
+    rest: Symbols
+    begun: bool
+
+
+def exits(table: Table, now: Position) -> Iterator[Exit]:
+    """Give the open markers of a place where markers are symbols; the mask may forbid some."""
+    segment = table.segment(now.state)
+    place = now.place or table.lexer.enter(now.state)
+    if not (place.begun or now.complete()):
+        return
+    opening = (now.row if segment is Segment.ARGUMENTS else now.markers).opening
+    for each in table.lexer.open_markers(place, opening):
+        control = _control(table, each.role)
+        for text in table.dialect.markers[each.role]:
+            for whole in _spellings(pieces_of(text, FIELDS), control(text)):
+                rest = rest_of(each.rest, whole)
+                if rest and not _belongs(table, now, rest[0]):
+                    yield Exit(each.role, rest, bool(each.length))
+
+
+def _belongs(table: Table, now: Position, symbol: int) -> bool:
+    """Tell whether a symbol is one of the header or of the arguments rather than of a marker."""
+    place = now.place
+    if place is None or place.begun:
+        return False
+    if place.scan is not None:
+        return place.scan.step(symbol) is not None
+    if place.header is not None:
+        return place.header.after(symbol) is not None
+    return table.segment(now.state) is Segment.HEADER and symbol < ID
+
+
+def before_name(table: Table, head: Language) -> Symbols | None:
+    """Give what is still to be written before the part of a header with the name in it."""
+    first, _ = table.dialect.header_ends
+    return _rest(head, table, table.dialect.header_pieces[:first])
+
+
+def behind_name(table: Table, tail: Language) -> Symbols | None:
+    """Give what is still to be written behind the part of a header with the name in it."""
+    _, last = table.dialect.header_ends
+    return _rest(tail, table, table.dialect.header_pieces[last:])
+
+
+def _rest(language: Language, table: Table, pieces: Sequence[Fixed]) -> Symbols | None:
+    inside = {name: table.vocabulary.controls.get(name) for name in table.dialect.tokens.names}
+    for whole in _spellings(pieces, inside.get):
+        rest = rest_of(language, whole)
+        if rest is not None:
+            return rest
+    return None
+
+
+def rest_of(language: Language, whole: Symbols) -> Symbols | None:
+    """Give the longest end of a text that completes a language; None if none does."""
+    for start in range(len(whole) + 1):
+        at: Language | None = language
+        for symbol in whole[start:]:
+            at = None if at is None else at.after(symbol)
+        if at is not None and at.nullable:
+            return whole[start:]
+    return None
+
+
+def _control(table: Table, role: str) -> Callable[[str], Callable[[str], int | None]]:
+    """Give what looks up the control tokens in a marker, which may be one as a whole."""
+    controls = table.vocabulary.controls
+    inside = frozenset(table.dialect.tokens.names) | frozenset(table.dialect.markers[role])
+
+    def of_marker(text: str) -> Callable[[str], int | None]:
+        if text in controls:
+            return lambda name: controls.get(name) if name == text else None
+        return lambda name: controls.get(name) if name in inside else None
+
+    return of_marker
+
+
+def _spellings(pieces: Sequence[Fixed], control: Callable[[str], int | None]) -> Iterator[Symbols]:
+    """Write pieces in all ways but for white space; none if a field is among them."""
+    ways: list[tuple[str, ...]] = []
+    for piece in pieces:
+        if isinstance(piece, Choice):
+            ways.append(piece.words)
+        elif isinstance(piece, str):
+            ways.append((piece,))
+        elif piece is not BLANK:
+            return
+    for words in product(*ways):
+        yield tuple(symbols("".join(words), control))
