@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from enforcer.budget.shortest import Shortest
 from enforcer.errors import SchemaError
 from enforcer.explain.arguments import Outline
-from enforcer.explain.laid_out import LaidOut
 from enforcer.explain.text import FollowedText, Subject
+from enforcer.explain.views import LaidOut
 from enforcer.explain.words import quoted
 from enforcer.layouts import Kind
 from enforcer.layouts.declared import types_of_properties

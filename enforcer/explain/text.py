@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.explain.arguments import Outline
-    from enforcer.explain.laid_out import LaidOut
+    from enforcer.explain.views import LaidOut
     from enforcer.vocabulary import Vocabulary
 
 
