@@ -208,7 +208,7 @@ def test_a_prompt_that_the_tools_allow_passes(text: str) -> None:
 def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
     tools: tuple[dict[str, Any], ...],
 ) -> None:
-    with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
+    with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*\$\.messages"):
         Processor().process(ids(BEGUN), parameters(carried(tools)))
 
 
