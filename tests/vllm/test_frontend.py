@@ -23,7 +23,8 @@ from enforcer.errors import Busy
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
-from enforcer.vllm import checks, frontend, runtime, settings
+from enforcer.vllm import checks, frontend, requests, runtime, settings
+from enforcer.vllm.places import Places
 from tests import vocabularies
 from tests.checking_cases import slow
 
@@ -208,8 +209,12 @@ def test_a_prompt_that_the_tools_allow_passes(text: str) -> None:
 def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
     tools: tuple[dict[str, Any], ...],
 ) -> None:
-    with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*\$\.messages"):
-        Processor().process(ids(BEGUN), parameters(carried(tools)))
+    places = requests._places.set(Places())  # no chat request has come before in this task
+    try:
+        with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
+            Processor().process(ids(BEGUN), parameters(carried(tools)))
+    finally:
+        requests._places.reset(places)
 
 
 def test_streamed_input_is_refused() -> None:
