@@ -1,7 +1,7 @@
 """What may come next in arguments that are pairs of a key and a value, each behind a tag.
 
-Owns: how keys, types and values are spelled there, as far as the engine is asked about them. Must
-not know: turns, ids, which words are used.
+Owns: how keys, types and values are spelled there, as far as the engine is asked about them, and
+the words for what only pairs have. Must not know: turns, ids.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What may come next in arguments that are a Python call's.
 
-Owns: how names and values are spelled there, as far as the engine is asked about them. Must not
-know: turns, ids, which words are used.
+Owns: how names and values are spelled there, as far as the engine is asked about them, and the
+words for what only Python has. Must not know: turns, ids.
 """
 
 from __future__ import annotations

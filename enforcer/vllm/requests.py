@@ -50,7 +50,7 @@ _places: ContextVar[Places] = ContextVar("_places", default=Places())  # noqa: B
 class _RefusalError(VLLMValidationError):  # type: ignore[misc]
     """A 400 whose `param` is the path into the request; the message has it already."""
 
-    def __init__(self, message: str, path: str) -> None:
+    def __init__(self, message: str, path: str = "$") -> None:  # as a copy is made of its `args`
         super().__init__(message, parameter=path.removeprefix("$").removeprefix(".") or None)
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -51,3 +52,5 @@ def test_a_refused_request_is_counted_and_says_which_error(counted: list[Any]) -
     assert counted == [(metrics.REFUSED, ("InvalidTools", ""))]
     assert create_error_response(error).error.param == "tools"
     assert requests.refusal(InvalidTools("$", "no object")).parameter is None
+    again = copy.copy(error)  # by its `args`, as between a server's processes
+    assert (str(again), again.parameter) == (str(error), "tools")

@@ -253,7 +253,7 @@ def tracks(definitions: Mapping[Formula, Value], root: Formula) -> tuple[Track, 
     every = {definitions[each] for x in elements for each in reached(definitions, x)}
     automata = {_bare_key(value): len(bare_states(value)) for value in every}
     if sum(automata.values()) > _ALL_NUMBERS:
-        raise Mixed(kept, _NUMEROUS)
+        raise Mixed((x for x in kept if not is_text(definitions[x.rest])), _NUMEROUS)
     return _relevant(found)
 
 

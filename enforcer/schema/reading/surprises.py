@@ -42,7 +42,7 @@ _KEYWORDS = frozenset(
         *("maxContains", "minProperties", "maxProperties", "dependentRequired", "contentEncoding"),
         *("contentMediaType", "contentSchema", "extends", "disallow"),
         *("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
-        "$vocabulary",
+        *("$vocabulary", "$ref"),
     }
 )
 _LONG = 40
@@ -114,7 +114,7 @@ def _meant(name: str) -> str | None:
     found = next((x for x in _KEYWORDS if x.lower() == name.lower()), None) or next(
         iter(alike), None
     )
-    return None if found in _NOTES else found
+    return found if found in _KEYWORDS else None
 
 
 def _allows_null(schema: Mapping[str, Any]) -> bool:

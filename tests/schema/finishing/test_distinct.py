@@ -75,6 +75,18 @@ def test_a_way_that_leads_to_both_kinds_of_array_is_refused_at_its_place() -> No
     assert tracks(relaxed.definitions, relaxed.root) == ()
 
 
+def test_too_many_kinds_of_numbers_cost_no_array_of_strings_its_distinctness() -> None:
+    bounds = {f"p{i}": {"type": "number", "minimum": i + 0.1} for i in range(30)}
+    rows = {"type": "array", "items": {"properties": bounds}, "uniqueItems": True}
+    schema = {"properties": {"tags": TAGS, "rows": rows}}
+    with pytest.raises(UnsupportedSchema, match="more kinds of numbers") as caught:
+        compile_schema(schema)
+    assert [problem.path for problem in caught.value.problems] == ["$.properties.rows.uniqueItems"]
+    relaxed = compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
+    assert [problem.path for problem in relaxed.relaxed] == ["$.properties.rows.uniqueItems"]
+    assert tracks(relaxed.definitions, relaxed.root)
+
+
 def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
     kept, other = ArrayShape(rest=Formula(2), unique=True), ArrayShape(minimum=1, unique=True)
     strings = Value(strings=parse("^a*$"))

@@ -45,6 +45,7 @@ OBJECT = {"type": "object", "properties": {"a": {}}}
         ),
         ({"type": "object", "requred": ["a"]}, [("$.requred", "requred")]),
         ({"items": {"minLenght": 3}}, [("$.items.minLenght", "minLenght")]),
+        ({"$Ref": "#/$defs/x"}, [("$.$Ref", "$Ref")]),
         ({"anyof": [], "Type": "string"}, [("$.Type", "Type"), ("$.anyof", "anyof")]),
         ({"properties": {"requred": {}}, "additionalProperties": False}, []),
         ({"example": 1, "x-order": 2, "discriminator": {}, "enumNames": [], "x" * 99: 1}, []),
