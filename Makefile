@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help env demo lint quick test bench docs
+.PHONY: help env demo lint quick test long bench docs
 .DEFAULT_GOAL := help
 
 help: ## Show this list.
@@ -25,7 +25,10 @@ quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes
 
 test: lint ## Lint, layers, types, all tests: those without servers on all cores, then the others.
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not vllm"
-	$(BIN)/python -m pytest -m vllm
+	$(BIN)/python -m pytest -m "vllm and not long"
+
+long: env ## Servers that `make test` leaves out, whose every part another test tries.
+	$(BIN)/python -m pytest -m long
 
 bench: env ## Measure first mask and mask times beside xgrammar's.
 	@$(BIN)/python -m bench.first_mask

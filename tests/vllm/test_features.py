@@ -72,12 +72,13 @@ def _metric(server: Server, name: str) -> float:
 @pytest.mark.parametrize(
     ("flags", "witness"),
     [
-        (
+        pytest.param(
             (
                 "--speculative-config",
                 '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3}',
             ),
             "vllm:spec_decode_num_accepted_tokens_total",
+            marks=pytest.mark.long,
         ),
         (
             # So few blocks that requests which started must wait for one another.
@@ -110,6 +111,7 @@ def test_greedy_output_is_valid_and_the_same(
         assert other[at].token_ids == usual[at].token_ids
 
 
+@pytest.mark.long
 def test_a_seed_gives_the_same_valid_calls_again(tmp_path: Path) -> None:
     # A server of its own: with chunked prefill, vLLM's CPU build dies of a seed.
     flags = ("--no-enable-chunked-prefill", "--max-num-batched-tokens", "4096")

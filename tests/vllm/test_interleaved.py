@@ -86,7 +86,7 @@ def _enforced(server: Server, body: dict[str, Any]) -> bool:
     return found.has_calls
 
 
-@pytest.mark.parametrize("first", ["outlines", "enforced"])
+@pytest.mark.parametrize("first", ["outlines", pytest.param("enforced", marks=pytest.mark.long)])
 def test_each_request_keeps_its_own_backend_whatever_came_first(first: str, tmp_path: Path) -> None:
     random = Random(first)
     with serving(TINY, ENFORCED, tmp_path / "server.log") as server:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.vllm_servers import reader
 
-pytestmark = pytest.mark.vllm
+pytestmark = [pytest.mark.vllm, pytest.mark.long]
 
 TOOLS = [
     {
