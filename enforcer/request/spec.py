@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from enforcer.request.response_format import ResponseFormat
 
 KEY = "enforcer"
+# How a server's refusal begins where no request without a spec is served.
+REQUIRES = "this server serves enforced requests only"
 _VERSION = 3
 _MOST_CALLS = 10**8  # an index of more than nine digits is not read back
 _FIELDS = {
