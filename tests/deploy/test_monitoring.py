@@ -216,11 +216,30 @@ def test_what_is_provisioned_has_its_place() -> None:
         assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
 
 
-def test_containers_set_only_settings_that_exist() -> None:
+def test_containers_pass_all_settings_on_but_two_and_set_none() -> None:
     settings = {settings_of.PREFIX + field.name.upper() for field in fields(settings_of.Settings)}
-    for service in COMPOSE["services"].values():
-        given = {name for name in service.get("environment", ()) if name.startswith("ENFORCER_")}
-        assert given <= settings
+    for name in ("vllm-gpu", "vllm-cpu"):
+        given = COMPOSE["services"][name]["environment"]
+        passed = {each for each in given if each.startswith(settings_of.PREFIX)}
+        assert settings - passed == {"ENFORCER_DIALECT", "ENFORCER_DOCUMENTS"}
+        assert passed <= settings
+        assert not [each for each in passed if given[each] is not None]
+
+
+def test_a_page_lists_the_variables_of_compose_with_their_defaults() -> None:
+    text = (DEPLOY / "compose.yaml").read_text()
+    read = re.findall(r"\$\{(\w+):-([^}]*)\}", text)
+    page = (ROOT / "docs/production/monitoring.md").read_text()
+    listed = re.findall(r"^\| `([A-Z_]+)` \| `(.+?)` \|", page, re.MULTILINE)
+    assert len(read) == len(set(read)) == 5  # each is read in one place
+    assert sorted(read) == sorted(listed)
+    assert text.count("moonshotai/") == 1
+
+
+def test_both_models_have_the_name_that_clients_use() -> None:
+    for name in ("vllm-gpu", "vllm-cpu"):
+        assert COMPOSE["x-name"] in COMPOSE["services"][name]["command"]
+    assert COMPOSE["x-name"].startswith("--served-model-name=")
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
