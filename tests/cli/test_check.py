@@ -378,7 +378,7 @@ def test_a_broken_document_is_an_error_that_names_it(
     assert f"{documents}/city.json is not JSON" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["[]", '{"tools": []}', "[[], {\"tools\": []}]"])
+@pytest.mark.parametrize("text", ["[]", '{"tools": []}', '[[], {"tools": []}]'])
 def test_nothing_to_check_is_no_success(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
