@@ -160,6 +160,14 @@ def test_the_page_says_what_to_do_about_each_alert() -> None:
     assert listed == [(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS]
 
 
+def test_the_runbook_has_every_error_that_a_refusal_is_counted_as() -> None:
+    page = (ROOT / "docs/production/runbook.md").read_text()
+    table = page.split("\n## Refused\n")[1].split("\n## ")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    (_, errors), _ = metrics.REFUSED.labels
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(errors) - {"other"}
+
+
 def test_what_compose_mounts_is_there() -> None:
     mounted = [
         volume.split(":")[0]
