@@ -437,7 +437,12 @@ def refused_option(option: str) -> None:
 def failed(failure: Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
     recorder().add(FAILED, (failure.value,))
-    _log("turn failed", reason=failure.value, request=request_id, **more)
+    log_failed(failure, request=request_id, **more)
+
+
+def log_failed(failure: Failure, **more: str) -> None:
+    """Log one, where it is not counted: each worker of a group has the same logits processor."""
+    _log("turn failed", reason=failure.value, **more)
 
 
 def _log(what: str, **fields: str) -> None:
