@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from enforcer.turn.cuts import Cut
     from enforcer.vocabulary import Vocabulary
 
-# What is kept by grammar: at most 0.2 MB beside the 0.5 to 14 MB that it holds itself.
+# What is kept by grammar: at most 0.3 MB beside the 0.5 to 14 MB that it holds itself.
 _CUTS = 64
 
 

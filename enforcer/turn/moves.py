@@ -1,7 +1,8 @@
 """How a turn comes from one position to the next, where a border is crossed.
 
-Owns: what a new segment begins with: its row, the trie of its header, the grammar of its text.
-Must not know: which token crossed the border, the way back, hosts.
+Owns: what a new segment begins with: its row, the trie of its header, the grammar of its text; and
+what of the request's own was asked for meanwhile. Must not know: which token crossed the border,
+the way back, hosts.
 """
 
 from __future__ import annotations
