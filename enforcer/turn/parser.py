@@ -142,7 +142,7 @@ class Parser:
         no_calls = names is not None and not names
         self._opening = replace(OPEN, call=False, lenient=True) if no_calls else OPEN
         self._state = table.dialect.turn_state
-        self._place = table.lexer.enter(self._state)
+        self._place = table.reader.enter(self._state)
         self._decoder = _Decoder(errors="replace")
         self._values: Decoder | None = None
         self._header = b""
@@ -151,7 +151,7 @@ class Parser:
         self._reset()
         if prompt_ids is not None:
             self._state, begun = table.opened(prompt_ids)
-            self._place = table.lexer.enter(self._state)
+            self._place = table.reader.enter(self._state)
             self.feed(begun)
             self._reset()
             self._call = None  # a call that the prompt has begun lacks its beginning here
@@ -231,17 +231,17 @@ class Parser:
         table = self._table
         symbols = table.symbols(token_id)
         if isinstance(symbols, bytes) and symbols and not self._held:
-            place = table.lexer.within(self._place, symbols)
+            place = table.reader.within(self._place, symbols)
             if place is not None:
                 self._read_text(symbols, place, events)
                 return True
         thinks = table.segment(self._state) is Segment.REASONING
         for symbol in symbols:
-            fallen = table.lexer.falls(self._place, symbol)
+            fallen = table.reader.falls(self._place, symbol)
             if fallen is not None:
                 self._leave(Segment.HEADER, events)
                 self._go(fallen)
-            step = table.lexer.step(self._place, symbol, self._opening)
+            step = table.reader.step(self._place, symbol, self._opening)
             if step is None:
                 return False
             self._read_symbol(symbol, step, events)

@@ -85,3 +85,38 @@ def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on() -> None
     with pytest.raises(KeyboardInterrupt):
         named(KeyboardInterrupt(), "masking")
     assert named(ValueError("x"), "masking").__cause__.args == ("x",)
+
+
+def test_what_is_asked_for_is_noted_for_whatever_depends_on_it() -> None:
+    made = moves("pythonic", known("pythonic"))
+    begin = made.enter("ARGUMENTS", 0, 0)
+    with made.asked() as outer:
+        with made.asked() as text:
+            made.follow(begin, "BETWEEN")
+        assert (text.grammars, text.own) == ({}, False)
+        with made.asked() as names:
+            made.follow(made.enter("BETWEEN", 1, 0), "HEADER")
+        assert (names.grammars, names.own) == ({}, True)
+        assert outer.own
+        with made.asked() as grammars:
+            found = made.grammar("get")
+        assert (grammars.grammars, grammars.own) == ({"get": found}, False)
+    assert (outer.grammars, outer.own) == ({"get": found}, True)
+    with made.asked() as again:
+        made.depend(outer)
+    assert again == outer
+
+
+def test_the_format_of_a_text_is_the_requests_own() -> None:
+    table = served("hermes").table
+    answer = toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))
+    formatted = Envelope(
+        table, (), due=Due.NOTHING, most=0, first=0, preamble=5, text_format=answer.matcher
+    )
+    made = Moves(formatted, known("hermes"), None, None)
+    with made.asked() as asked:
+        made.enter("CONTENT", 0, 0)
+    assert asked.own
+    with made.asked() as asked:
+        made.enter("REASONING", 0, 0)
+    assert not asked.own
