@@ -1,4 +1,4 @@
-"""The ids of a vocabulary that could repeat an element of an array.
+"""The ids of a vocabulary that could repeat an element of an array, or a name of an object.
 
 Most ids cannot, at most places, so that only a few are tried one by one. Ids without an escape and
 without a part of a character spell what they mean, and those that spell a used element with its
@@ -10,12 +10,12 @@ Owns: finding those ids. Must not know: grammars, how a text is followed beyond 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.engines.distinct.following import Kind
 from enforcer.partial import Partial, spell
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines.distinct.following import Place
+    from enforcer.engines.distinct.memory import Memory
     from enforcer.vocabulary import Vocabulary
 
     Row = npt.NDArray[np.int32]
@@ -32,6 +33,8 @@ _QUOTE = 0x22
 _BEYOND = b"\xff"  # above every byte of UTF-8
 _FRESH = Partial()
 _MOST = 4  # quotes around two elements
+_STRUCTURE = (b",", b"{[", b"}]")
+_ENDED = re.compile(rb'[}\]].*"', re.DOTALL)  # another string begins outside
 
 
 class _Meanings:
@@ -90,7 +93,8 @@ class Tokens:
         self._vocabulary = vocabulary
         self._keys, self._ids = vocabulary.sorted_text
         quoted: list[list[int]] = [[] for _ in range(_MOST + 1)]
-        commas: list[int] = []
+        reopening: list[int] = []
+        structure: dict[bytes, list[int]] = {mark: [] for mark in _STRUCTURE}
         self._within = _Meanings()
         self._opening = _Meanings()
         for key, token_id in zip(self._keys, self._ids, strict=True):
@@ -101,13 +105,17 @@ class Tokens:
                 for least in range(1, min(count, _MOST) + 1):
                     quoted[least].append(token_id)
                 self._opening.add(key[key.index(b'"') + 1 :], token_id)
-            if b"," in key:
-                commas.append(token_id)
+            for mark, ids in structure.items():
+                if any(byte in mark for byte in key):
+                    ids.append(token_id)
+            if _ENDED.search(key):
+                reopening.append(token_id)
             if b"\\" in key or not _is_whole(key):
                 self._within.add(key, token_id)
         self._within.sort()
         self._opening.sort()
-        self._commas = vocabulary.row(commas)
+        self._commas, self._openings, self._endings = map(vocabulary.row, structure.values())
+        self._reopening = vocabulary.row(reopening)
         self._quoted = [vocabulary.row(ids) for ids in quoted]
 
     def token(self, token_id: int) -> bytes:
@@ -122,21 +130,36 @@ class Tokens:
             row: mask row of the legal ids.
 
         """
-        memory = place.memory
-        if memory is None:
-            return members(row & self._quoted[4])  # two elements of an array that it opens
-        if place.kind is Kind.ELEMENT:
+        found: set[int] = set()
+        if place.memory is None:
+            # One element of what it opens, and another that ends, or can only be repeated.
+            found = members(row & self._quoted[3] & self._openings)
+        else:
+            found = self._doubtful_here(place, place.memory, row)
+        level = None if place.level is None else place.level.outer
+        while level is not None:
+            if level.memory is not None:
+                found |= members(row & self._reopening)
+                if level.memory.may_fill_up:
+                    found |= members(row & self._endings & self._commas)
+            level = level.outer
+        return found
+
+    def _doubtful_here(self, place: Place, memory: Memory, row: Row) -> set[int]:
+        if place.kind is not None:
             # One that ends, one that is whole, and perhaps one that begins.
             found = members(row & self._quoted[2 if memory.spent else 3])
             if memory.may_fill_up:
                 found |= members(row & self._quoted[1] & self._commas)
-            if place.text.length <= memory.longest:
+            if place.remembers and place.text.length <= memory.longest:
                 for tail in _ahead(memory, place):
                     found.update(self._to_the_end(tail, place.partial))
                 for tail in _ahead(memory.spent, place):
                     found.update(self._into(tail, place.partial))
             return found
         found = members(row & self._quoted[3])
+        if memory.may_fill_up:
+            found |= members(row & self._quoted[2] & self._commas)
         for text in memory:
             found.update(self._opening.closing(text))
         if memory.is_full:
