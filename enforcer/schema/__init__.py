@@ -21,7 +21,7 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
-from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, tracks
+from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered, tracks
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
@@ -185,7 +185,10 @@ def _compile(
             break
         except Mixed as mixed:
             for shape in mixed.shapes:
-                parser.unsupported[Problem(*offence(shape), mixed.reason)] = None
+                problem = Problem(*offence(shape), mixed.reason)
+                holders = (x for x, value in definitions.items() if shape in remembered(value))
+                found = (each for x in holders for each in provenance.offenders(x, problem))
+                parser.unsupported.update(dict.fromkeys(found))
             definitions = forgotten(definitions, mixed.shapes)
     parser.raise_problems()
     asked = f"{root.value} {on_unsupported.value} {limits!r} {conventions!r}"
