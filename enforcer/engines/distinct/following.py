@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from enforcer.engines.distinct.memory import Memory
+from enforcer.engines.distinct.memory import Memory, prepare
 from enforcer.engines.distinct.written import Written
 from enforcer.partial import Partial
 from enforcer.schema.finishing.distinct import NOWHERE
@@ -147,6 +147,9 @@ class Follower:
         self._tracks = tracks
         self._languages = languages
         self._names = [dict(track.names) for track in tracks]
+        for language in (*languages.values(), *(track.unrepeated for track in tracks)):
+            if language is not None:
+                prepare(language)
 
     def read(self, place: Place, data: bytes) -> Place | None:
         """Go on with the bytes of an id; None if an element is, or can only be, repeated."""

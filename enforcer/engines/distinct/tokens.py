@@ -19,7 +19,7 @@ import numpy as np
 from enforcer.partial import Partial, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -33,6 +33,7 @@ _QUOTE = 0x22
 _BEYOND = b"\xff"  # above every byte of UTF-8
 _FRESH = Partial()
 _MOST = 4  # quotes around two elements
+_FEW = 200  # beginnings, of which each is looked up
 _STRUCTURE = (b",", b"{[", b"}]")
 _ENDED = re.compile(rb'[}\]].*"', re.DOTALL)  # another string begins outside
 
@@ -66,9 +67,10 @@ class _Meanings:
         """Make it ready for questions."""
         self._texts.sort()
 
-    def closing(self, text: str) -> Iterable[int]:
-        """List the ids that end a string with this text."""
-        return self._closing.get(text, ())
+    @property
+    def closing(self) -> Mapping[str, Sequence[int]]:
+        """The ids that end a string, by the text that they end it with."""
+        return self._closing
 
     def beginning_with(self, text: str) -> Iterable[int]:
         """List the ids that write this text, and those that come to a part of its last character.
@@ -110,7 +112,7 @@ class Tokens:
                     ids.append(token_id)
             if _ENDED.search(key):
                 reopening.append(token_id)
-            if b"\\" in key or not _is_whole(key):
+            if b'"' in key or b"\\" in key or not _is_whole(key):
                 self._within.add(key, token_id)
         self._within.sort()
         self._opening.sort()
@@ -148,37 +150,44 @@ class Tokens:
     def _doubtful_here(self, place: Place, memory: Memory, row: Row) -> set[int]:
         if place.kind is not None:
             # One that ends, one that is whole, and perhaps one that begins.
-            found = members(row & self._quoted[2 if memory.spent else 3])
+            found = members(row & self._quoted[2 if memory.has_spent else 3])
             if memory.may_fill_up:
                 found |= members(row & self._quoted[1] & self._commas)
             if place.remembers and place.text.length <= memory.longest:
-                for tail in _ahead(memory, place):
-                    found.update(self._to_the_end(tail, place.partial))
-                for tail in _ahead(memory.spent, place):
-                    found.update(self._into(tail, place.partial))
+                found |= self._doubtful_within(place, memory, row)
             return found
         found = members(row & self._quoted[3])
         if memory.may_fill_up:
             found |= members(row & self._quoted[2] & self._commas)
-        for text in memory:
-            found.update(self._opening.closing(text))
+        found.update(_closing(self._opening, memory))
         if memory.is_full:
             return found | members(row & self._commas)
-        for text in memory.spent:
+        spent = list(memory.spent)
+        if len(spent) > _FEW:
+            return found | members(row & self._quoted[1])
+        for text in spent:
             found.update(self._opening.beginning_with(text))
         return found
 
-    def _to_the_end(self, tail: str, partial: Partial) -> Iterable[int]:
+    def _doubtful_within(self, place: Place, memory: Memory, row: Row) -> set[int]:
+        """List those that go on with a beginning."""
+        spent = list(_ahead(memory.spent, place))
+        if len(spent) > _FEW:
+            legal = members(row)
+            if len(legal) < len(spent):
+                return legal
+        found: set[int] = set()
+        partial = place.partial
         if partial.pending:
-            return self._from_part(tail[0], partial)
-        whole = self._beginning_with(spell(tail, quoted=True) + b'"')
-        return (*whole, *self._within.closing(tail))
-
-    def _into(self, tail: str, partial: Partial) -> Iterable[int]:
-        if partial.pending:
-            return self._from_part(tail[0], partial)
-        whole = self._beginning_with(spell(tail, quoted=True))
-        return (*whole, *self._within.beginning_with(tail))
+            heads = {tail[0] for tail in (*_ahead(memory, place), *spent)}
+            for char in heads:
+                found.update(self._from_part(char, partial))
+            return found
+        found.update(_closing(self._within, memory, place.text.whole()))
+        for tail in spent:
+            found.update(self._beginning_with(spell(tail, quoted=True)))
+            found.update(self._within.beginning_with(tail))
+        return found
 
     def _from_part(self, char: str, partial: Partial) -> Iterable[int]:
         """List the ids that complete a character in one of its spellings, or go on with it."""
@@ -192,6 +201,18 @@ class Tokens:
     def _beginning_with(self, data: bytes) -> tuple[int, ...]:
         first = bisect_left(self._keys, data)
         return self._ids[first : bisect_left(self._keys, data + _BEYOND, first)]
+
+
+def _closing(meanings: _Meanings, memory: Memory, start: str = "") -> Iterator[int]:
+    """Give the ids that end a string which begins so with one that is there already."""
+    if len(memory) < len(meanings.closing):
+        for text in memory:
+            if text.startswith(start):
+                yield from meanings.closing.get(text[len(start) :], ())
+    else:
+        for rest, ids in meanings.closing.items():
+            if start + rest in memory:
+                yield from ids
 
 
 def _ahead(texts: Iterable[str], place: Place) -> Iterator[str]:

@@ -51,7 +51,7 @@ SCHEMAS: list[dict[str, Any]] = [
     | {"minProperties": 2},
     {"oneOf": [{"additionalProperties": {"type": "string"}}, {"minProperties": 3}]},
     {"required": MANY, "additionalProperties": {"type": "integer"}},
-    {"properties": dict.fromkeys(MANY, {"enum": [1]}), "required": MANY[:66]}
+    {"properties": {name: {"enum": [1]} for name in MANY}, "required": MANY[:66]}
     | {"additionalProperties": False},
 ]
 
