@@ -67,7 +67,16 @@ class Turn:
 
 
 class Happening(Enum):
-    """What an event reports."""
+    """What an event reports.
+
+    Attributes:
+        REASONING: a piece of text inside a think.
+        CONTENT: a piece of text outside of it.
+        CALL: the beginning of a call.
+        ARGUMENTS: a piece of its arguments.
+        CALL_END: its end.
+
+    """
 
     REASONING = "reasoning"
     CONTENT = "content"
@@ -104,7 +113,7 @@ class Parser:
     """Reads one turn id by id; `turn()` may be asked for at any time.
 
     Args:
-        table: the dialect bound to a vocabulary.
+        table: the dialect bound to a vocabulary: `Enforcer.table`.
         prompt_ids: the prompt's ids; the turn starts where they leave it, and what they
             have said of it is not reported. None means that the ids begin a turn, so
             that they may open a think.
