@@ -17,7 +17,7 @@ from enforcer.engines.distinct.elements import Elements
 from enforcer.engines.distinct.following import START, Follower
 from enforcer.engines.distinct.fuel import Fuel, endless
 from enforcer.engines.distinct.shapes import ElementShapes
-from enforcer.engines.distinct.tokens import clear, is_member
+from enforcer.engines.distinct.tokens import among, clear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,7 +66,7 @@ class StringKeeper:
 
     def forbid(self, place: Place, row: Row) -> None:
         """Leave out of a mask row the ids for which it is None."""
-        doubtful = (i for i in self._tokens.doubtful(place, row) if is_member(row, i))
+        doubtful = among(row, self._tokens.doubtful(place, row))
         read = ((i, self._follower.read(place, self._tokens.token(i))) for i in doubtful)
         clear(row, [token_id for token_id, after in read if after is None])
 

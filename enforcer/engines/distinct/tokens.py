@@ -238,6 +238,14 @@ def clear(row: Row, ids: npt.ArrayLike) -> None:
         np.bitwise_and.at(row.view(np.uint32), found >> 5, ~(np.uint32(1) << (found & 31)))
 
 
+def among(row: Row, ids: set[int]) -> list[int]:
+    """List those of some ids that are in a mask row."""
+    found = np.fromiter(ids, np.uint32, len(ids))
+    inside = row.view(np.uint32)[found >> 5] >> (found & 31) & 1
+    legal: list[int] = found[inside.astype(bool)].tolist()
+    return legal
+
+
 def is_member(row: Row, token_id: int) -> bool:
     """Tell whether an id is in a mask row."""
     return bool(int(row.view(np.uint32)[token_id // 32]) >> (token_id % 32) & 1)

@@ -91,8 +91,18 @@ class ObjectSettler:
         if count <= _MOST_REQUIRED:
             return shape
         more = shape.witnesses or shape.some or shape.maximum is not None or shape.minimum > count
+        # Where nothing else is asked, the number of them is enough.
+        alone = replace(
+            shape,
+            witnesses=(),
+            marks=(),
+            some=frozenset(),
+            minimum=0,
+            maximum=None,
+            distinct_names=True,
+        )
         if not more:
-            return replace(shape, distinct_names=True)  # then the number of them is enough
+            return alone
         self._refuse(
             f"{shape.path}.required",
             "required",
@@ -100,8 +110,7 @@ class ObjectSettler:
             "other conditions on its properties; make some optional, or group them into objects "
             "of their own",
         )
-        kept = [name for name, _ in shape.names if name in shape.required]
-        return replace(shape, required=frozenset(kept[:_MOST_REQUIRED]))
+        return alone
 
     def _minimum(self, shape: ObjectShape) -> ObjectShape:
         is_open = any(value != NEVER for _, value in shape.classes)
