@@ -76,7 +76,10 @@ def test_another_word_is_refused_at_once(word: Any) -> None:
 
 @pytest.mark.parametrize(("name", "least"), [("max_calls", 1), ("preamble_ids", 0)])
 def test_a_number_out_of_range_is_refused_at_once(name: str, least: int) -> None:
-    assert getattr(Options(**{name: least}), name) == least
-    for wrong in (least - 1, True, 1.5, "3", None, 10**13):
+    wrongs: list[Any] = [least - 1, True, 1.5, "3", None, 10**13]
+    good: Any = {name: least}
+    assert getattr(Options(**good), name) == least
+    for wrong in wrongs:
+        given: Any = {name: wrong}
         with pytest.raises(ConfigurationError, match=f"{name} is .* from {least} to"):
-            Options(**{name: wrong})
+            Options(**given)

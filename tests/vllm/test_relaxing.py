@@ -109,8 +109,8 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
     """Whoever waits until nothing is relaxed any more would wait for the doctor's own probes."""
     logged: list[Any] = []
     monkeypatch.setattr(metrics, "log_relaxed", lambda *of: logged.append(of))
-    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     environment = {"ENFORCER_ON_UNSUPPORTED": word}
+    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     replies = []
     for make in (probes.unenforceable, probes.impossible):
         body = probes.asking(probes.never_served(make("toy")), Route.PLUGIN)
