@@ -37,6 +37,20 @@ def test_what_one_of_them_refuses_is_none(text: str) -> None:
     assert not fullmatch(regexes(), text)
 
 
+def test_counts_are_in_order_and_have_few_digits() -> None:
+    language = regexes()
+    for low in (0, 1, 2, 9, 10, 19, 99, 100, 999):
+        assert fullmatch(language, f"a{{{low}}}")
+        assert fullmatch(language, f"a{{{low},}}")
+        for high in (0, 1, 2, 9, 10, 19, 20, 99, 100, 101, 999):
+            taken = fullmatch(language, f"a{{{low},{high}}}")
+            assert not taken or low <= high
+            # Of the others that are in order, those with as many digits are left out.
+            assert taken == (low <= high) or (low > 9 and high // 10 < 10 * (low // 10))
+    for counts in ("1000", "1000,", "1,1000", "10,1000", "00,1", ",1", ""):
+        assert not fullmatch(language, f"a{{{counts}}}")
+
+
 @given(st.text(alphabet="ab1,-^$|()[]{}?*+.\\dx", max_size=8))
 def test_nothing_that_python_cannot_read_is_taken(text: str) -> None:
     if fullmatch(regexes(), text):

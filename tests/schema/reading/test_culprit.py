@@ -45,6 +45,20 @@ def holding(value: Any, **more: Any) -> dict[str, Any]:
         ({"type": "array", "items": [{}, NONE], "minItems": 2}, "$.items[1]"),
         ({"type": "array", "prefixItems": [{}, NONE], "minItems": 2}, "$.prefixItems[1]"),
         ({"type": "array", "contains": NONE}, "$.contains"),
+        # What need not be there is not to blame.
+        ({"contains": NONE, "minContains": 0, "allOf": [{"type": "array"}, False]}, "$.allOf[1]"),
+        (
+            {"type": "array", "contains": NONE, "minContains": 0, "minItems": 2, "maxItems": 1},
+            "$",
+        ),
+        (
+            {"type": "array", "prefixItems": [{}, {}], "items": NONE, "minItems": 2, "maxItems": 1},
+            "$",
+        ),
+        ({"type": "array", "prefixItems": [{}], "items": NONE, "minItems": 2}, "$.items"),
+        ({"type": "integer", "anyOf": [NONE, {"type": "string"}]}, "$"),
+        ({"oneOf": [holding(NONE)]}, "$.oneOf[0].properties.a"),
+        ({"allOf": [{"required": ["a"]}, {"properties": {"b": NONE}}, NONE]}, "$.allOf[2]"),
         (holding({"$ref": "#/$defs/N"}, **{"$defs": {"N": NONE}}), "$.$defs.N"),
         (
             holding(
@@ -73,6 +87,18 @@ def test_a_required_name_that_a_closed_object_lacks_is_named() -> None:
     found = problem(holding({"type": "object", **closed}))
     assert (found.path, found.keyword) == ("$.properties.a.required", "required")
     assert "'b' is required" in found.reason
+
+
+def test_a_name_that_a_pattern_declares_is_not_called_undeclared() -> None:
+    closed = {"patternProperties": {"^b": False}, "additionalProperties": False}
+    found = problem({"type": "object", "required": ["b"], **closed})
+    assert (found.path, found.keyword) == ("$", "")
+    assert "`type` and `required` rule out" in found.reason  # without either, others would fit
+
+
+def test_three_keywords_are_listed_with_commas() -> None:
+    found = problem({"type": "integer", "minimum": 3, "exclusiveMaximum": 4, "not": {"const": 3}})
+    assert "`minimum`, `exclusiveMaximum` and `not` rule out" in found.reason
 
 
 def test_the_keywords_that_rule_out_one_anothers_values_are_named() -> None:
