@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import regex
 from enforcer.regex import Regex, RegexError, fullmatch, parse
 from enforcer.regex.pattern import MAX_COUNT, MAX_NESTING
 
@@ -152,3 +153,11 @@ def test_counts_are_bounded_whichever_of_the_two_is_large(counts: str) -> None:
         parse(body + counts.replace("N", str(MAX_COUNT)))
         with pytest.raises(RegexError, match="count is over"):
             parse(body + counts.replace("N", str(MAX_COUNT + 1)))
+
+
+def test_short_patterns_are_read_once_and_long_ones_are_not_kept() -> None:
+    short, long = "^kept or not$", f"^{'not kept' * 2_000}$"
+    for pattern, misses in ((short, 1), (short, 0), (long, 0)):
+        before = regex._short_matching.cache_info().misses
+        parse(pattern)
+        assert regex._short_matching.cache_info().misses == before + misses

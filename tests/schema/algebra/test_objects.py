@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import inverse, literal
+from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.objects import child_of
-from enforcer.schema.nodes import Formula, ObjectShape
+from enforcer.schema.limits import Limits
+from enforcer.schema.nodes import ALWAYS, Formula, ObjectShape
 from tests.schema_judge import accepts, agrees, compiled
 
 _names = st.sampled_from(["a", "b", "ab"])
@@ -84,3 +86,28 @@ def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
     classes = ((literal("b"), two), (inverse(literal("b")), three))
     shape = ObjectShape(names=(("a", one),), classes=classes)
     assert [child_of(shape, name) for name in ("a", "b", "c")] == [one, two, three]
+
+
+def requiring(*names: str, **more: Any) -> ObjectShape:
+    declared = (("a", ALWAYS), ("b", ALWAYS), ("c", ALWAYS))
+    return ObjectShape(names=declared, required=frozenset(names), **more)
+
+
+def joined(*shapes: ObjectShape) -> list[ObjectShape]:
+    return Algebra(Limits(), lambda _: None, lambda _: "$").objects.without_covered(shapes)
+
+
+def test_shapes_that_require_one_name_each_are_one_with_a_clause() -> None:
+    a_or_b = frozenset({frozenset({"a", "b"})})
+    assert joined(requiring("a"), requiring("b")) == [requiring(some=a_or_b)]
+    assert joined(requiring("a", "c"), requiring("b", "c")) == [requiring("c", some=a_or_b)]
+    three = [requiring("a"), requiring("b"), requiring("c")]
+    assert joined(*three) == [requiring(some=frozenset({frozenset("abc")}))]
+    # Not one name each.
+    assert joined(requiring("a", "b"), requiring("c")) == [requiring("a", "b"), requiring("c")]
+
+
+def test_what_another_shape_covers_is_left_out_and_the_rest_keeps_its_order() -> None:
+    least, most = requiring("a", "b", minimum=3), requiring(maximum=2)
+    assert joined(least, most, requiring("a", "b", "c", minimum=3)) == [least, most]
+    assert joined(least, most, requiring()) == [requiring()]
