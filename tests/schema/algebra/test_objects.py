@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.regex import inverse, literal
+from enforcer.regex import ANY, inverse, literal
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.limits import Limits
-from enforcer.schema.nodes import ALWAYS, Formula, ObjectShape
+from enforcer.schema.nodes import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
 from tests.schema_judge import accepts, agrees, compiled
 
 _names = st.sampled_from(["a", "b", "ab"])
@@ -93,8 +93,12 @@ def requiring(*names: str, **more: Any) -> ObjectShape:
     return ObjectShape(names=declared, required=frozenset(names), **more)
 
 
+def arena() -> Algebra:
+    return Algebra(Limits(), lambda _: None, lambda _: "$")
+
+
 def joined(*shapes: ObjectShape) -> list[ObjectShape]:
-    return Algebra(Limits(), lambda _: None, lambda _: "$").objects.without_covered(shapes)
+    return arena().objects.without_covered(shapes)
 
 
 def test_shapes_that_require_one_name_each_are_one_with_a_clause() -> None:
@@ -111,3 +115,14 @@ def test_what_another_shape_covers_is_left_out_and_the_rest_keeps_its_order() ->
     least, most = requiring("a", "b", minimum=3), requiring(maximum=2)
     assert joined(least, most, requiring("a", "b", "c", minimum=3)) == [least, most]
     assert joined(least, most, requiring()) == [requiring()]
+
+
+def test_where_no_other_name_may_be_a_declared_one_is_the_witness() -> None:
+    algebra = arena()
+    null = algebra.value(Value(null=True))
+    names = (("a", null), ("b", algebra.value(Value(strings=ANY))), ("c", null))
+    closed = ObjectShape(names=names, classes=((ANY, NEVER),), witnesses=(Witness(ANY, null, "$"),))
+    found = algebra.objects.tidy(closed)
+    assert (found.witnesses, found.some) == ((), frozenset({frozenset("ac")}))
+    opened = ObjectShape(names=names, witnesses=closed.witnesses)
+    assert algebra.objects.tidy(opened).witnesses == closed.witnesses
