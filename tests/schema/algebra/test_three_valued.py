@@ -71,6 +71,7 @@ def test_constants_are_never_unknown() -> None:
         ({"type": "string", "not": UNCLEAR}, ["-"]),
         # Exactly one holds only if the other surely fails.
         ({"oneOf": [{"type": "string"}, UNCLEAR]}, ["-"]),
+        ({"oneOf": [UNCLEAR, {"type": "string"}]}, ["-"]),
         ({"oneOf": [UNCLEAR, {"type": "integer"}]}, ["a"]),
         ({"anyOf": [UNCLEAR, {"type": "string"}]}, ["a", "é", "-"]),
         ({"not": {"not": UNCLEAR}, "type": "string"}, ["a"]),

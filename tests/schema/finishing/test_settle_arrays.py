@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import OnUnsupported, compile_schema
 from tests.schema_judge import accepts, agrees, compiled
 
 _elements = st.sampled_from(
@@ -113,3 +114,23 @@ def test_six_kinds_are_counted_together() -> None:
     grammar = compiled(schema)
     assert accepts(grammar, "[5, 4, 3, 2, 1, 0]")
     assert not accepts(grammar, "[5, 4, 3, 2, 1, 1]")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"items": {"type": "string"}, "contains": {"const": "a"}, "uniqueItems": True},
+        {"items": {"enum": ["a", "b"]}, "contains": {"const": "a"}, "uniqueItems": True},
+        {"prefixItems": [{"type": "string"}], "items": {"type": ["string", "null"]},
+         "uniqueItems": True},
+    ],
+)  # fmt: skip
+def test_what_is_left_out_leaves_no_trace(schema: dict[str, Any]) -> None:
+    with pytest.raises(UnsupportedSchema):
+        compiled({"type": "array", **schema})
+    found = compile_schema({"type": "array", **schema}, on_unsupported=OnUnsupported.RELAX)
+    assert [problem.path for problem in found.relaxed] == ["$.uniqueItems"]
+    assert not any(shape.unique for shape in found.definitions[found.root].arrays)
+    grammar = compiled({"type": "array", **schema}, on_unsupported=OnUnsupported.RELAX)
+    assert accepts(grammar, '["a", "a"]')
+    assert accepts(grammar, '["b"]') == ("contains" not in schema)

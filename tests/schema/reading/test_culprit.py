@@ -152,6 +152,12 @@ def test_references_that_lead_back_to_themselves_are_named(holder: dict[str, Any
     assert "lead back to themselves" in found.reason
 
 
+def test_a_part_without_a_meaning_is_not_blamed_for_another() -> None:
+    loop = {"T": {"allOf": [{"$ref": "#/$defs/U"}]}, "U": {"anyOf": [{"$ref": "#/$defs/T"}]}}
+    found = problem({"allOf": [{"$ref": "#/$defs/T"}, False], "$defs": loop})
+    assert found.path == "$.allOf[1]"
+
+
 def test_a_list_of_no_types_is_no_schema() -> None:
     with pytest.raises(InvalidSchema, match="must name a type"):
         compile_schema(holding({"type": []}))
