@@ -85,3 +85,40 @@ def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on() -> None
     with pytest.raises(KeyboardInterrupt):
         named(KeyboardInterrupt(), "masking")
     assert named(ValueError("x"), "masking").__cause__.args == ("x",)
+
+
+def test_the_grammars_that_are_asked_for_are_noted_and_one_of_no_use_as_such() -> None:
+    grammars = {"a": toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))}
+    broken: list[bool] = []
+
+    def arguments(name: str) -> Starts:
+        if broken:
+            raise EngineFailure("gave up")
+        return grammars[name]
+
+    made = moves("hermes", arguments)
+    with made.asked() as outer:
+        assert made.grammar("a") is grammars["a"]
+        assert outer == grammars
+        with made.asked() as inner:
+            assert made.grammar("a") is grammars["a"]
+            broken.append(True)
+            assert made.grammar("a") is None
+            # What was of use before is none any more; one that fails stays noted as such.
+            assert inner == {"a": None}
+            broken.clear()
+            made.grammar("a")
+            assert inner == {"a": None}
+        assert outer == {"a": None}
+    made.grammar("a")  # outside, nothing is noted
+    assert outer == {"a": None}
+
+
+def test_what_ends_the_process_is_noted_on_its_way() -> None:
+    def arguments(_: str) -> Starts:
+        raise KeyboardInterrupt
+
+    made = moves("hermes", arguments)
+    with made.asked() as asked, pytest.raises(KeyboardInterrupt):
+        made.grammar("a")
+    assert asked == {"a": None}
