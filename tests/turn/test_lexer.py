@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from enforcer.turn.dialect import Guard
 from enforcer.turn.lexer import OPEN
 from enforcer.turn.pattern import ID
 from tests.dialect_cases import served
@@ -117,3 +118,17 @@ def test_the_markers_that_are_open() -> None:
         ("think_begin", 2),
         ("tools_begin", 2),
     ]
+
+
+@pytest.mark.parametrize("call", [False, True])
+@pytest.mark.parametrize("finish", [False, True])
+@pytest.mark.parametrize("empty", [False, True])
+def test_what_opens_a_transition(call: bool, finish: bool, empty: bool) -> None:
+    opening = replace(OPEN, call=call, finish=finish, empty=empty)
+    assert {guard for guard in Guard if opening.permits(guard)} == {
+        Guard.ALWAYS,
+        *([Guard.CALL] if call else []),
+        *([Guard.FINISH] if finish else []),
+        *([Guard.EMPTY] if finish and empty else []),
+        *([Guard.CALL_OR_EMPTY] if call or (finish and empty) else []),
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,6 +116,36 @@ def test_what_another_shape_covers_is_left_out_and_the_rest_keeps_its_order() ->
     least, most = requiring("a", "b", minimum=3), requiring(maximum=2)
     assert joined(least, most, requiring("a", "b", "c", minimum=3)) == [least, most]
     assert joined(least, most, requiring()) == [requiring()]
+
+
+def test_a_shape_covers_others_whose_properties_imply_its_own() -> None:
+    algebra = arena()
+    string, null = algebra.value(Value(strings=ANY)), algebra.value(Value(null=True))
+    either = algebra.disj((string, null))
+
+    def shape(value: Formula, *required: str, other: Formula = ALWAYS) -> ObjectShape:
+        names = (("a", value), ("b", other))
+        return ObjectShape(names=names, required=frozenset(required))
+
+    def kept(*shapes: ObjectShape) -> list[ObjectShape]:
+        return algebra.objects.without_covered(shapes)
+
+    assert kept(shape(string, "a", "b"), shape(string, "a")) == [shape(string, "a")]
+    assert kept(shape(algebra.conj((either, string)), "a"), shape(either)) == [shape(either)]
+    # Neither is plainly a part of the other.
+    for one, two in (
+        (shape(string, "a"), shape(null, "b")),
+        (shape(string, "a"), shape(ALWAYS, "a", other=null)),
+        (shape(either, "a"), shape(string)),
+    ):
+        assert kept(one, two) == [one, two]
+    closed = replace(shape(string, "a"), classes=((ANY, NEVER),))
+    opened = shape(string)
+    assert kept(closed, opened) == [opened]
+    assert kept(closed, replace(opened, classes=((ANY, string),))) == [
+        closed,
+        replace(opened, classes=((ANY, string),)),
+    ]
 
 
 def test_where_no_other_name_may_be_a_declared_one_is_the_witness() -> None:
