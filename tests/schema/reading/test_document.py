@@ -27,6 +27,12 @@ def test_dialects_by_either_scheme(uri: str, draft: Draft) -> None:
     assert draft_of({}) is Draft.DRAFT2020
 
 
+def test_the_drafts_are_told_apart_and_in_order() -> None:
+    listed = list(Draft)
+    assert len(listed) == 5
+    assert listed == sorted(listed)
+
+
 def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(UnsupportedSchema, match="not known"):
         draft_of({"$schema": "https://example.com/mine"})
