@@ -134,3 +134,17 @@ def test_what_is_left_out_leaves_no_trace(schema: dict[str, Any]) -> None:
     grammar = compiled({"type": "array", **schema}, on_unsupported=OnUnsupported.RELAX)
     assert accepts(grammar, '["a", "a"]')
     assert accepts(grammar, '["b"]') == ("contains" not in schema)
+
+
+def test_one_element_is_distinct_by_itself() -> None:
+    short = {"type": "array", "maxItems": 1}
+    for schema in (
+        {**short, "uniqueItems": True},
+        {**short, "uniqueItems": True, "items": {"enum": ["a", "b"]}},
+        {**short, "uniqueItems": True, "contains": {"type": "string"}},
+        {**short, "contains": {"type": "string"}},
+    ):
+        found = compile_schema(schema)
+        assert not any(shape.unique for shape in found.definitions[found.root].arrays)
+        assert accepts(compiled(schema), '["a"]')
+        assert not accepts(compiled(schema), '["a", "b"]')
