@@ -63,6 +63,13 @@ def test_elements_that_are_counted(
     ("schema", "valid", "invalid"),
     [
         ({"items": {"enum": [1, 2]}}, [[], [1], [2, 1]], [[1, 1], [1, 2, 1]]),
+        ({"items": {"enum": [1, 2, 3]}, "maxItems": 2}, [[], [3, 1]], [[1, 2, 3], [1, 1]]),
+        ({"items": {"enum": [1, 2]}, "maxItems": 5}, [[2, 1]], [[1, 1], [1, 2, 1]]),
+        (
+            {"items": {"enum": [1, 2, 3]}, "minItems": 2},
+            [[3, 1], [1, 2, 3]],
+            [[], [1], [1, 1], [1, 2, 1]],
+        ),
         ({"prefixItems": [{}, {}], "items": False, "maxItems": 1}, [[], [1]], [[1, 1]]),
         (
             {"prefixItems": [{"enum": [1, 2]}, {"type": "integer"}], "items": False},
