@@ -158,7 +158,9 @@ def test_a_pointer_goes_by_names_and_by_indices(ref: str, fitting: str) -> None:
         assert accepts(grammar, text) is (text == fitting)
 
 
-@pytest.mark.parametrize("ref", ["#/$defs/list/2", "#/$defs/list/a", "#/$defs/list/\u0660", "#/x/0"])
+@pytest.mark.parametrize(
+    "ref", ["#/$defs/list/2", "#/$defs/list/a", "#/$defs/list/\u0660", "#/x/0"]
+)
 def test_a_pointer_past_the_end_leads_to_nothing(ref: str) -> None:
     with pytest.raises(InvalidSchema, match="leads to nothing in this schema") as refusal:
         compile_schema({"items": {"$ref": ref}, "$defs": {"list": [True, True]}})
