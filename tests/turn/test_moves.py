@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.errors import EngineFailure, UnexpectedFailure
+from enforcer.turn import bits
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.moves import Moves, named
 from tests import toys
@@ -122,3 +123,23 @@ def test_what_ends_the_process_is_noted_on_its_way() -> None:
     with made.asked() as asked, pytest.raises(KeyboardInterrupt):
         made.grammar("a")
     assert asked == {"a": None}
+
+
+@pytest.mark.parametrize("name", ["kimi_k2", "mistral"])
+@pytest.mark.parametrize("due", Due)
+def test_text_that_has_a_format_is_let_through_by_its_grammar_alone(name: str, due: Due) -> None:
+    table, end = served(name).table, served(name).table.turn_end_ids
+    text = toys.Listed(vocabulary(name), [b"{}"])
+    allowed = Envelope(
+        table, ("get",), due=due, most=3, first=0, preamble=5, text_format=lambda: text
+    )
+    made = Moves(allowed, known(name), None, None)
+    found = made.enter("CONTENT", 0, 0)
+    # Where a call is demanded there is no text at all.
+    assert found.grammar is (None if due is Due.CALL else text)
+    for row in (found.row, found.before):
+        assert not row.text
+        assert not bits.has(row.mask, bits.ids_of([ord("{"), ord("x")])).any()
+    assert end.isdisjoint(found.before.markers)
+    assert end.isdisjoint(found.row.markers) == (due is Due.CALL)
+    assert made.enter("CONTENT", 1, 0).grammar is text
