@@ -129,7 +129,7 @@ def test_branches_count_however_deep_within_others(wrap: Callable[[Any], dict[st
 
 
 def test_references_are_followed_as_deep() -> None:
-    chain = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(20)}
+    chain: dict[str, Any] = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(20)}
     chain["d20"] = {"properties": {"a": {}}}
     grammar = compiled({"$ref": "#/$defs/d0", "$defs": chain, "unevaluatedProperties": False})
     assert accepts(grammar, '{"a": 1}')
