@@ -114,6 +114,17 @@ def test_properties_that_are_counted(
             [{"a": 1, "b": 1}],
             [{"a": 1}, {"c": 1}],
         ),
+        # One of them that is declared keeps what it is declared as.
+        (
+            {
+                "properties": {"a": {"type": "integer"}},
+                "patternProperties": {"^(a|b)$": {}},
+                "additionalProperties": False,
+                "minProperties": 1,
+            },
+            [{"a": 1}, {"b": "x"}, {"b": "x", "a": 1}],
+            [{}, {"a": "x"}, {"c": 1}],
+        ),
     ],
 )
 def test_counts_by_hand(
