@@ -155,3 +155,14 @@ def test_one_element_is_distinct_by_itself() -> None:
         assert not any(shape.unique for shape in found.definitions[found.root].arrays)
         assert accepts(compiled(schema), '["a"]')
         assert not accepts(compiled(schema), '["a", "b"]')
+
+
+def test_many_strings_are_counted_where_more_have_to_be_distinct() -> None:
+    words = [f"w{n}" for n in range(70)]
+    schema = {"type": "array", "uniqueItems": True, "minItems": 70, "items": {"enum": words}}
+    assert accepts(compiled(schema), json.dumps(words))
+    with pytest.raises(UnsatisfiableSchema):
+        compiled({**schema, "minItems": 71})
+    # Of other elements there may be any number.
+    mixed = {**schema, "minItems": 71, "items": {"anyOf": [{"enum": words}, {"type": "integer"}]}}
+    assert accepts(compiled(mixed), json.dumps([*words, 1]))
