@@ -34,7 +34,7 @@ bench: env ## Measure first mask and mask times beside xgrammar's.
 	@$(BIN)/python -m bench.first_mask
 
 docs: ## Build the site of the docs into site/; a link that leads nowhere is an error.
-	@test -x .venv-docs/bin/zensical || { $(PYTHON) -m venv .venv-docs \
-		&& .venv-docs/bin/pip -qq --disable-pip-version-check install --upgrade 'pip>=25.1' \
-		&& .venv-docs/bin/pip -qq install --group docs; }
+	@test -x .venv-docs/bin/pip || { $(PYTHON) -m venv .venv-docs \
+		&& .venv-docs/bin/pip -qq --disable-pip-version-check install --upgrade 'pip>=25.1'; }
+	@.venv-docs/bin/pip -qq install --group docs
 	.venv-docs/bin/zensical build --clean --strict

@@ -6,6 +6,7 @@
 
 from enforcer.api import Enforcer
 from enforcer.errors import (
+    BudgetTooSmall,
     ConfigurationError,
     EnforcerError,
     IllegalPrefix,
@@ -14,27 +15,32 @@ from enforcer.errors import (
     InvalidVocabulary,
     Problem,
     RequestError,
+    SchemaError,
     SchemaLimit,
     UnknownDialect,
     UnknownEngine,
+    UnknownLength,
     UnsatisfiableSchema,
     UnsupportedHost,
     UnsupportedSchema,
 )
 from enforcer.request.options import Options
 from enforcer.request.spec import Route, extra_body
-from enforcer.schema import Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Call, Parser, Turn
 from enforcer.vocabulary import Vocabulary
 
 __all__ = [
+    "BudgetTooSmall",
     "Call",
     "ConfigurationError",
+    "Conventions",
     "Documents",
     "Enforcer",
     "EnforcerError",
+    "Formats",
     "IllegalPrefix",
     "InvalidSchema",
     "InvalidTools",
@@ -47,10 +53,12 @@ __all__ = [
     "Problem",
     "RequestError",
     "Route",
+    "SchemaError",
     "SchemaLimit",
     "Turn",
     "UnknownDialect",
     "UnknownEngine",
+    "UnknownLength",
     "UnsatisfiableSchema",
     "UnsupportedHost",
     "UnsupportedSchema",

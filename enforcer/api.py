@@ -79,6 +79,14 @@ class Enforcer:
         write: writes a schema for the engine as `ArgumentEngine.write` does, in another
             process, say; small and plain ones are written here all the same.
 
+    Attributes:
+        vocabulary: as given.
+        dialect: the format; its `final` is the state of a turn that has ended.
+        table: the format bound to the vocabulary, which a `Parser` reads by.
+        engine: what masks the arguments.
+        options: the settings of requests that bring none.
+        documents: what schemas may refer to.
+
     Raises:
         UnknownDialect: no dialect of that name.
         UnknownEngine: no engine of that name, or its package is not installed.
@@ -148,20 +156,25 @@ class Enforcer:
         """Start the turn that answers a chat request.
 
         Args:
-            tools, tool_choice, parallel_tool_calls: as the request carries them.
+            tools: as the request carries them.
+            tool_choice: likewise.
+            parallel_tool_calls: likewise.
             messages: the dialog so far; its calls are counted, so that the next index
                 continues the dialog's counter.
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts in content.
             response_format: what text must fit; the turn is such a text, or calls. Known are
                 the forms of `enforcer.request.response_format.parse`.
-            budget: as in `start`.
+            budget: how many ids the turn may have, its end among them; only asked for where
+                `Options.finish_within_budget` is set. None if nobody knows.
 
         Raises:
             InvalidTools: a field is not what a chat request carries.
             UnsupportedSchema: a tool's schema cannot be enforced exactly.
             InvalidSchema: a tool's schema is not one.
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
+            BudgetTooSmall: what is demanded does not fit into the budget.
+            UnknownLength: turns of this format cannot be finished within a budget.
 
         """
         if tool_choice == "auto" and not tools:
@@ -246,8 +259,7 @@ class Enforcer:
         Args:
             spec: what the request allows.
             prompt_ids: ids of the rendered prompt; see `matcher`.
-            budget: how many ids the turn may have, its end among them; only asked for where
-                `Options.finish_within_budget` is set. None if nobody knows.
+            budget: see `matcher`.
             prepared: what `prepare` gave for this spec; without it, each schema is compiled
                 when a call to its tool begins.
             ahead: has something done soon on another thread: compiling the schema of a tool
@@ -329,7 +341,8 @@ class Enforcer:
             token_ids: the turn, up to and with its end. Padding behind it, which `generate` gives
                 the shorter rows of a batch, is no part of it: `Turn.stray` would be the place of
                 the first one.
-            prompt_ids, names: as in `enforcer.turn.parser.Parser`.
+            prompt_ids: as in `Parser`.
+            names: likewise.
             schemas: the tools' parameters by name; formats that do not write the types of
                 values are read by them.
 

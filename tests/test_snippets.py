@@ -35,6 +35,7 @@ PYTHON = [
     ("docs/clients/openai.md", "openai"),
     ("docs/clients/anthropic.md", "anthropic"),
     ("docs/explain.md", "m.explain"),
+    ("docs/reference/errors.md", "except"),
     ("docs/schema-support.md", "Documents"),  # run in `schema/test_documentation.py`
 ]
 
@@ -99,6 +100,15 @@ def test_a_turn_that_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
             "(by $.properties.city)"
         ),
     ]
+
+
+def test_an_error_that_is_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    parameters = {"properties": {"pair": {"pattern": r"^(a|b)\1$"}}}
+    tools = [{"type": "function", "function": {"name": "look_up", "parameters": parameters}}]
+    e = enforcer.Enforcer(small())
+    run(find("docs/reference/errors.md", "except"), enforcer=enforcer, e=e, tools=tools)
+    said = capsys.readouterr().out
+    assert said.startswith("$.tools[0].function.parameters.properties.pair.pattern pattern ")
 
 
 def _lines(block: str) -> list[str]:

@@ -21,8 +21,9 @@ from enforcer.numbers.multiples import NotSpellableError
 from enforcer.partial import spell
 from enforcer.regex import NOTHING, either, literal
 from enforcer.regex.derivative import derivative
-from enforcer.schema.finishing.distinct import is_remembered
-from enforcer.schema.nodes import NEVER
+from enforcer.schema.finishing.distinct import offence, remembered
+from enforcer.schema.limits import BITS
+from enforcer.schema.nodes import NEVER, ArrayShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -60,10 +61,18 @@ class Shortest:
     """
 
     def __init__(self, grammar: ArgumentGrammar, pieces: Pieces) -> None:
-        if any(is_remembered(x) for value in grammar.definitions.values() for x in value.arrays):
+        kept = [shape for value in grammar.definitions.values() for shape in remembered(value)]
+        if any(isinstance(shape, ArrayShape) for shape in kept):
             raise NoShortestEnd(
                 "how soon an array of distinct elements can end depends on what it holds: list "
                 "the values in an `enum`, or drop `uniqueItems`"
+            )
+        if kept:
+            path, keyword = offence(kept[0])
+            raise NoShortestEnd(
+                f"how soon an object can end of which undeclared properties, or more than {BITS} "
+                f"required ones, are counted depends on what it holds (`{keyword}` at `{path}`): "
+                "declare the names, or group them into objects of their own"
             )
         self.grammar = grammar
         self.pieces = pieces

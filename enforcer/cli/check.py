@@ -58,7 +58,8 @@ answer to tools/list. Of a request, the format that it demands of its text is ch
 What comes again with the same schema, as in recorded requests, is told once.
 
 Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, 2 if a
-file or record cannot be read or is none of these; the others are checked all the same."""
+file or record cannot be read or is none of these (the others are checked all the same), or
+if there is nothing to check at all."""
 _MILLI = 1000
 _OTHER_CONSTRAINT = (
     "the server enforces tool calls itself: a `structural_tag` of the client's own cannot be "
@@ -151,7 +152,7 @@ def run(options: argparse.Namespace) -> int:
         for line in complaints(tally):
             print(f"enforcer: {line}", file=sys.stderr)
         print(*summary(tally), sep="\n")
-    if tally.unreadable:
+    if tally.unreadable or tally.is_empty:
         return 2
     return int(tally.counts[Status.REFUSED] > 0)
 

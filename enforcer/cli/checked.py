@@ -65,7 +65,7 @@ class Tally:
         checked: in the order of the files.
         unreadable: messages about records that are none of the kinds, or no JSON.
         repeated: how often a tool or format came again with the same schema.
-        without_tools: how many requests declare no tool.
+        without_tools: how many requests declare no tool that could be checked.
 
     """
 
@@ -73,6 +73,11 @@ class Tally:
     unreadable: list[str] = field(default_factory=list)
     repeated: int = 0
     without_tools: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found: neither what can be checked, nor a request without any."""
+        return not (self.checked or self.unreadable or self.without_tools)
 
     @property
     def counts(self) -> Counter[Status]:
@@ -114,7 +119,9 @@ def complaints(tally: Tally) -> Iterator[str]:
     yield from tally.unreadable[:_SHOWN]
     if len(tally.unreadable) > _SHOWN:
         yield f"and {len(tally.unreadable) - _SHOWN} more that cannot be read; --json has them all"
-    if not tally.checked and not tally.unreadable:
+    if tally.is_empty:
+        yield "nothing to check: what was given has no schema, no tool and no request"
+    elif not tally.checked and not tally.unreadable:
         yield "no tool was found in what was given"
 
 

@@ -81,7 +81,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class WithoutTools:
-    """A request that declares no tool."""
+    """A request that declares no tool, but for those that its server runs itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Found:
     Attributes:
         declared: the schemas, in the document's order.
         unreadable: what is none of the kinds.
-        without_tools: how many requests declare no tool.
+        without_tools: how many requests declare no tool, but for those that a server runs itself.
 
     """
 
@@ -157,13 +157,15 @@ def _of_request(
         if isinstance(message, Mapping):
             lists.append((message.get("tools"), f"{path}.messages[{at}].tools"))
     asked = [key for key in _ASKING if key in value]  # nothing in an MCP result
-    if asked and not any(tools for tools, _ in lists):
-        yield WithoutTools()
+    found: list[Declaration | Unreadable] = []
     for tools, here in lists:
         if isinstance(tools, list):
-            yield from _listed(tools, here, where)
+            found += _listed(tools, here, where)
         elif tools is not None:
-            yield Unreadable(f"{where}: at `{here}` stands no list of tools")
+            found.append(Unreadable(f"{where}: at `{here}` stands no list of tools"))
+    if asked and not found:
+        yield WithoutTools()
+    yield from found
     # What a completion without a chat must be is left to vLLM.
     wanted = None if asked == ["prompt"] else formats.demanded(value, path)
     if wanted is not None:

@@ -22,7 +22,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
 from enforcer.request.options import Options
-from enforcer.schema import Conventions, OnUnsupported
+from enforcer.schema import Conventions, OnUnsupported, Root
 from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
@@ -152,6 +152,13 @@ def _request(file: str, choice: str | None) -> dict[str, Any]:
     found = declarations.find(read[0])
     if found.unreadable:
         raise ConfigurationError(found.unreadable[0].message)
+    if not (found.declared or found.without_tools):
+        raise ConfigurationError(f"{file} has no tool and no request")
+    if any(one.root is Root.ANY and one.form is None for one in found.declared):
+        raise ConfigurationError(
+            f"{file} has a JSON Schema by itself: make a tool of it, an object with a `name` and "
+            "the schema as `parameters`"
+        )
     tools = [
         {"type": "function", "function": {"name": one.name, "parameters": one.schema}}
         for one in found.declared

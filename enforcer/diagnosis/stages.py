@@ -148,6 +148,7 @@ def _object(shape: ObjectShape, name: Callable[[Formula], str]) -> str:
     bounds = [_bounds("properties", shape.minimum, shape.maximum)]
     bounds += [f"some of {_listed(sorted(each))}" for each in sorted(shape.some, key=sorted)]
     bounds += [f"some {_names(each.names)}: {name(each.value)}" for each in shape.witnesses]
+    bounds += ["no name twice"] * shape.distinct_names
     return f"object {{{', '.join(said)}}}" + "".join(f"; {each}" for each in bounds if each)
 
 

@@ -1,7 +1,8 @@
 """Checks of a running server, by requests that only an enforced one answers rightly.
 
-Owns: the probes. Must not know: HTTP (that is `verify.client`), how replies are judged
-(that is `verify.measure`), or whether the server is vLLM.
+Owns: which probes are sent (what they say: `probes`), and what their answers tell. Must not know:
+HTTP (that is `verify.client`), how replies are judged (that is `verify.measure`), or whether the
+server is vLLM.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Check, Status, bad, note, ok
+from enforcer.doctor import probes
 from enforcer.errors import ConfigurationError, InvalidTools, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.request.spec import Route, extra_body
+from enforcer.request.spec import REQUIRES, Route
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
 from enforcer.verify.expected import Expected
@@ -34,7 +36,10 @@ _START = (
 _LOADED = "with VLLM_PLUGINS unset or naming `enforcer`"
 SOON = 10.0  # seconds in which a server answers what takes no model
 _NOT_FOUND = 404
-_WANTED = "violet"
+_HOW = {
+    Route.PLUGIN: "enforcer.extra_body(…)",
+    Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)",
+}
 _PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
 _ENGINES = re.compile(r'^vllm:num_requests_running\{[^}]*\bengine="(\d+)"', re.MULTILINE)
 
@@ -91,10 +96,10 @@ def checks(
         return  # an unenforced server may well answer the others rightly by chance
     yield _strictness(endpoint, model, route)
     for streamed in (False, True):
-        body = {**required(model), "stream": streamed}
-        yield calls(body, _ask(endpoint, asking(body, route)), route, expected)
-    body = without_tools(model)
-    yield keeps_quiet(body, _ask(endpoint, asking(body, route)), route, expected)
+        body = {**probes.required(model), "stream": streamed}
+        yield calls(body, _ask(endpoint, probes.asking(body, route)), route, expected)
+    body = probes.without_tools(model)
+    yield keeps_quiet(body, _ask(endpoint, probes.asking(body, route)), route, expected)
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield processes(metrics)
 
@@ -112,15 +117,18 @@ def _find_route(
         The check, and how a request has to ask; None if it need not.
 
     """
-    plain = _ask(endpoint, twice(model))
-    if not plain.answered:
+    plain = _ask(endpoint, probes.twice(model))
+    requires = measure.is_refusal(plain) and REQUIRES in plain.error
+    if not plain.answered and not requires:
         return enforces(plain), None
     without = metrics is not None and "vllm:" in metrics and not _PROCESSES.search(metrics)
     for route in Route:
         if route is Route.PLUGIN and without:
             continue
-        asked = _ask(endpoint, asking(impossible(model), route, on_unsupported="refuse"))
-        if _is_ours(asked, UnsatisfiableSchema):
+        body = probes.asking(probes.impossible(model), route, on_unsupported="refuse")
+        if _is_ours(_ask(endpoint, body), UnsatisfiableSchema):
+            if requires:
+                return by_request_alone(route), route
             return by_request(route, require_all=require_all), route
     return enforces(plain), None
 
@@ -128,96 +136,14 @@ def _find_route(
 def _strictness(endpoint: Endpoint, model: str, route: Route | None) -> Check:
     """Find out what the server does with schemas that it cannot enforce exactly."""
     inexact, nothing = (
-        _ask(endpoint, asking(make(model), route)) for make in (unenforceable, impossible)
+        _ask(endpoint, probes.asking(make(model), route))
+        for make in (probes.unenforceable, probes.impossible)
     )
     return refuses(inexact, nothing)
 
 
-def asking(
-    body: Mapping[str, Any], route: Route | None, on_unsupported: str | None = None
-) -> dict[str, Any]:
-    """Make a request ask to be enforced, where the server does not do so by itself."""
-    if route is None:
-        return dict(body)
-    extra = extra_body(
-        body.get("tools"),
-        body.get("tool_choice", "auto"),
-        parallel_tool_calls=body.get("parallel_tool_calls", True),
-        messages=body["messages"],
-        on_unsupported=on_unsupported,
-        via=route,
-    )
-    # A demand is the spec's to make: vLLM's own parser would constrain the reply as well.
-    freed = {"tool_choice": "auto"} if body.get("tool_choice") == "required" else {}
-    return {**body, **freed, **extra}
-
-
 def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> Reply:
     return asyncio.run(client.send_all(endpoint, [body]))[0]
-
-
-def _body(model: str, text: str, **more: Any) -> dict[str, Any]:
-    return {"model": model, "messages": [{"role": "user", "content": text}], **more}
-
-
-def _tool(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
-    parameters = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return {"type": "function", "function": {"name": name, "parameters": parameters}}
-
-
-def twice(model: str) -> dict[str, Any]:
-    """Make a request that declares one name twice, which vLLM takes and no enforcer does."""
-    tool = _tool("twice", {})
-    return _body(model, "Say hello.", tools=[tool, tool], tool_choice="auto", max_tokens=1)
-
-
-def unenforceable(model: str) -> dict[str, Any]:
-    """Make a request with a tool that cannot be enforced exactly: its pattern refers back."""
-    return _strings(model, "unenforceable", {"pattern": r"^(a|b)c\1$"})
-
-
-def impossible(model: str) -> dict[str, Any]:
-    """Make a request whose tool nothing can call: no string has two characters and one."""
-    return _strings(model, "impossible", {"minLength": 2, "maxLength": 1})
-
-
-def _strings(model: str, name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    tool = _tool(name, {"text": {"type": "string", **keywords}})
-    return _body(model, "Say hello.", tools=[tool], tool_choice="auto", max_tokens=1)
-
-
-def required(model: str) -> dict[str, Any]:
-    """Make a request that must be answered with one call, to one of few argument objects."""
-    tool = _tool("pick_colour", {"colour": {"enum": [_WANTED]}, "sure": {"type": "boolean"}})
-    return _body(
-        model,
-        "Pick a colour.",
-        tools=[tool],
-        tool_choice="required",
-        parallel_tool_calls=False,
-        max_tokens=1024,
-    )
-
-
-def without_tools(model: str) -> dict[str, Any]:
-    """Make the request that tempts to an undeclared call: a history of calls, and no tools."""
-    arguments = '{"prompt": "a cat"}'
-    messages = [{"role": "user", "content": "Draw a cat."}]
-    for number in range(2):
-        call_id = f"functions.img_gen:{number}"
-        function = {"name": "img_gen", "arguments": arguments}
-        call = {"id": call_id, "type": "function", "function": function}
-        messages += [
-            {"role": "assistant", "content": "", "tool_calls": [call]},  # type: ignore[dict-item]
-            {"role": "tool", "tool_call_id": call_id, "content": "done"},
-            {"role": "user", "content": "Draw another cat."},
-        ]
-    return {"model": model, "messages": messages, "max_tokens": 64}
 
 
 def _is_ours(reply: Reply, error: type[RequestError]) -> bool:
@@ -225,7 +151,7 @@ def _is_ours(reply: Reply, error: type[RequestError]) -> bool:
 
 
 def enforces(reply: Reply) -> Check:
-    """Judge the answer to `twice`: our front end refuses it, no other one does."""
+    """Judge the answer to `probes.twice`: our front end refuses it, no other one does."""
     title = "enforces every request"
     if _is_ours(reply, InvalidTools):
         return ok(title, f"HTTP {reply.status} for a tool that is declared twice")
@@ -250,16 +176,22 @@ def _unanswered(title: str, reply: Reply) -> Check:
 def by_request(route: Route, *, require_all: bool = False) -> Check:
     """Tell that a server enforces, but not by itself; a fault where all requests are meant."""
     title = "enforces every request"
-    how = {
-        Route.PLUGIN: "enforcer.extra_body(…)",
-        Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)",
-    }
-    found = f"only requests that ask for it, by {how[route]}; others are not enforced"
+    found = f"only requests that ask for it, by {_HOW[route]}; others are not enforced"
     start = f"{_START}, {_LOADED}" if route is Route.LOGITS_PROCESSOR else _START
     if require_all:
         return bad(title, found, start)
     mend = f"to enforce every request, {start}; `--require-all` takes this for a fault"
     return note(title, found, mend, "only requests that ask for it are enforced")
+
+
+def by_request_alone(route: Route) -> Check:
+    """Tell that a server takes requests that ask for it, and no others."""
+    found = (
+        f"it refuses requests that do not ask for it, by {_HOW[route]} (ENFORCER_REQUIRE=on); what "
+        "ENFORCER_REQUIRE_EXCEPT lets through is not seen from here"
+    )
+    mend = f"to serve the others as well, enforced, {_START}"
+    return note("enforces every request", found, mend, "requests that do not ask are refused")
 
 
 def refuses(inexact: Reply, nothing: Reply) -> Check:

@@ -7,18 +7,19 @@ therefore asked about each name, value and bracket before it is said. Must not k
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import Begin, InArray, InName, InObject, Phase, Text, rest_of
 from enforcer.budget.spelled import endings
 from enforcer.explain.cursor import locate
+from enforcer.explain.outline import containers
 from enforcer.explain.words import (
+    Draft,
     Option,
     bare_words,
     constants,
     kinds,
-    listing,
     number_of,
     numbers_in_words,
     quoted,
@@ -27,39 +28,21 @@ from enforcer.explain.words import (
 )
 from enforcer.numbers.languages import number_texts
 from enforcer.partial import Partial, spell
-from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, literal
+from enforcer.regex import ANY, NOTHING, both, either, inverse, literal
 from enforcer.regex.derivative import derivative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from enforcer.budget.arrays import Arrays
     from enforcer.budget.frames import Frame, Thread
-    from enforcer.budget.objects import Objects
     from enforcer.budget.reading import Reading
-    from enforcer.budget.shortest import Shortest
     from enforcer.explain.cursor import Cursor
+    from enforcer.explain.outline import Outline
     from enforcer.regex import Regex
     from enforcer.schema.nodes import Formula, Value
-    from enforcer.schema.provenance import Provenance, Sources
+    from enforcer.schema.provenance import Sources
 
 _ASKED = 200  # names and values about each of which the engine is asked
-
-
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A schema, ready for words about texts.
-
-    Attributes:
-        what: what such a text is, as `the arguments of "get_weather"`.
-        plan: follows texts.
-        provenance: where in the schema values come from.
-
-    """
-
-    what: str
-    plan: Shortest
-    provenance: Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +57,6 @@ class Signs:
 
     another: str = ""
     end: str = "`}`"
-
-
-@dataclass(slots=True)
-class _Draft:
-    """An option that several readings may add to."""
-
-    values: dict[str, str] = field(default_factory=dict)  # and how each is shown
-    kinds: dict[str, None] = field(default_factory=dict)
-    paths: dict[str, None] = field(default_factory=dict)
-
-    def option(self, subject: str) -> Option:
-        shown = tuple(self.values.values())
-        if not self.kinds:
-            what = f"{subject}: {listing(shown)}" if shown else subject
-            return Option(what, tuple(self.values), tuple(self.paths))
-        said = [*([listing(shown)] if shown else []), *self.kinds]
-        return Option(f"{subject}: {' or '.join(said)}", (), tuple(self.paths))
 
 
 def options(
@@ -128,21 +94,14 @@ class _View:
         self._cursor = cursor
         self._can = can
         self._signs = signs
-        self.drafts: dict[str, _Draft] = {}
+        self.drafts: dict[str, Draft] = {}
 
     def read(self, thread: Thread) -> None:
         """Add what one reading lets follow."""
-        containers: list[InObject | InArray] = []
-        at: Thread | None = thread
-        while at is not None:
-            around = at.frame.before if isinstance(at.frame, InName) else at.frame
-            if isinstance(around, InObject | InArray):
-                containers.append(around)
-            at = at.outer
-        containers.reverse()
-        levels = self._levels(containers)
+        inside = containers(thread)
+        levels = self._outline.levels(self._cursor.path, inside)
         frame = thread.frame
-        depth = len(containers)
+        depth = len(inside)
         if isinstance(frame, Text):
             self._within(frame, *levels[-1])
             outer = None if thread.outer is None else thread.outer.frame
@@ -155,43 +114,7 @@ class _View:
         elif frame is not None:
             self._between(frame, levels, depth)
 
-    # Where in the grammar, and in the schema.
-
-    def _levels(
-        self, containers: Sequence[InObject | InArray]
-    ) -> list[tuple[tuple[Formula, ...], Sources]]:
-        """Give the values that stand at each step of the path, and their sources."""
-        numbers: tuple[Formula, ...] = (self._plan.grammar.root,)
-        sources = self._provenance.root
-        found = [(numbers, sources)]
-        for i, (key, frame) in enumerate(zip(self._cursor.path, containers, strict=False)):
-            numbers = self._children(frame, key)
-            if i + 1 < len(containers):
-                inner = containers[i + 1].plan
-                numbers = tuple(n for n in numbers if self._has(n, inner))
-            sources = self._provenance.below(sources, key, numbers)
-            found.append((numbers, sources))
-        return found
-
-    def _has(self, number: Formula, plan: Objects | Arrays) -> bool:
-        return any(plan is each for each in self._plan.objects[number]) or any(
-            plan is each for each in self._plan.arrays[number]
-        )
-
-    @staticmethod
-    def _children(frame: InObject | InArray, key: str | int) -> tuple[Formula, ...]:
-        if isinstance(frame, InObject):
-            if frame.pair is not None:
-                return (frame.pair.value,)
-            plan, name = frame.plan, str(key)
-            if name in plan.index:
-                return (plan.names[plan.index[name]][1],)
-            return tuple(value for regex, value in plan.classes if fullmatch(regex, name))
-        shape, at = frame.plan.shape, int(key)
-        if shape.choices:
-            choices = shape.choices[min(at, len(shape.choices) - 1)]
-            return tuple(dict.fromkeys(choice.value for choice in choices))
-        return (shape.prefix[at] if at < len(shape.prefix) else shape.rest,)
+    # What is spoken of.
 
     def _subject(self, path: tuple[str | int, ...]) -> str:
         if not path:
@@ -203,8 +126,8 @@ class _View:
     def _container(self, path: tuple[str | int, ...]) -> str:
         return quoted(path[-1]) if path and isinstance(path[-1], str) else self._subject(path)
 
-    def _draft(self, subject: str, sources: Sources) -> _Draft:
-        draft = self.drafts.setdefault(subject, _Draft())
+    def _draft(self, subject: str, sources: Sources) -> Draft:
+        draft = self.drafts.setdefault(subject, Draft())
         draft.paths.update(dict.fromkeys(sources.paths))
         return draft
 

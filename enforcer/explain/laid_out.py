@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer.budget.reading import Reading
-    from enforcer.explain.arguments import Outline
+    from enforcer.explain.outline import Outline
     from enforcer.explain.views import LaidOut
     from enforcer.explain.words import Option
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.shortest import Shortest
 from enforcer.errors import SchemaError
-from enforcer.explain.arguments import Outline
+from enforcer.explain.outline import Outline
 from enforcer.explain.text import FollowedText, Subject
 from enforcer.explain.views import LaidOut
 from enforcer.explain.words import quoted

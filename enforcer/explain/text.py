@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer.engines import ArgumentMatcher
-    from enforcer.explain.arguments import Outline
+    from enforcer.explain.outline import Outline
     from enforcer.explain.views import LaidOut
     from enforcer.vocabulary import Vocabulary
 

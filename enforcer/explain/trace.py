@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from enforcer.explain.turn import expected, explain, is_set, mask_of
+from enforcer.explain.expecting import is_set, mask_of
+from enforcer.explain.turn import expected, explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

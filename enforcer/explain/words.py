@@ -7,7 +7,7 @@ know: turns, how a text is followed.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from enforcer.numbers.sets import REALS
@@ -93,6 +93,31 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.reason
+
+
+@dataclass(slots=True)
+class Draft:
+    """An option that several readings of a text may add to.
+
+    Attributes:
+        values: texts that it can be, and how each is shown.
+        kinds: what else it can be, in words.
+        paths: the subschemas that say so.
+
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, None] = field(default_factory=dict)
+    paths: dict[str, None] = field(default_factory=dict)
+
+    def option(self, subject: str) -> Option:
+        """Give it, for what is spoken of."""
+        shown = tuple(self.values.values())
+        if not self.kinds:
+            what = f"{subject}: {listing(shown)}" if shown else subject
+            return Option(what, tuple(self.values), tuple(self.paths))
+        said = [*([listing(shown)] if shown else []), *self.kinds]
+        return Option(f"{subject}: {' or '.join(said)}", (), tuple(self.paths))
 
 
 def in_words(options: Sequence[Option]) -> str:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from enforcer.request.response_format import ResponseFormat
 
 KEY = "enforcer"
+# How a server's refusal begins where no request without a spec is served.
+REQUIRES = "this server serves enforced requests only"
 _VERSION = 3
 _MOST_CALLS = 10**8  # an index of more than nine digits is not read back
 _FIELDS = {
@@ -43,7 +45,13 @@ _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 
 
 class Route(Enum):
-    """Which part of vLLM enforces: the plugin, or the logits processor."""
+    """Which part of vLLM enforces.
+
+    Attributes:
+        PLUGIN: the plugin, in vLLM's structured outputs.
+        LOGITS_PROCESSOR: the logits processor, on servers that cannot have the plugin.
+
+    """
 
     PLUGIN = "plugin"
     LOGITS_PROCESSOR = "logits_processor"
@@ -339,13 +347,16 @@ def extra_body(
     """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
 
     Args:
-        tools, tool_choice, parallel_tool_calls, messages, response_format: as a chat request
-            carries them.
+        tools: as a chat request carries them.
+        tool_choice: likewise.
+        parallel_tool_calls: likewise.
+        messages: likewise; the dialog's calls are counted.
+        response_format: likewise.
         on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
             enforced exactly, where the server allows it; "isolate" likewise, and what has none
             takes any object.
         finish_within_budget: see `Options`; where the server allows it.
-        closed_objects: see `enforcer.schema.Conventions`; where the server allows it.
+        closed_objects: see `Conventions`; where the server allows it.
         via: how the server enforces.
 
     Raises:

@@ -21,7 +21,7 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
-from enforcer.schema.finishing.distinct import Mixed, forgotten, tracks
+from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered, tracks
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
@@ -179,14 +179,16 @@ def _compile(
 
     if definitions is None:
         raise UnsatisfiableSchema((culprit(parser, fits),))
-    while True:  # until it is plain where arrays of distinct elements are
+    while True:  # until it is plain where arrays and objects are that must be remembered
         try:
             tracks(definitions, reached.root)
             break
         except Mixed as mixed:
             for shape in mixed.shapes:
-                problem = Problem(f"{shape.path}.uniqueItems", "uniqueItems", mixed.reason)
-                parser.unsupported[problem] = None
+                problem = Problem(*offence(shape), mixed.reason)
+                holders = (x for x, value in definitions.items() if shape in remembered(value))
+                found = (each for x in holders for each in provenance.offenders(x, problem))
+                parser.unsupported.update(dict.fromkeys(found))
             definitions = forgotten(definitions, mixed.shapes)
     parser.raise_problems()
     asked = f"{root.value} {on_unsupported.value} {limits!r} {conventions!r}"

@@ -19,11 +19,18 @@ BITS = 64
 
 
 class OnUnsupported(Enum):
-    """What to do with a schema that cannot be enforced exactly."""
+    """What to do with a schema that cannot be enforced exactly.
+
+    Attributes:
+        REFUSE: refuse the request.
+        RELAX: enforce the nearest superset; what has none within the limits is refused.
+        ISOLATE: as `RELAX`; a tool that it would refuse takes any object, and costs the others
+            nothing.
+
+    """
 
     REFUSE = "refuse"
-    RELAX = "relax"  # the nearest superset; what has none within the limits is refused
-    # As `RELAX`; a tool that it would refuse takes any object, and costs the others nothing.
+    RELAX = "relax"
     ISOLATE = "isolate"
 
 
@@ -35,10 +42,16 @@ class Root(Enum):
 
 
 class Formats(Enum):
-    """In which drafts the keyword `format` asserts anything."""
+    """In which drafts the keyword `format` asserts anything.
 
-    ENFORCE = "enforce"  # in every draft: whoever writes it means it
-    STANDARD = "standard"  # not where `$schema` names 2019-09 or 2020-12, as those say
+    Attributes:
+        ENFORCE: in every draft, since whoever writes it means it.
+        STANDARD: not where `$schema` names 2019-09 or 2020-12, as those say.
+
+    """
+
+    ENFORCE = "enforce"
+    STANDARD = "standard"
 
 
 @dataclass(frozen=True, slots=True)

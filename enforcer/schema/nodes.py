@@ -124,6 +124,9 @@ class ObjectShape:
         maximum: greatest number of properties; None where there is none.
         witnesses: properties that must occur.
         marks: the properties that count as witnesses; filled in a finished grammar.
+        distinct_names: whether no name may be written twice, since a repeated one would count
+            for what it no longer says; true in a finished grammar only, where
+            `finishing.distinct` says how that is kept.
         path: where in the schema this comes from.
 
     """
@@ -136,6 +139,7 @@ class ObjectShape:
     maximum: int | None = None
     witnesses: tuple[Witness, ...] = ()
     marks: tuple[Mark, ...] = ()
+    distinct_names: bool = False
     path: str = field(default="$", compare=False)
 
 

@@ -64,10 +64,19 @@ def load(name: str) -> Dialect:
 
     """
     if name not in available():
-        raise UnknownDialect(
-            f"unknown dialect {brief(name)}; known are: {', '.join(available()) or 'none'}"
-        )
+        known = ", ".join(available()) or "none"
+        raise UnknownDialect(f"unknown dialect {brief(name)}{_as_path(name)}; known are: {known}")
     return _load(name)
+
+
+def _as_path(name: str) -> str:
+    """Say what to do with a file; every process of a server has to find it by its name."""
+    if not (str(name).endswith(".toml") or "/" in str(name)):
+        return ""
+    return (
+        f" (a dialect goes by its name, and not by a path: put the file into {_folder()}, and name "
+        f"it {brief(Path(name).stem)})"
+    )
 
 
 @cache
@@ -107,7 +116,9 @@ def named(name: str, controls: Collection[str] | None = None) -> Dialect:
         return several[0] if controls is None else fitting(several, controls)
     if name not in available():
         known = ", ".join(sorted({*available(), *parsers()}))
-        raise UnknownDialect(f"unknown dialect or parser {brief(name)}; known are: {known}")
+        raise UnknownDialect(
+            f"unknown dialect or parser {brief(name)}{_as_path(name)}; known are: {known}"
+        )
     return load(name)
 
 

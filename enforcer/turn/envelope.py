@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING
 
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
-from enforcer.turn.dialect import Ids, Segment, written
+from enforcer.turn.dialect import Ids, Names, Segment, written
 from enforcer.turn.firsts import Firsts
 from enforcer.turn.header import HeaderForm, HeaderTrie
-from enforcer.turn.kept import KeptRows
+from enforcer.turn.kept import KeptCuts, KeptRows
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
 from enforcer.turn.openings import Openings
 from enforcer.turn.pattern import ID, NAME
 
 _HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
 _ROWS = 4096
+_CUTS = 512
 _SOME_NAME = "a"
 _opening = lru_cache(None)(Opening)  # there are 32
 # Of a turn that may call and end, one that owes a call, and one without tools.
@@ -101,7 +102,11 @@ class Table:
         }
         self.layout = dialect.layout(controls)
         header = pattern.language(dialect.header, self._inside.get)
-        self.lexer = Lexer(dialect, self.layout, markers, header)
+        self.lexer = self.reader = Lexer(dialect, self.layout, markers, header)
+        if dialect.names is Names.IDENTIFIER:
+            # A call may be read to a tool of any name; that of a request's has such a one.
+            header = pattern.language(dialect.header, self._inside.get, identifiers=True)
+            self.lexer = Lexer(dialect, self.layout, markers, header)
         # By a role, the ids that are the whole of one of its markers.
         self._ids = {
             role: tuple(
@@ -113,7 +118,8 @@ class Table:
         }
         # Computed here, so that no request waits for them.
         _ = vocabulary.sorted_text, vocabulary.first_bytes, vocabulary.blank_ids
-        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, self._form()))
+        self.form = self._form()
+        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, self.form))
         self.alike = lru_cache(_HEADER_TRIES)(Alike)
         self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
@@ -134,6 +140,7 @@ class Table:
         self.borders = Borders(self.lexer, vocabulary)
         self.firsts = Firsts(vocabulary)
         self.kept = KeptRows()
+        self.cuts = KeptCuts(_CUTS)
         self._places = lru_cache(_ROWS)(self._build_at)
 
     def _is_there(self, text: str) -> bool:

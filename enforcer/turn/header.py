@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.turn.bits import Ids
+    from enforcer.turn.cuts import Cut
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096  # ends of names with what stands behind
@@ -75,6 +76,7 @@ class HeaderForm:
         self.tail = tail
         self.begun = lru_cache(_KEPT)(self._find_begun)
         self.ended = lru_cache(_KEPT)(self._find_ended)
+        self.precedes = lru_cache(_KEPT)(self._find_precedes)
 
     def _find_begun(self, head: Language) -> Begun:
         """Read what stands before names."""
@@ -95,6 +97,12 @@ class HeaderForm:
             return Ended(ids_of(()), (span,))
         found = walk(self.vocabulary, tail, Language.after, _ends, span)
         return Ended(ids_of((*found.inside, *found.done)), found.spans)
+
+    def _find_precedes(self, cut: Cut) -> bool:
+        """Tell whether the second parts of ids all belong to what stands before names."""
+        if self.head is None or cut.loose:
+            return False
+        return bool(np.isin(cut.tails, self.begun(self.head).inside).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,8 @@
-"""Masks between texts that are kept from one request to the next with the same tools.
+"""Masks between texts that are kept from one request to the next.
 
 Owns: how many, and that a mask is given only where the grammars are still those that it was
-computed with. Must not know: states, headers, what the masks are of.
+computed with; and how many parts of masks, which depend on no request. Must not know: states,
+headers, what the masks are of.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import Startable
     from enforcer.turn.bits import Row, Sparse
+    from enforcer.turn.cuts import Cut
 
 _BYTES = 8 << 20  # of all masks together, which is four hundred at least
 _ENTRY = 600  # what one costs beside its words: its key, the grammars
@@ -27,6 +29,35 @@ class _Kept:
     row: Sparse
     weight: int
     grammars: tuple[tuple[str, ref[Startable]], ...]
+
+
+class KeptCuts:
+    """What is found of cuts behind borders, whatever the request; for any number of threads.
+
+    Args:
+        most: how many are kept; each is smaller than the cut, which the table keeps.
+
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._cuts: dict[Hashable, Cut] = {}
+
+    def get(self, key: Hashable) -> Cut | None:
+        """Give what was found."""
+        return self._cuts.get(key)
+
+    def keep(self, key: Hashable, cut: Cut) -> None:
+        """Keep what was found.
+
+        Args:
+            key: says all that it depends on.
+            cut: what was found.
+
+        """
+        if len(self._cuts) >= self._most:
+            self._cuts = {}
+        self._cuts[key] = cut
 
 
 class KeptRows:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 class Matcher:
     """Says which ids may come next in a turn, and follows the ones that do.
 
+    `Enforcer.matcher` makes one for a request. It belongs to that request, and is not thread-safe.
+
     Args:
         envelope: what the request allows.
         arguments: gives what starts the argument texts of a tool, by name.

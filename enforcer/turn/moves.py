@@ -1,13 +1,14 @@
 """How a turn comes from one position to the next, where a border is crossed.
 
-Owns: what a new segment begins with: its row, the trie of its header, the grammar of its text.
-Must not know: which token crossed the border, the way back, hosts.
+Owns: what a new segment begins with: its row, the trie of its header, the grammar of its text; and
+what of the request's own was asked for meanwhile. Must not know: which token crossed the border,
+the way back, hosts.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError, UnexpectedFailure
@@ -16,7 +17,7 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from enforcer.engines import ArgumentMatcher, Startable
     from enforcer.turn.bits import Sparse
@@ -25,6 +26,20 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
+
+
+@dataclass(slots=True)
+class Asked:
+    """What masks behind borders depend on, beside the table and what is open.
+
+    Attributes:
+        grammars: of arguments, by tool; None for one that is of no use.
+        own: whether on names, or the format of text, which are the request's own.
+
+    """
+
+    grammars: dict[str, Startable | None] = field(default_factory=dict)
+    own: bool = False
 
 
 class Moves:
@@ -42,29 +57,26 @@ class Moves:
         self._arguments = arguments
         self._expect = expect
         self._countdown = countdown
-        # The grammars that were asked for while a row is computed that is to be kept.
-        self._asked: dict[str, Startable | None] | None = None
+        # What was asked for while something is computed that is to be kept.
+        self._asked: Asked | None = None
 
     @contextmanager
-    def asked(self) -> Iterator[dict[str, Startable | None]]:
-        """Note the grammars that are asked for meanwhile, by tool; None for one that is of no use.
-
-        They are what masks behind borders depend on, beside the envelope; what depends on such a
-        mask depends on them, too.
-        """
+    def asked(self) -> Iterator[Asked]:
+        """Note what is asked for meanwhile; what depends on such a mask depends on it, too."""
         outer = self._asked
-        found: dict[str, Startable | None] = {}
-        self._asked = found
+        found = self._asked = Asked()
         try:
             yield found
         finally:
             self._asked = outer
             self.depend(found)
 
-    def depend(self, grammars: Mapping[str, Startable | None]) -> None:
-        """Note grammars that were asked for before, for what is used again."""
-        for name, grammar in grammars.items():
+    def depend(self, asked: Asked) -> None:
+        """Note what was asked for before, for what is used again."""
+        for name, grammar in asked.grammars.items():
             self._note(name, grammar)
+        if asked.own:
+            self._note_own()
 
     def enter(self, state: str, calls: int, text: int, place: Place | None = None) -> Position:
         """Begin a state's text, or go on in free text at a place."""
@@ -76,6 +88,7 @@ class Moves:
         if formatted is None or table.segment(state) is not Segment.CONTENT:
             row = table.row_of(state, place, opening)
             return Position(state, row, table.nothing, calls, text, place=place)
+        self._note_own()
         position = Position(
             state,
             table.row_of(state, place, replace(opening, text=False, empty=True)),
@@ -100,6 +113,7 @@ class Moves:
             return self.begin_arguments(now, now.header.name, to)
         position = self.enter(to, now.calls, now.text)
         if self._table.segment(to) is Segment.HEADER:
+            self._note_own()
             return self.at_header(position, self._envelope.headers(now.calls).root)
         return position
 
@@ -151,8 +165,12 @@ class Moves:
         return found
 
     def _note(self, name: str, grammar: Startable | None) -> None:
-        if self._asked is not None and (grammar is None or name not in self._asked):
-            self._asked[name] = grammar
+        if self._asked is not None and (grammar is None or name not in self._asked.grammars):
+            self._asked.grammars[name] = grammar
+
+    def _note_own(self) -> None:
+        if self._asked is not None:
+            self._asked.own = True
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""

@@ -67,7 +67,16 @@ class Turn:
 
 
 class Happening(Enum):
-    """What an event reports."""
+    """What an event reports.
+
+    Attributes:
+        REASONING: a piece of text inside a think.
+        CONTENT: a piece of text outside of it.
+        CALL: the beginning of a call.
+        ARGUMENTS: a piece of its arguments.
+        CALL_END: its end.
+
+    """
 
     REASONING = "reasoning"
     CONTENT = "content"
@@ -104,7 +113,7 @@ class Parser:
     """Reads one turn id by id; `turn()` may be asked for at any time.
 
     Args:
-        table: the dialect bound to a vocabulary.
+        table: the dialect bound to a vocabulary: `Enforcer.table`.
         prompt_ids: the prompt's ids; the turn starts where they leave it, and what they
             have said of it is not reported. None means that the ids begin a turn, so
             that they may open a think.
@@ -133,7 +142,7 @@ class Parser:
         no_calls = names is not None and not names
         self._opening = replace(OPEN, call=False, lenient=True) if no_calls else OPEN
         self._state = table.dialect.turn_state
-        self._place = table.lexer.enter(self._state)
+        self._place = table.reader.enter(self._state)
         self._decoder = _Decoder(errors="replace")
         self._values: Decoder | None = None
         self._header = b""
@@ -142,7 +151,7 @@ class Parser:
         self._reset()
         if prompt_ids is not None:
             self._state, begun = table.opened(prompt_ids)
-            self._place = table.lexer.enter(self._state)
+            self._place = table.reader.enter(self._state)
             self.feed(begun)
             self._reset()
             self._call = None  # a call that the prompt has begun lacks its beginning here
@@ -222,17 +231,17 @@ class Parser:
         table = self._table
         symbols = table.symbols(token_id)
         if isinstance(symbols, bytes) and symbols and not self._held:
-            place = table.lexer.within(self._place, symbols)
+            place = table.reader.within(self._place, symbols)
             if place is not None:
                 self._read_text(symbols, place, events)
                 return True
         thinks = table.segment(self._state) is Segment.REASONING
         for symbol in symbols:
-            fallen = table.lexer.falls(self._place, symbol)
+            fallen = table.reader.falls(self._place, symbol)
             if fallen is not None:
                 self._leave(Segment.HEADER, events)
                 self._go(fallen)
-            step = table.lexer.step(self._place, symbol, self._opening)
+            step = table.reader.step(self._place, symbol, self._opening)
             if step is None:
                 return False
             self._read_symbol(symbol, step, events)

@@ -33,6 +33,12 @@ _NO_NAME = frozenset((*range(0x21), *b"<[{("))
 # An id of Mistral's: nine letters and digits.
 _MADE = repeat(chars(CharSet.span("az", "AZ", "09")), 9, 9)
 
+# Of letters beyond ASCII, any byte.
+_IDENTIFIER = concat(
+    chars(CharSet.span("az", "AZ", "\x80\xff")),
+    repeat(chars(CharSet.span("az", "AZ", "09", "__", "\x80\xff")), 0, None),
+)
+
 Fixed = str | Field | Space | Choice
 
 
@@ -108,16 +114,23 @@ class Language:
         return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
 
 
-def language(text: str, control: Callable[[str], int | None]) -> Language:
+def language(
+    text: str, control: Callable[[str], int | None], *, identifiers: bool = False
+) -> Language:
     """Build the language of a pattern over symbols, whatever its fields hold.
 
     Args:
         text: the pattern.
         control: gives the id of a control token; None if its name is ordinary text.
+        identifiers: whether names are Python's, none of which begins with an underscore.
 
     """
     pieces = read(text, control, FIELDS)
-    return Language(concat(*(_of(piece, pieces[at + 1 :]) for at, piece in enumerate(pieces))))
+    parts = (
+        _IDENTIFIER if identifiers and piece == NAME else _of(piece, pieces[at + 1 :])
+        for at, piece in enumerate(pieces)
+    )
+    return Language(concat(*parts))
 
 
 def of_pieces(pieces: Sequence[Fixed]) -> Language | None:

@@ -14,20 +14,18 @@ import numpy as np
 
 from enforcer.turn import bits
 from enforcer.turn.crossing import Crossing, take_back
+from enforcer.turn.cuts import NONE
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy.typing as npt
 
-    from enforcer.engines import Startable
     from enforcer.turn.cuts import Cut
     from enforcer.turn.envelope import Alike, Envelope, Row
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
-    from enforcer.turn.moves import Moves
+    from enforcer.turn.moves import Asked, Moves
     from enforcer.turn.position import Position
 
 
@@ -41,10 +39,8 @@ class Weaver:
         self._envelope = envelope
         self._table = envelope.table
         self._moves = moves
-        # With the grammars that they depend on.
-        self._behind_calls: dict[
-            tuple[object, ...], tuple[Cut, Mapping[str, Startable | None]]
-        ] = {}
+        # With what they depend on.
+        self._behind_calls: dict[tuple[object, ...], tuple[Cut, Asked]] = {}
 
     def read(self, now: Position, token_id: int, *, counts: bool) -> Position | None:
         """Give the position after an id; None if it is illegal, nothing being changed then.
@@ -123,10 +119,10 @@ class Weaver:
             key = (*now.header.key, now.place.header, *key)
         known = kept.get(key, self._moves.grammar)
         if known is None:
-            with self._moves.asked() as grammars:
+            with self._moves.asked() as asked:
                 self._fill_anew(now, row, target, None)
-            there = {name: found for name, found in grammars.items() if found is not None}
-            if len(there) == len(grammars):
+            there = {name: found for name, found in asked.grammars.items() if found is not None}
+            if len(there) == len(asked.grammars):
                 kept.keep(key, target, there)
         else:
             bits.write(target, known)
@@ -157,7 +153,14 @@ class Weaver:
         for state, every in row.crossing.items():
             cut = self._table.borders.among(every, needed)
             if cut:
-                self._add(self._permitted(cut, self._moves.follow(now, state)), now, target)
+                self._add(self._behind(now, state, cut), now, target)
+
+    def _behind(self, now: Position, state: str, cut: Cut) -> Cut:
+        """Give those ids that end a marker whose second parts may come behind it."""
+        table = self._table
+        if table.segment(state) is Segment.HEADER and table.form.precedes(cut):
+            return cut  # whatever the names
+        return self._permitted(cut, self._moves.follow(now, state))
 
     def _row(self, position: Position, needed: Cut | None) -> npt.NDArray[np.int32]:
         """Give what may come at a position; see `_fill_anew`."""
@@ -184,8 +187,26 @@ class Weaver:
                 bits.join(target, self._moves.first_ids(each.name, each.inner))
             cut = self._table.borders.among(each.outer, needed)
             if cut:
-                begun = self._moves.look_at_arguments(now, each.name, then)
-                self._add(self._permitted(cut, begun), now, target)
+                self._add(self._begun(now, each.name, then, cut), now, target)
+
+    def _begun(self, now: Position, name: str, then: str, cut: Cut) -> Cut:
+        """Give those ids that end a tool's header whose second parts may come behind it.
+
+        Most depend on the grammar of its arguments, and on no name.
+        """
+        grammar, envelope = self._moves.grammar(name), self._envelope
+        if grammar is None:
+            return NONE
+        known = self._table.firsts.cuts(grammar)
+        openings = (envelope.opening(now.calls + calls, now.text) for calls in (0, 1))
+        key = (then, *openings, cut)
+        found = known.get(key)
+        if found is None:
+            with self._moves.asked() as asked:
+                found = self._permitted(cut, self._moves.look_at_arguments(now, name, then))
+            if not asked.own and asked.grammars.get(name) is grammar:
+                known.keep(key, found)
+        return found
 
     def _leave(self, now: Position, target: npt.NDArray[np.int32], needed: Cut | None) -> None:
         """Add the ids that end a text of arguments and go on behind it."""
@@ -204,15 +225,22 @@ class Weaver:
 
         They are the same at each end of the arguments, and of most calls.
         """
+        # Mostly no name is asked for: then it is so in every request.
+        general = (then, self._envelope.opening(now.calls + 1, now.text), cut)
+        found = self._table.cuts.get(general)
+        if found is not None:
+            return found
         key = (then, self._envelope.stage(now.calls), now.text, cut)
         known = self._behind_calls.get(key)
         if known is not None:
-            found, grammars = known
-            self._moves.depend(grammars)
+            found, asked = known
+            self._moves.depend(asked)
             return found
         with self._moves.asked() as asked:
             found = self._permitted(cut, self._moves.enter(then, now.calls + 1, now.text))
-        if None not in asked.values():
+        if not (asked.own or asked.grammars):
+            self._table.cuts.keep(general, found)
+        elif None not in asked.grammars.values():
             if len(self._behind_calls) >= _BEHIND:
                 self._behind_calls.clear()
             self._behind_calls[key] = found, asked

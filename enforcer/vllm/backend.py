@@ -22,7 +22,7 @@ from vllm.v1.structured_output.backend_types import (
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import spec as specs
-from enforcer.vllm import frontend, metrics, runtime, served, stock
+from enforcer.vllm import admission, metrics, runtime, served, stock
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.metrics import Failure
 from enforcer.vllm.readable import ReadableMatcher
@@ -158,7 +158,7 @@ class _Host:
                 found = stock.recognise(source.text, enforcer.table, prompt_ids)
                 spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
                 # No front end of ours has seen it.
-                frontend.refuse_sampling(request.sampling_params, spec)
+                admission.refuse_sampling(request.sampling_params, spec)
                 spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
                 metrics.enforced(spec.toolset.choice)
             prepared = yield from enforcer.prepare(spec)

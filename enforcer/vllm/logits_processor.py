@@ -72,7 +72,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
 
         """
         # Needed in the API server only, and not in every worker.
-        from enforcer.vllm import checks, frontend
+        from enforcer.vllm import admission, checks
 
         extra = sampling_params.extra_args or {}
         if extra.get(KEY) is None:
@@ -80,11 +80,11 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
             return
         # What is no spec, a word for servers with the plugin for example, is refused as such.
         text = extra[KEY] if isinstance(extra[KEY], str) else ""
-        settled, spec = frontend.admit(text)
-        frontend.refuse_sampling(sampling_params, spec)
-        with frontend.answered():
+        settled, spec = admission.admit(text)
+        admission.refuse_sampling(sampling_params, spec)
+        with admission.answered():
             inexact = checks.check(spec)
-        sampling_params.extra_args = {**extra, KEY: frontend.isolated(settled, inexact)}
+        sampling_params.extra_args = {**extra, KEY: admission.isolated(settled, inexact)}
 
     def __init__(
         self,

@@ -51,8 +51,14 @@ _SHORT = tuple(n * _MICRO for n in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000,
 
 OPTION = "Option"
 _ERRORS = (
-    *("InvalidTools", "IllegalPrefix", "BudgetTooSmall", "InvalidSchema", "UnsupportedSchema"),
-    *("UnsatisfiableSchema", "SchemaLimit", OPTION, "other"),
+    *("InvalidTools", "IllegalPrefix", "BudgetTooSmall", "UnknownLength", "InvalidSchema"),
+    *("UnsupportedSchema", "UnsatisfiableSchema", "SchemaLimit", OPTION, "other"),
+)
+# Fields of a request that can be refused for themselves.
+OPTIONS = (
+    *("allowed_token_ids", "bad_words", "closed_objects", "finish_within_budget", "logit_bias"),
+    *("min_tokens", "on_unsupported", "settled", "stop_token_ids", "structured_outputs"),
+    *("thinking_token_budget", "tools", "use_beam_search", "vllm_xargs"),
 )
 _KEYWORDS = (
     *("", "$anchor", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$recursiveRef", "$ref"),
@@ -123,8 +129,9 @@ REQUESTS = Counter(
 )
 REFUSED = Counter(
     "enforcer_requests_refused",
-    "Requests refused with HTTP 400, by class of error and the first offending keyword.",
-    (("error", _ERRORS), ("keyword", _KEYWORDS)),
+    "Requests refused with HTTP 400, by class of error and the first offending keyword, or the "
+    "option that is refused.",
+    (("error", _ERRORS), ("keyword", (*_KEYWORDS, *OPTIONS))),
 )
 OFF = Counter(
     "enforcer_requests_switched_off", "Chat requests that their clients had not enforced."
@@ -422,14 +429,20 @@ def refused(error: RequestError) -> None:
 
 def refused_option(option: str) -> None:
     """Count and log a request that was refused for a sampling option or a switch."""
-    recorder().add(REFUSED, (OPTION, ""))
-    _log("refused", error=OPTION, path=f"$.{option}", keyword="")
+    known = option if option in OPTIONS else "other"
+    recorder().add(REFUSED, (OPTION, known))
+    _log("refused", error=OPTION, path=f"$.{option}", keyword=known)
 
 
 def failed(failure: Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
     recorder().add(FAILED, (failure.value,))
-    _log("turn failed", reason=failure.value, request=request_id, **more)
+    log_failed(failure, request=request_id, **more)
+
+
+def log_failed(failure: Failure, **more: str) -> None:
+    """Log one, where it is not counted: each worker of a group has the same logits processor."""
+    _log("turn failed", reason=failure.value, **more)
 
 
 def _log(what: str, **fields: str) -> None:

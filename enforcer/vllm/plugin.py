@@ -106,6 +106,7 @@ def _patch() -> None:
         kimi_k3,
         metrics,
         places,
+        quiet,
         requests,
         required,
         served,
@@ -141,6 +142,7 @@ def _patch() -> None:
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
     _wrap(multiprocess.MultiProcessCollector, "__init__", metrics.collecting)
     metrics.install()
+    quiet.install()
     ToolParserManager.register_module(
         _parser_names(), force=True, module=tool_parser.EnforcedToolParser
     )
@@ -172,7 +174,10 @@ def _take_back() -> None:
     """Put back all that was there."""
     from vllm.tool_parsers import ToolParserManager
 
+    from enforcer.vllm import quiet
+
     while _replaced:
         setattr(*_replaced.pop())
+    quiet.take_back()
     for name in _parser_names():
         ToolParserManager.tool_parsers.pop(name, None)

@@ -23,7 +23,7 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import RequestError, brief
 from enforcer.request import history
 from enforcer.request import spec as specs
-from enforcer.vllm import call_ids, kimi_k3, metrics, places, runtime, settings
+from enforcer.vllm import call_ids, kimi_k3, metrics, places, quiet, runtime, settings
 from enforcer.vllm.places import Places, Shown
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def refusal(error: RequestError) -> VLLMValidationError:
     """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
     error = error.at(_places.get().of)
     metrics.refused(error)
-    return _RefusalError(f"{type(error).__name__}: {error}", error.path)
+    return quiet.said(_RefusalError(f"{type(error).__name__}: {error}", error.path))
 
 
 def placed(problem: Problem) -> Problem:
@@ -72,7 +72,7 @@ def placed(problem: Problem) -> Problem:
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
     """Give a 400 for a field of the request that enforcement does not go with."""
     metrics.refused_option(option)
-    return VLLMValidationError(reason, parameter=option)
+    return quiet.said(VLLMValidationError(reason, parameter=option))
 
 
 def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool]) -> Any:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REASON = (
-    "this server serves enforced requests only, and this one brings no tools to the engine: send "
-    "it by a chat route, or with what `enforcer.extra_body` builds"
+    f"{specs.REQUIRES}, and this one brings no tools to the engine: send it with what "
+    "`enforcer.extra_body` builds; chat routes bring them by themselves where the server has "
+    "--tool-call-parser NAME_enforced"
 )
 # As vLLM's own front end names the requests of /v1/completions.
 _COMPLETIONS = "cmpl-"

@@ -6,14 +6,13 @@ masking rows of logits. Must not know: how vLLM tells of its batch.
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from enforcer.errors import EnforcerError
 from enforcer.logits import illegal
-from enforcer.vllm import runtime
+from enforcer.vllm import metrics, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.turn.matcher import Matcher
-
-logger = logging.getLogger("vllm.enforcer")
 
 
 class RowTurn:
@@ -62,7 +59,7 @@ class RowTurn:
                 self._tokenizer, self._spec, self._prompt_ids, self._budget
             )
         except EnforcerError as error:
-            logger.warning("enforcer: turn failed reason=%r", type(error).__name__)
+            metrics.log_failed(metrics.Failure.START, error=type(error).__name__)
 
     def catch_up(self, output_ids: Sequence[int]) -> None:
         """Advance over the output's ids that have not been read; all of them are final.
@@ -80,7 +77,7 @@ class RowTurn:
         matcher = self._matcher
         if matcher is None or matcher.accept(token_id) or matcher.failure is not None:
             return
-        logger.warning("enforcer: turn failed reason='rejected' state=%r", matcher.state)
+        metrics.log_failed(metrics.Failure.REJECTED, state=matcher.state)
         matcher.fail(EnforcerError(f"id {token_id} came though it was masked"))
 
     def fill(self, bitmask: npt.NDArray[np.int32], row: int) -> None:

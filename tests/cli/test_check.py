@@ -378,9 +378,19 @@ def test_a_broken_document_is_an_error_that_names_it(
     assert f"{documents}/city.json is not JSON" in capsys.readouterr().err
 
 
-def test_that_there_is_no_tool_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "none.json").write_text("[]")
-    assert cli.main(["check", str(tmp_path / "none.json")]) == 0
+@pytest.mark.parametrize("text", ["[]", '{"tools": []}', '[[], {"tools": []}]'])
+def test_nothing_to_check_is_no_success(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "none.json").write_text(text)
+    assert cli.main(["check", str(tmp_path / "none.json")]) == 2
     printed = capsys.readouterr()
     assert printed.out == "0 checked\n"
-    assert "no tool was found" in printed.err
+    assert "nothing to check" in printed.err
+    assert cli.main(["check", "--json", str(tmp_path / "none.json")]) == 2
+
+
+def test_a_file_with_nothing_spoils_no_other(tmp_path: Path) -> None:
+    (tmp_path / "none.json").write_text("[]")
+    (tmp_path / "some.json").write_text('{"type": "object"}')
+    assert cli.main(["check", str(tmp_path)]) == 0

@@ -24,6 +24,7 @@ WITHOUT_TOOLS = {
     "with items": {"model": "m", "input": [USER], "tools": None},
     "a Messages request": {"model": "m", "max_tokens": 9, "system": "x", "messages": [USER]},
     "a completions request": {"model": "m", "prompt": "hi"},
+    "with hosted tools alone": {"model": "m", "input": "hi", "tools": [{"type": "web_search"}]},
     "recorded": {"request": {"model": "m", "messages": [USER]}, "response": {"choices": []}},
     "of a batch": {"custom_id": "1", "body": {"model": "m", "input": "hi"}},
 }

@@ -74,6 +74,26 @@ def test_without_a_turn_it_tells_how_one_begins(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[]", "no tool and no request"), ('{"type": "object"}', "make a tool of it")],
+)
+def test_what_has_no_tool_to_explain_is_told(
+    text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.json").write_text(text)
+    status, printed = run(capsys, "--tools", "other.json")
+    assert status == 2
+    assert said in printed.err
+
+
+@pytest.mark.usefixtures("tools")
+def test_a_request_without_tools_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("request.json").write_text('{"messages": [], "model": "kimi"}')
+    assert run(capsys, "--tools", "request.json")[0] == 0
+
+
+@pytest.mark.usefixtures("tools")
 def test_what_stands_before_the_assistants_turn_is_the_prompt(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

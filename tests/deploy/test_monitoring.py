@@ -160,6 +160,14 @@ def test_the_page_says_what_to_do_about_each_alert() -> None:
     assert listed == [(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS]
 
 
+def test_the_runbook_has_every_error_that_a_refusal_is_counted_as() -> None:
+    page = (ROOT / "docs/production/runbook.md").read_text()
+    table = page.split("\n## Refused\n")[1].split("\n## ")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    (_, errors), _ = metrics.REFUSED.labels
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(errors) - {"other"}
+
+
 def test_what_compose_mounts_is_there() -> None:
     mounted = [
         volume.split(":")[0]
@@ -216,11 +224,30 @@ def test_what_is_provisioned_has_its_place() -> None:
         assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
 
 
-def test_containers_set_only_settings_that_exist() -> None:
+def test_containers_pass_all_settings_on_but_two_and_set_none() -> None:
     settings = {settings_of.PREFIX + field.name.upper() for field in fields(settings_of.Settings)}
-    for service in COMPOSE["services"].values():
-        given = {name for name in service.get("environment", ()) if name.startswith("ENFORCER_")}
-        assert given <= settings
+    for name in ("vllm-gpu", "vllm-cpu"):
+        given = COMPOSE["services"][name]["environment"]
+        passed = {each for each in given if each.startswith(settings_of.PREFIX)}
+        assert settings - passed == {"ENFORCER_DIALECT", "ENFORCER_DOCUMENTS"}
+        assert passed <= settings
+        assert not [each for each in passed if given[each] is not None]
+
+
+def test_a_page_lists_the_variables_of_compose_with_their_defaults() -> None:
+    text = (DEPLOY / "compose.yaml").read_text()
+    read = re.findall(r"\$\{(\w+):-([^}]*)\}", text)
+    page = (ROOT / "docs/production/monitoring.md").read_text()
+    listed = re.findall(r"^\| `([A-Z_]+)` \| `(.+?)` \|", page, re.MULTILINE)
+    assert len(read) == len(set(read)) == 5  # each is read in one place
+    assert sorted(read) == sorted(listed)
+    assert text.count("moonshotai/") == 1
+
+
+def test_both_models_have_the_name_that_clients_use() -> None:
+    for name in ("vllm-gpu", "vllm-cpu"):
+        assert COMPOSE["x-name"] in COMPOSE["services"][name]["command"]
+    assert COMPOSE["x-name"].startswith("--served-model-name=")
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")

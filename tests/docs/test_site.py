@@ -41,9 +41,9 @@ def _paths(entry: Any) -> Iterator[str]:
 
 @cache
 def _anchors(page: Path) -> frozenset[str]:
-    """Give the ids of a page's headings, as Markdown's `toc` makes them."""
+    """Give the ids of a page's headings, as Markdown's `toc` makes them, and of the names on it."""
     text = _FENCE.sub("", page.read_text())
-    ids = set()
+    ids = set(re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE))
     for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
         kept = re.sub(r"[^\w\s-]", "", plain).strip().lower()
@@ -89,6 +89,8 @@ def test_no_link_leads_nowhere(page: Path) -> None:
         ("vllm.md", False),
         ("vllm.md#front-ends-of-vllms-own", False),
         ("#anything-else", False),
+        ("reference/library.md#enforcer.Matcher", False),
+        ("reference/library.md#enforcer.Nothing", True),
         ("nowhere.md", True),
         ("vllm.md#nowhere", True),
         ("../README.md", True),

@@ -9,15 +9,8 @@ import pytest
 
 from enforcer.diagnosis import Status
 from enforcer.doctor import server
-from enforcer.errors import (
-    ConfigurationError,
-    InvalidTools,
-    SchemaError,
-    UnsatisfiableSchema,
-    UnsupportedSchema,
-)
-from enforcer.request.spec import extra_body
-from enforcer.schema import OnUnsupported, compile_schema
+from enforcer.errors import ConfigurationError
+from enforcer.request.spec import REQUIRES
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:
@@ -102,24 +95,6 @@ def test_a_probe_that_fails_is_told() -> None:
         check = list(server.checks(fake.url))[2]
     assert check.status is BAD
     assert "no room" in check.found
-
-
-def test_what_the_modes_are_told_by_is_what_they_refuse() -> None:
-    """By the library itself, whose errors the probes look for."""
-
-    def outcome(body: dict[str, Any], mode: str) -> Any:
-        tools = [tool["function"] for tool in body["tools"]]
-        try:
-            compile_schema(tools[0]["parameters"], on_unsupported=OnUnsupported(mode))
-        except SchemaError as error:
-            return type(error)
-        return None
-
-    for mode, inexact in (("refuse", UnsupportedSchema), ("relax", None)):
-        assert outcome(server.unenforceable("toy"), mode) is inexact
-        assert outcome(server.impossible("toy"), mode) is UnsatisfiableSchema
-    with pytest.raises(InvalidTools):
-        extra_body(server.twice("toy")["tools"])
 
 
 @pytest.mark.parametrize(
@@ -258,6 +233,33 @@ def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> N
     with serving(answers(RELAX), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url, require_all=True))
     assert [check.status for check in checks] == [OK, OK, NOTE, OK, OK, OK, OK]
+
+
+REQUIRED = (400, {"error": {"message": f"{REQUIRES}, and this one brings no tools", "code": 400}})
+
+
+@pytest.mark.parametrize("require_all", [False, True])
+@pytest.mark.parametrize(("field", "number"), [("structured_outputs", 7), ("vllm_xargs", 6)])
+def test_a_server_that_refuses_what_does_not_ask_serves_nothing_unenforced(
+    field: str, number: int, require_all: bool
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        return by_request(field)(body) if field in body else REQUIRED
+
+    with serving(answer, metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url, require_all=require_all))
+    assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
+    assert "ENFORCER_REQUIRE" in checks[1].found
+    assert [check.caveat for check in checks if check.caveat] == [
+        "requests that do not ask are refused"
+    ]
+
+
+def test_a_server_that_refuses_what_asks_as_well_is_not_well() -> None:
+    with serving(lambda _: REQUIRED, metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url))
+    assert [check.status for check in checks] == [OK, BAD]
+    assert REQUIRES in checks[1].found
 
 
 @pytest.mark.parametrize("field", ["structured_outputs", "vllm_xargs"])

@@ -257,7 +257,7 @@ def http(body: dict[str, Any], seed: int) -> None:
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.exceptions import VLLMValidationError
 
-    from enforcer.vllm import frontend, runtime
+    from enforcer.vllm import admission, runtime
     from enforcer.vllm.tool_parser import EnforcedParser
 
     with pytest.MonkeyPatch.context() as patch:
@@ -271,7 +271,7 @@ def http(body: dict[str, Any], seed: int) -> None:
             own = request.structured_outputs
             text = specs.from_structural_tag(own.structural_tag) if own else None
             assert text is not None, "let through without a spec"
-            _, spec = frontend.admit(text)
+            _, spec = admission.admit(text)
             served().check(spec)
         except (VLLMValidationError, EnforcerError) as error:
             assert str(error)  # noqa: PT017 - each is answered with HTTP 400

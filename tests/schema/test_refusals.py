@@ -70,7 +70,11 @@ def test_relaxing_keeps_all_but_what_it_reports(schema: dict[str, Any]) -> None:
 
 def test_more_required_names_than_can_be_tracked() -> None:
     names = [f"p{i}" for i in range(66)]
-    wide = {"properties": {name: {"type": "integer"} for name in names}, "required": names}
+    wide = {
+        "properties": {name: {"type": "integer"} for name in names},
+        "required": names,
+        "maxProperties": 70,  # beside which it does not do to count them
+    }
     schema = {"properties": {"wide": wide, "tags": NUMBERS}, "additionalProperties": False}
     with pytest.raises(UnsupportedSchema) as caught:
         compile_schema(schema)
@@ -79,10 +83,12 @@ def test_more_required_names_than_can_be_tracked() -> None:
         "$.properties.tags.uniqueItems",
     ]
     grammar = compiled(schema, on_unsupported=RELAX)
-    tracked = ", ".join(f'"{name}": 1' for name in names[:64])
+    tracked = ", ".join(f'"{name}": 1' for name in names)
     assert accepts(grammar, f'{{"wide": {{{tracked}}}}}')
     assert not accepts(grammar, '{"wide": {"p0": 1}}')
     assert not accepts(grammar, f'{{"wide": {{{tracked}, "p65": "x"}}}}')
+    more = ", ".join(f'"q{i}": 1' for i in range(9))
+    assert accepts(grammar, f'{{"wide": {{{tracked}, {more}}}}}')
 
 
 @pytest.mark.slow

@@ -86,6 +86,13 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: Any) -> None:
         dialects.load(name)
 
 
+@pytest.mark.parametrize("path", ["mine.toml", "/etc/dialects/mine.toml", "./mine"])
+def test_who_gives_a_path_is_told_where_the_file_belongs(path: str) -> None:
+    for find in (dialects.load, dialects.named):
+        with pytest.raises(UnknownDialect, match=r"put the file into .*grammars.* it 'mine'"):
+            find(path)
+
+
 @pytest.mark.parametrize("example", KIMI.examples, ids=lambda example: example["text"][:30])
 def test_the_files_own_examples(example: dict[str, Any]) -> None:
     vocabulary = small()

@@ -10,7 +10,7 @@ from enforcer.errors import InvalidVocabulary
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.envelope import Due, Envelope, Table
-from enforcer.turn.lexer import Opening
+from enforcer.turn.lexer import OPEN, Opening
 from tests import vocabularies
 from tests.vocabularies import bits, small
 
@@ -190,3 +190,23 @@ def test_a_stage_is_a_number_of_calls_that_a_mask_can_tell_from_others(
     assert name != "pythonic" or table.borders.calls == 2
     envelope = Envelope(table, ("a",), due=due, most=6, first=0, preamble=5)
     assert [envelope.stage(calls) for calls in range(7)] == expected
+
+
+def test_names_that_a_format_cannot_write_are_read_and_never_generated() -> None:
+    from tests.dialect_cases import served
+
+    def reads(name: str, text: bytes, *, generated: bool) -> bool:
+        table = served(name).table
+        lexer = table.lexer if generated else table.reader
+        place = lexer.enter("HEADER")
+        for byte in text:
+            step = lexer.step(place, byte, OPEN)
+            if step is None:
+                return False
+            place = step.place
+        return True
+
+    assert reads("pythonic", b"a1(", generated=True)
+    assert not reads("pythonic", b'"(', generated=True)
+    assert reads("pythonic", b'"(', generated=False)
+    assert served("glm45").table.lexer is served("glm45").table.reader

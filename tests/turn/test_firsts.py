@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,3 +121,14 @@ def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again() -> N
     assert grammar.started == 2
     with pytest.raises(EngineFailure):
         firsts.text(grammar)
+
+
+def test_what_is_kept_of_cuts_goes_with_the_grammar() -> None:
+    firsts, grammar = Firsts(V), Grammar(b"a")
+    firsts.cuts(grammar).keep("here", CUT)
+    assert firsts.cuts(grammar).get("here") is CUT
+    assert firsts.cuts(Grammar(b"a")).get("here") is None
+    kept = weakref.ref(firsts.cuts(grammar))
+    del grammar
+    gc.collect()
+    assert kept() is None

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.turn import bits, kept
-from enforcer.turn.kept import KeptRows
+from enforcer.turn.bits import NO_IDS, ids_of
+from enforcer.turn.cuts import Cut
+from enforcer.turn.kept import KeptCuts, KeptRows
 from tests.dialect_cases import vocabulary
 
 if TYPE_CHECKING:
@@ -83,3 +85,15 @@ def test_it_has_a_bound_and_what_is_replaced_does_not_count(
         assert rows.get(at, NONE.get) is not None
         assert rows.weight <= 20_000
     assert sum(rows.get(at, NONE.get) is not None for at in range(100)) < 10
+
+
+def test_cuts_are_given_by_what_they_depend_on_and_have_a_bound() -> None:
+    cuts = KeptCuts(3)
+    first, second = (Cut(ids_of([i]), NO_IDS, NO_IDS, ()) for i in (1, 2))
+    cuts.keep(("BETWEEN", first), second)
+    assert cuts.get(("BETWEEN", first)) is second
+    assert cuts.get(("BETWEEN", second)) is None
+    for at in range(9):
+        cuts.keep(at, first)
+        assert cuts.get(at) is first
+    assert sum(cuts.get(at) is not None for at in range(9)) <= 3

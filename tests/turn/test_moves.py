@@ -100,19 +100,19 @@ def test_the_grammars_that_are_asked_for_are_noted_and_one_of_no_use_as_such() -
     made = moves("hermes", arguments)
     with made.asked() as outer:
         assert made.grammar("a") is grammars["a"]
-        assert outer == grammars
+        assert outer.grammars == grammars
         with made.asked() as inner:
             assert made.grammar("a") is grammars["a"]
             broken.append(True)
             assert made.grammar("a") is None
             # What was of use before is none any more; one that fails stays noted as such.
-            assert inner == {"a": None}
+            assert inner.grammars == {"a": None}
             broken.clear()
             made.grammar("a")
-            assert inner == {"a": None}
-        assert outer == {"a": None}
+            assert inner.grammars == {"a": None}
+        assert outer.grammars == {"a": None}
     made.grammar("a")  # outside, nothing is noted
-    assert outer == {"a": None}
+    assert outer.grammars == {"a": None}
 
 
 def test_what_ends_the_process_is_noted_on_its_way() -> None:
@@ -122,7 +122,7 @@ def test_what_ends_the_process_is_noted_on_its_way() -> None:
     made = moves("hermes", arguments)
     with made.asked() as asked, pytest.raises(KeyboardInterrupt):
         made.grammar("a")
-    assert asked == {"a": None}
+    assert asked.grammars == {"a": None}
 
 
 @pytest.mark.parametrize("name", ["kimi_k2", "mistral"])
@@ -143,3 +143,38 @@ def test_text_that_has_a_format_is_let_through_by_its_grammar_alone(name: str, d
     assert end.isdisjoint(found.before.markers)
     assert end.isdisjoint(found.row.markers) == (due is Due.CALL)
     assert made.enter("CONTENT", 1, 0).grammar is text
+
+
+def test_what_is_asked_for_is_noted_for_whatever_depends_on_it() -> None:
+    made = moves("pythonic", known("pythonic"))
+    begin = made.enter("ARGUMENTS", 0, 0)
+    with made.asked() as outer:
+        with made.asked() as text:
+            made.follow(begin, "BETWEEN")
+        assert (text.grammars, text.own) == ({}, False)
+        with made.asked() as names:
+            made.follow(made.enter("BETWEEN", 1, 0), "HEADER")
+        assert (names.grammars, names.own) == ({}, True)
+        assert outer.own
+        with made.asked() as grammars:
+            found = made.grammar("get")
+        assert (grammars.grammars, grammars.own) == ({"get": found}, False)
+    assert (outer.grammars, outer.own) == ({"get": found}, True)
+    with made.asked() as again:
+        made.depend(outer)
+    assert again == outer
+
+
+def test_the_format_of_a_text_is_the_requests_own() -> None:
+    table = served("hermes").table
+    answer = toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))
+    formatted = Envelope(
+        table, (), due=Due.NOTHING, most=0, first=0, preamble=5, text_format=answer.matcher
+    )
+    made = Moves(formatted, known("hermes"), None, None)
+    with made.asked() as asked:
+        made.enter("CONTENT", 0, 0)
+    assert asked.own
+    with made.asked() as asked:
+        made.enter("REASONING", 0, 0)
+    assert not asked.own

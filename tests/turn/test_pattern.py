@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from enforcer.layouts.pattern import Choice
-from enforcer.turn import pattern
+from enforcer.turn import dialects, pattern
 from enforcer.turn.pattern import BLANK, FIELDS, ID, INDEX, NAME
 
 if TYPE_CHECKING:
@@ -92,3 +94,22 @@ def test_a_part_of_a_pattern() -> None:
     tail = pattern.of_pieces((BLANK, ",", BLANK, Choice(("x", "y")), ":"))
     assert reads(tail, b" , x:")
     assert reads(tail, b",y:")
+
+
+@given(st.text(min_size=1, max_size=5) | st.from_regex(r"[^\W\d_]\w{0,4}", fullmatch=True))
+def test_names_that_are_identifiers_are_read_as_such(name: str) -> None:
+    dialect = dialects.load("pythonic")
+    strict = pattern.language(dialect.header, KNOWN.get, identifiers=True)
+    header = dialect.header_text(name, 0).encode()
+    if dialect.can_write(name):
+        assert reads(strict, header)
+        assert reads(strict, b"\n" + header)
+    if name.isascii() and not name.isidentifier():
+        assert not reads(strict, header.replace(b"\n", b"-"))
+
+
+def test_no_name_that_is_an_identifier_begins_with_an_underscore_or_a_digit() -> None:
+    strict = pattern.language("{_}{name}(", KNOWN.get, identifiers=True)
+    assert reads(strict, b" a_1(")
+    for text in (b"_a(", b"1(", b"(", b'"(', b"a-b(", b"a b("):
+        assert not reads(strict, text)

@@ -286,3 +286,59 @@ def test_masks_between_texts_are_kept_from_the_second_request_with_the_same_tool
     assert (rows[0] == rows[2]).all()
     assert counts[0] > 0 == counts[2]
     assert fresh.table.kept.weight > 0
+
+
+def test_what_is_kept_for_all_requests_is_not_what_depends_on_names_or_on_what_is_open() -> None:
+    """Requests by turns, with tokens that end a header, a call, or both, and may begin the next."""
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    first = min(found.controls.values())
+    long = [b"()", b"(), b", b"), b", b"(), ", b"), ", b"(),\n", b"()]", b")]"]
+    # With the parts of these, so that none has to be tried.
+    parts = [b", b", b" b", b",\n"]
+    added = [token for token in long + parts if token not in tokens]
+    tokens[first:first] = added
+    names = {name: i + len(added) for name, i in found.controls.items()}
+    many = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    crossing = {token: many.vocabulary.find(token) for token in long}
+    permitted: dict[tuple[str, bool], set[bytes]] = {}
+    for _ in range(2):
+        for other, parallel in (("b", True), ("c", True), ("b", False), ("c", False)):
+            tools = [
+                {"type": "function", "function": {"name": name, "parameters": CLOSED}}
+                for name in ("a", other)
+            ]
+            matcher = many.start(Spec(parse(tools, "auto", parallel), 0), None)
+            masked: set[bytes] = set()
+            for text in ("[a", "("):
+                feed(matcher, list(text.encode()))
+                mask = legal(matcher)
+                now = {token for token, i in crossing.items() if i in mask}
+                assert now == {token for token, i in crossing.items() if matcher.validate([i])}
+                masked |= now
+            assert permitted.setdefault((other, parallel), masked) == masked
+    assert permitted["b", True] == set(long)
+    assert permitted["c", True] == set(long) - {b"(), b", b"), b"}
+    assert permitted["b", False] == permitted["c", False] == {b"()", b"()]", b")]"}
+
+
+def test_what_depends_on_no_name_is_looked_for_once_whatever_the_tools(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = enforcer.Enforcer(vocabulary("pythonic"), "pythonic")
+    looked: dict[str, list[str]] = {}
+    for tool in ("do", "go"):
+        tools = [{"type": "function", "function": {"name": tool}}]
+        matcher = one.start(Spec(parse(tools, "auto", True), 0), None)
+        feed(matcher, list(f"[{tool}".encode()))
+        states = looked[tool] = []
+        permitted = matcher._weaver._permitted
+
+        def look(*what: Any, states: list[str] = states, permitted: Any = permitted) -> Any:
+            states.append(what[1].state)
+            return permitted(*what)
+
+        monkeypatch.setattr(matcher._weaver, "_permitted", look)
+        assert vocabulary("pythonic").find(b"()]") in legal(matcher)
+    assert "ARGUMENTS" in looked["do"]
+    assert looked["go"] == []

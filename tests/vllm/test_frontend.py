@@ -414,11 +414,3 @@ def test_a_spec_that_would_be_ignored_over_http(tiny_server: Server, stream: boo
         answer = _post(tiny_server, path, stream=stream, **ask, **extra)
         assert answer.status_code == 400, answer.text
         assert "would be ignored here" in answer.text
-
-
-@pytest.mark.parametrize("bias", [float("inf"), float("-inf"), float("nan")])
-def test_a_bias_that_is_no_number_is_refused_and_others_pass(bias: float) -> None:
-    spec = specs.read(specs.from_structural_tag(carried()))
-    frontend.refuse_sampling(SimpleNamespace(logit_bias={1: -100.0, 2: 3.5}), spec)
-    with pytest.raises(VLLMValidationError, match="infinite"):
-        frontend.refuse_sampling(SimpleNamespace(logit_bias={1: 2.0, 2: bias}), spec)

@@ -399,16 +399,23 @@ def end_only() -> set[int]:
 ENDS = {name for name, i in VOCABULARY.controls.items() if i in ENFORCER.table.turn_end_ids}
 
 
-def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only() -> None:
+def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     processor = v1()
     begun = ids(OPENING + "<|tool_calls_section_begin|>")
     processor.update_state(
         update([(0, params(TOOLS, "none"), begun, []), (1, params(TOOLS), PROMPTS[0], [])])
     )
     assert run(processor)[:2] == [end_only(), expected(PROMPTS[0], [])]
+    assert _warnings(caplog) == ['enforcer: turn failed reason="start" error="IllegalPrefix"']
 
 
-def test_an_id_that_was_masked_closes_the_gate() -> None:
+def test_an_id_that_was_masked_closes_the_gate(caplog: pytest.LogCaptureFixture) -> None:
     processor = v1()
     output: list[int] = []
     processor.update_state(update([(0, params(TOOLS), PROMPTS[0], output)]))
@@ -416,6 +423,7 @@ def test_an_id_that_was_masked_closes_the_gate() -> None:
     assert run(processor)[0] == end_only()
     output.append(VOCABULARY.control("<|im_end|>"))
     assert run(processor)[0] == end_only()
+    assert _warnings(caplog) == ['enforcer: turn failed reason="rejected" state="START"']
 
 
 def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import logging
 import os
 import subprocess
@@ -14,6 +15,7 @@ from enforcer.vllm.stats import Counter
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
+from enforcer import errors  # noqa: E402
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
 from enforcer.vllm import metrics  # noqa: E402
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from httpx import Response
 
     from bench.demo.servers import Server
+
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -76,6 +81,40 @@ def test_a_refusal_is_counted_and_logged_by_keyword(
         'enforcer: refused error="UnsupportedSchema" '
         'path="$.tools[0].function.parameters.properties.n" keyword="multipleOf"'
     )
+
+
+def test_an_option_that_is_refused_is_named(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.refused_option("min_tokens")
+    name = "enforcer_requests_refused_total"
+    assert shown(name, {"error": "Option", "keyword": "min_tokens"}) == 1
+    assert lines(caplog) == [
+        'enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens"'
+    ]
+
+
+def test_every_option_that_can_be_refused_has_a_label() -> None:
+    """The value of a label is one of a fixed list; of what is not on it nobody knows the name."""
+    refused = set()
+    for module in (ROOT / "enforcer" / "vllm").glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "option_refusal":
+                option = node.args[0]
+                refused.add(option.value if isinstance(option, ast.Constant) else "name")
+    # A name that is not written out is that of an option which takes ids away.
+    assert refused - {"name"} | {"allowed_token_ids", "bad_words"} == set(metrics.OPTIONS)
+
+
+def test_every_error_of_a_request_has_a_label() -> None:
+    """But what only the engine raises, and what is raised as one of its kinds."""
+    kinds = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.RequestError)
+    }
+    (_, labels), _ = metrics.REFUSED.labels
+    assert kinds - set(labels) == {"RequestError", "SchemaError", "UnknownTag"}
 
 
 @pytest.mark.usefixtures("shown")  # counts go to its folder
@@ -165,7 +204,7 @@ def test_processes_share_a_folder_that_goes_with_the_first(tmp_path: Path) -> No
     script = tmp_path / "family.py"
     script.write_text(FAMILY)
     environment = {k: v for k, v in os.environ.items() if k != metrics.FOLDER_VARIABLE}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    environment["PYTHONPATH"] = str(ROOT)
     done = subprocess.run(
         [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
     )
@@ -241,7 +280,7 @@ def test_a_server_shows_what_its_engine_does(tiny_server: Server) -> None:
 
 
 def test_the_documentation_lists_every_metric() -> None:
-    page = Path(__file__).parents[2] / "docs" / "vllm" / "metrics.md"
+    page = ROOT / "docs" / "vllm" / "metrics.md"
     listed = [
         line.split("`")[1].partition("{")[0]
         for line in page.read_text().splitlines()

@@ -1,7 +1,8 @@
-"""An engine whose arrays keep their elements distinct, whatever engine masks the rest.
+"""An engine whose arrays keep their elements distinct, and objects their names, where need be.
 
-Owns: the protocols of an engine, a grammar and a matcher around those of another; a grammar that
-has no such arrays passes through as it is. Must not know: which engine it is around.
+Owns: the protocols of an engine, a grammar and a matcher around those of another, whichever masks
+the rest; a grammar without such arrays and objects passes through as it is. Must not know: which
+engine it is around.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct import tracks
 from enforcer.engines.distinct.doubts import Doubts
-from enforcer.engines.distinct.following import Follower
-from enforcer.engines.distinct.keepers import StringKeeper, element_keepers
+from enforcer.engines.distinct.keepers import keepers
 from enforcer.engines.distinct.tokens import Tokens
 from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
 from enforcer.layouts import Kind
-from enforcer.schema.finishing.distinct import is_remembered
+from enforcer.schema.finishing.distinct import offence, remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import ArrayShape
+    from enforcer.schema.nodes import ArrayShape, ObjectShape
     from enforcer.vocabulary import Vocabulary
 
 _MARK = "\0distinct "
@@ -85,15 +85,9 @@ class DistinctEngine:
         text, ways = json.loads(written.removeprefix(_MARK))
         found = tracks.read(ways)
         inner = self.engine.read(text, quick=quick)
-        languages = found.languages
-        keepers: Callable[[], Keeper]
-        if languages is not None:
-            keeper = StringKeeper(Follower(found.tracks, languages), self._tokens)
-            keepers = lambda: keeper  # noqa: E731 - what it looks at hardly grows with a text
-        else:
-            keepers = element_keepers(found, self._doubts)
+        made = keepers(found, lambda: self._tokens, lambda: self._doubts)
         weight = _EACH * (len(found.tracks) + len(found.definitions)) + _EACH_STATE * found.states
-        return _Grammar(inner, keepers, self._vocabulary, weight + (_LISTS if found.states else 0))
+        return _Grammar(inner, made, self._vocabulary, weight + (_LISTS if found.states else 0))
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -113,21 +107,21 @@ class DistinctEngine:
                 raise _unsupported(few, reason)
             return ways
         # They lead through JSON, from its first bracket on.
-        values = grammar.definitions.values()
-        reason = (
-            "elements can only be kept distinct in formats whose arguments are JSON; leave it "
-            "out, or list the elements that there may be in an `enum`"
+        raise _unsupported(
+            (shape for value in grammar.definitions.values() for shape in remembered(value)),
+            "elements can only be kept distinct, and more properties than a few be counted, in "
+            "formats whose arguments are JSON; leave it out, list the elements that there may be "
+            "in an `enum`, or declare the properties",
         )
-        raise _unsupported([x for v in values for x in v.arrays if is_remembered(x)], reason)
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""
         return self.engine.compile_text(wanted)
 
 
-def _unsupported(arrays: Iterable[ArrayShape], reason: str) -> UnsupportedSchema:
-    paths = dict.fromkeys(f"{array.path}.uniqueItems" for array in arrays)
-    return UnsupportedSchema(tuple(Problem(path, "uniqueItems", reason) for path in paths))
+def _unsupported(shapes: Iterable[ArrayShape | ObjectShape], reason: str) -> UnsupportedSchema:
+    places = dict.fromkeys(map(offence, shapes))
+    return UnsupportedSchema(tuple(Problem(*place, reason) for place in places))
 
 
 class _Grammar:

@@ -1,9 +1,11 @@
-"""Following a text along tracks, and what its unique arrays of strings hold.
+"""Following a text along tracks, and what its unique arrays of strings hold, or their like.
+
+The names of an object that may not be written twice are such strings, too.
 
 Owns: where in a JSON text, byte by byte, a place is: the objects and arrays around it, the name or
 the element that is being written. The text is one that an engine takes; only what would repeat an
-element, or could become nothing but a repetition, is refused here. Places do not change, so that
-going back costs nothing. Must not know: engines, ids.
+element or a name, or could become nothing but a repetition, is refused here. Places do not change,
+so that going back costs nothing. Must not know: engines, ids.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from enforcer.engines.distinct.memory import Memory
+from enforcer.engines.distinct.memory import Memory, prepare
 from enforcer.engines.distinct.written import Written
 from enforcer.partial import Partial
 from enforcer.schema.finishing.distinct import NOWHERE
@@ -38,7 +40,14 @@ class Kind(Enum):
 
 
 class Level:
-    """An object or array that has been opened."""
+    """An object or array that has been opened.
+
+    Attributes:
+        memory: the elements of an array, or the names of an object, that must differ.
+        named: whether the name of a property stands, and its value is to come.
+        child: the track of that value.
+
+    """
 
     __slots__ = ("child", "index", "is_array", "memory", "named", "outer", "track")
 
@@ -58,8 +67,8 @@ class Level:
         self.is_array = is_array
         self.memory = memory
         self.index = index
-        self.named = named  # whether the name of a property stands, and its value is to come
-        self.child = child  # the track of that value
+        self.named = named
+        self.child = child
 
     def after_comma(self) -> Level:
         """Stand before the next element or property."""
@@ -71,9 +80,10 @@ class Level:
             index=self.index + 1,
         )
 
-    def with_name(self, child: int) -> Level:
+    def with_name(self, text: str, child: int) -> Level:
         """Stand behind the name of a property whose value has a track."""
-        return Level(self.outer, self.track, is_array=False, memory=None, named=True, child=child)
+        memory = None if self.memory is None else self.memory.with_element(text)
+        return Level(self.outer, self.track, is_array=False, memory=memory, named=True, child=child)
 
     def with_element(self, text: str) -> Level:
         """Stand behind an element."""
@@ -111,20 +121,35 @@ class Place:
 
     @property
     def memory(self) -> Memory | None:
-        """What the innermost array holds, if its elements must differ."""
+        """What the innermost array or object holds, if its elements or names must differ."""
         return None if self.level is None else self.level.memory
 
+    @property
+    def remembers(self) -> bool:
+        """Whether the string that it is in is one of those."""
+        return self.kind in _REMEMBERED and self.memory is not None
 
+
+_REMEMBERED = (Kind.ELEMENT, Kind.NAME)
 START = Place(None)
 
 
 class Follower:
-    """Follows texts of one grammar."""
+    """Follows texts of one grammar.
+
+    Args:
+        tracks: its tracks.
+        languages: those of the elements that are strings and are to be kept distinct.
+
+    """
 
     def __init__(self, tracks: Sequence[Track], languages: Mapping[Formula, Regex]) -> None:
         self._tracks = tracks
         self._languages = languages
         self._names = [dict(track.names) for track in tracks]
+        for language in (*languages.values(), *(track.unrepeated for track in tracks)):
+            if language is not None:
+                prepare(language)
 
     def read(self, place: Place, data: bytes) -> Place | None:
         """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
@@ -133,7 +158,7 @@ class Follower:
             if after is None:
                 return None
             after = self._step(after, byte)
-        if after is not None and after.kind is Kind.ELEMENT and after.partial.pending:
+        if after is not None and after.partial.pending and after.remembers:
             memory = after.memory
             if memory is not None and not memory.leads_on(after.text, after.partial):
                 return None
@@ -173,8 +198,11 @@ class Follower:
 
     def _opened(self, level: Level | None, *, is_array: bool) -> Level:
         number = self._track_of(level)
-        element = self._tracks[number].element if is_array else None
-        memory = None if element is None else Memory(self._languages[element])
+        track = self._tracks[number]
+        language = track.unrepeated
+        if is_array:
+            language = None if track.element is None else self._languages.get(track.element)
+        memory = None if language is None else Memory(language)
         return Level(level, number, is_array=is_array, memory=memory)
 
     def _track_of(self, level: Level | None) -> int:
@@ -192,11 +220,11 @@ class Follower:
             return None
         if byte == _QUOTE and not place.partial.pending:
             text = written.whole()
+            if level.memory is not None and text in level.memory:
+                return None
             if kind is Kind.NAME:
                 child = self._names[level.track].get(text, self._tracks[level.track].others)
-                return Place(level.with_name(child))
-            if level.memory is None or text in level.memory:
-                return None
+                return Place(level.with_name(text, child))
             return Place(level.with_element(text))
         found = place.partial.read(byte)
         if found is None:
@@ -205,6 +233,6 @@ class Follower:
         if char is None:
             return Place(level, kind, written, partial)
         written = written.add(char)
-        if kind is Kind.ELEMENT and level.memory is not None and level.memory.is_spent(written):
+        if level.memory is not None and level.memory.is_spent(written):
             return None
         return Place(level, kind, written, partial)

@@ -1,6 +1,7 @@
 """Two ways to keep elements distinct: where all of them are strings, and any others.
 
-Strings alone need no shapes, and what is left of a language is quickly said.
+Strings alone need no shapes, and what is left of a language is quickly said. Names of objects are
+strings.
 
 Owns: what an engine's matcher asks of either. Must not know: engines, how texts are followed.
 """
@@ -13,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from enforcer.engines.distinct.doubts import DoubtsOf
 from enforcer.engines.distinct.elements import START as SPOT
 from enforcer.engines.distinct.elements import Elements
-from enforcer.engines.distinct.following import START
+from enforcer.engines.distinct.following import START, Follower
 from enforcer.engines.distinct.fuel import Fuel, endless
 from enforcer.engines.distinct.shapes import ElementShapes
-from enforcer.engines.distinct.tokens import clear, is_member
+from enforcer.engines.distinct.tokens import among, clear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines.distinct.doubts import Doubts
-    from enforcer.engines.distinct.following import Follower, Place
+    from enforcer.engines.distinct.following import Place
     from enforcer.engines.distinct.places import Spot
     from enforcer.engines.distinct.tokens import Tokens
     from enforcer.engines.distinct.tracks import Ways
@@ -65,9 +66,29 @@ class StringKeeper:
 
     def forbid(self, place: Place, row: Row) -> None:
         """Leave out of a mask row the ids for which it is None."""
-        doubtful = (i for i in self._tokens.doubtful(place, row) if is_member(row, i))
+        doubtful = among(row, self._tokens.doubtful(place, row))
         read = ((i, self._follower.read(place, self._tokens.token(i))) for i in doubtful)
         clear(row, [token_id for token_id, after in read if after is None])
+
+
+class BothKeepers:
+    """Keeps names distinct by one keeper and elements by another; a place is one of each."""
+
+    def __init__(self, names: Keeper, elements: Keeper) -> None:
+        self.start = (names.start, elements.start)
+        self._both = (names, elements)
+
+    def read(self, place: tuple[Any, Any], data: bytes) -> tuple[Any, Any] | None:
+        """Go on with the bytes of an id; None if one of the keepers does not."""
+        names, elements = (
+            keeper.read(at, data) for keeper, at in zip(self._both, place, strict=True)
+        )
+        return None if names is None or elements is None else (names, elements)
+
+    def forbid(self, place: tuple[Any, Any], row: Row) -> None:
+        """Leave out of a mask row the ids for which it is None."""
+        for keeper, at in zip(self._both, place, strict=True):
+            keeper.forbid(at, row)
 
 
 class ElementKeeper:
@@ -100,10 +121,32 @@ class ElementKeeper:
         self._doubts.forbid(place, row)
 
 
-def element_keepers(ways: Ways, doubts: Doubts) -> Callable[[], ElementKeeper]:
+def keepers(
+    ways: Ways, tokens: Callable[[], Tokens], doubts: Callable[[], Doubts]
+) -> Callable[[], Keeper]:
+    """Prepare what the texts of a grammar share, and give what makes a keeper for each.
+
+    Args:
+        ways: to the arrays and objects of the grammar.
+        tokens: gives the vocabulary as a keeper of strings needs it.
+        doubts: gives it as a keeper of any elements needs it.
+
+    """
+    languages = ways.languages
+    if languages is not None:
+        # What it looks at hardly grows with a text.
+        strings = StringKeeper(Follower(ways.tracks, languages), tokens())
+        return lambda: strings
+    elements = _element_keepers(ways, doubts())
+    if not ways.has_names:
+        return elements
+    names = StringKeeper(Follower(ways.tracks, {}), tokens())
+    return lambda: BothKeepers(names, elements())
+
+
+def _element_keepers(ways: Ways, doubts: Doubts) -> Callable[[], ElementKeeper]:
     """Prepare what the texts of a grammar share, and give what makes a keeper for each."""
     shapes = ElementShapes(ways.definitions, ways.bare)
     elements = Elements(ways.tracks, shapes, endless())
-    kinds = {track.element for track in ways.tracks if track.element is not None}
-    risky = {element: doubts.risky(elements, element) for element in kinds}
+    risky = {element: doubts.risky(elements, element) for element in ways.elements}
     return partial(ElementKeeper, ways, shapes, doubts, risky)

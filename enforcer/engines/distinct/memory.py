@@ -1,14 +1,16 @@
-"""The elements that an array has so far, and what may still become another one.
+"""The elements that an array has so far, or the names of an object, and what may still be another.
 
 A beginning of an element is *spent* if all that it could become is there already; to write it would
 be a dead end. The shortest spent beginnings are kept: whenever an element is added, only its own
-beginnings can have become spent, and the beginnings of one that is not are none either.
+beginnings can have become spent, and the beginnings of one that is not are none either. What else
+begins like one of them is spent or not, and that is known: so the time that it takes to tell does
+not depend on how many elements there are.
 
 A text may have ten thousand elements, and each place of it a memory of its own. So the memories of
 one array share the list of its elements, and each knows how many of them are its own; the last
 one is in the list only when another follows, for most places are only tried.
 
-Owns: both, for one array. Must not know: texts around the element, ids.
+Owns: both, for one array or object. Must not know: texts around the element, ids.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from enforcer.regex import ANY, NOTHING, finite_members, is_empty
+from enforcer.regex import ANY, RegexBudget, finite_members, is_empty
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import derivative, successors
+from enforcer.schema.finishing.distinct import is_endless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from enforcer.engines.distinct.written import Written
     from enforcer.partial import Partial
@@ -33,54 +36,65 @@ _MANY = 4_000
 
 
 class _Elements:
-    """The elements of one array, of one text that goes on and back: there is one tip at a time."""
+    """The elements of one array, of one text that goes on and back: there is one tip at a time.
 
-    __slots__ = ("at", "order")
+    Attributes:
+        order: the elements, and what became spent with each, if anything did.
+        at: where in that order an element is.
+        spent: where a beginning became spent; by what is before its last character, and that.
+
+    """
+
+    __slots__ = ("at", "order", "spent")
 
     def __init__(self) -> None:
-        self.order: list[str] = []
+        self.order: list[tuple[str, str | None]] = []
         self.at: dict[str, int] = {}
+        self.spent: dict[str, dict[str, int]] = {}
 
-    def put(self, text: str, at: int) -> None:
+    def put(self, text: str, spent: str | None, at: int) -> None:
         """Have an element at a place, and none behind it that stood there before."""
         if len(self.order) > at:
-            if self.order[at] == text:
+            if self.order[at][0] == text:
                 return
-            for gone in self.order[at:]:
+            for gone, start in self.order[at:]:
                 del self.at[gone]
+                if start is not None:
+                    del self.spent[start[:-1]][start[-1:]]
             del self.order[at:]
-        self.order.append(text)
+        self.order.append((text, spent))
         self.at[text] = at
+        if spent is not None:
+            self.spent.setdefault(spent[:-1], {})[spent[-1:]] = at
 
 
 class Memory:
-    """What one array holds; iterates over its elements.
+    """What one array or object holds; iterates over its elements.
 
     Those of a text that has gone back may be asked no more.
     """
 
     __slots__ = (
-        *("_before", "_count", "_elements", "_finite", "_language", "_last", "_may_fill_up"),
-        *("_spent", "longest"),
+        *("_count", "_elements", "_is_known", "_language", "_last", "_size", "_spent_last"),
+        "longest",
     )
 
     def __init__(self, language: Regex) -> None:
         self._language = language
-        self._finite = language.longest is not None or language.boolean
+        self._size = size(language)
         self._elements = _Elements()
         self._count = 0  # of the shared elements
         self._last: str | None = None
         self.longest = -1  # characters of the longest element
-        # Found out when they are first asked for.
-        self._before: Memory | None = None
-        self._spent: frozenset[str] | None = frozenset()
-        self._may_fill_up: bool | None = None
+        # What became spent with the last element; found out when it is first asked for.
+        self._spent_last: str | None = None
+        self._is_known = True
 
     def __len__(self) -> int:
         return self._count + (self._last is not None)
 
     def __iter__(self) -> Iterator[str]:
-        yield from islice(self._elements.order, self._count)
+        yield from (text for text, _ in islice(self._elements.order, self._count))
         if self._last is not None:
             yield self._last
 
@@ -90,104 +104,127 @@ class Memory:
     @property
     def is_full(self) -> bool:
         """Whether no other element can follow."""
-        return self._has_at_most(len(self)) and "" in self.spent
+        return self._is_spent("")
 
     @property
     def may_fill_up(self) -> bool:
         """Whether the next element may be the last that there is."""
-        if self._may_fill_up is None:
-            self._may_fill_up = self._has_at_most(len(self) + 1)
-        return self._may_fill_up
-
-    def _has_at_most(self, count: int) -> bool:
-        """Tell whether the language has no more members; True as well where they are too many."""
-        return self._finite and (count > _MANY or _has_at_most(self._language, count))
+        return self._size is not None and len(self) + 1 >= self._size
 
     def with_element(self, text: str) -> Memory:
         """Return the memory with one element more."""
         after = Memory(self._language)
         after._elements, after._count = self._elements, len(self)
         if self._last is not None:
-            self._elements.put(self._last, self._count)
+            self._elements.put(self._last, self._newly_spent(), self._count)
         after._last, after.longest = text, max(self.longest, len(text))
-        if self._language != ANY:  # of which nothing is ever spent
-            after._before, after._spent = self, None
+        # Of any strings, nothing is ever spent.
+        after._spent_last, after._is_known = None, self._language == ANY
         return after
 
     @property
-    def spent(self) -> frozenset[str]:
-        """The shortest spent beginnings of elements."""
-        if self._spent is None:
-            self._spent = self._found_spent()
-            self._before = None
-        return self._spent
+    def spent(self) -> Iterator[str]:
+        """The shortest spent beginnings of elements, some longer ones among them."""
+        if self._language == ANY:
+            return
+        for _, start in islice(self._elements.order, self._count):
+            if start is not None:
+                yield start
+        newly = self._newly_spent()
+        if newly is not None:
+            yield newly
 
-    def _found_spent(self) -> frozenset[str]:
-        before = frozenset() if self._before is None else self._before.spent
-        text, language = self._last or "", self._language
-        states = [language]
+    @property
+    def has_spent(self) -> bool:
+        """Whether any beginning is spent."""
+        return next(self.spent, None) is not None
+
+    def _newly_spent(self) -> str | None:
+        """Give the shortest beginning of the last element that is spent, if one is."""
+        if not self._is_known:
+            self._spent_last, self._is_known = self._found_spent(), True
+        return self._spent_last
+
+    def _found_spent(self) -> str | None:
+        text = self._last or ""
+        states = [self._language]
         for char in text:
             states.append(derivative(states[-1], char))
-        first = len(text) + 1
-        while first > 0 and not _lives(states[first - 1], _tails(self, text[: first - 1])):
-            first -= 1
-        if first > len(text):
-            return before
-        start = text[:first]
-        return frozenset(each for each in before if not each.startswith(start)) | {start}
+        found = None
+        for end in range(len(text), -1, -1):
+            start = text[:end]
+            if states[end].nullable and start not in self:
+                break
+            # Its own next character leads to what is spent, and so do some others; each of them
+            # is one that the language goes on with.
+            known = self._elements.spent.get(start, {})
+            closed = sum(at < self._count for at in known.values()) + (end < len(text))
+            if closed < len(_living(states[end])):
+                break
+            found = start
+        return found
+
+    def _is_spent(self, start: str) -> bool:
+        known = self._elements.spent.get(start[:-1])
+        if known is not None and known.get(start[-1:], self._count) < self._count:
+            return True
+        return start == self._newly_spent()
 
     def is_spent(self, written: Written) -> bool:
         """Tell whether what has been written is one of the shortest spent beginnings."""
-        spent = self.spent
-        return bool(spent) and written.length <= self.longest and written.whole() in spent
+        if self._language == ANY or written.length > self.longest:
+            return False
+        return self._is_spent(written.whole())
 
     def leads_on(self, written: Written, partial: Partial) -> bool:
         """Tell whether a beginning with a part of a character can become another element.
 
         Only what is spent tells it not to: whether the language goes on so is not asked here.
         """
-        if not self.spent or written.length >= self.longest:
+        if self._language == ANY or written.length >= self.longest:
             return True
         text = written.whole()
-        ends = {each[len(text)] for each in self.spent if each and each[:-1] == text}
+        known = self._elements.spent.get(text, {})
+        ends = {char for char, at in known.items() if at < self._count and char}
+        newly = self._newly_spent()
+        if newly and newly[:-1] == text:
+            ends.add(newly[-1])
         if not ends:
             return True
         state = self._language
         for char in text:
             state = derivative(state, char)
-        others = partial.characters & ~CharSet.span(*ends)
-        return any(members & others for members, _ in _living(state))
+        return bool(_living(state) & partial.characters & ~CharSet.span(*ends))
 
 
-def _tails(texts: Iterable[str], start: str) -> frozenset[str]:
-    return frozenset(text[len(start) :] for text in texts if text.startswith(start))
+@lru_cache(maxsize=4_096)
+def _living(language: Regex) -> CharSet:
+    """Give the characters with which a language goes on to a member."""
+    found = CharSet(())
+    for members, after in successors(language):
+        if not after.boolean or not is_empty(after):
+            found |= members
+    return found
 
 
-def _living(language: Regex) -> Iterable[tuple[CharSet, Regex]]:
-    return (
-        (members, after)
-        for members, after in successors(language)
-        if not after.boolean or not is_empty(after)
-    )
+def prepare(language: Regex) -> None:
+    """Work out, while nobody waits, what the first element of a long list would take."""
+    if size(language):
+        members = finite_members(language, _MANY)
+        if members:
+            _ = Memory(language).with_element(members[0]).is_full
 
 
-def _lives(language: Regex, used: frozenset[str]) -> bool:
-    """Tell whether a language has a member that is not used."""
-    if not used:
-        return language != NOTHING
-    if language.nullable and "" not in used:
-        return True
-    heads = CharSet.span(*{text[0] for text in used if text}) if any(used) else CharSet(())
-    moves = list(_living(language))
-    if any(members & ~heads for members, _ in moves):
-        return True
-    return any(
-        _lives(derivative(language, char), _tails(used, char))
-        for members, _ in moves
-        for char in members & heads
-    )
+@lru_cache(maxsize=256)
+def size(language: Regex) -> int | None:
+    """Count the members of a language, or give fewer; None if there is no end to them.
 
-
-@lru_cache(maxsize=1_024)
-def _has_at_most(language: Regex, count: int) -> bool:
-    return finite_members(language, count) is not None
+    Of more than a few thousand it is only said that they are as many as that.
+    """
+    if is_endless(language):
+        return None
+    try:
+        members = finite_members(language, _MANY)
+    except RegexBudget:
+        return 0
+    return _MANY if members is None else len(members)

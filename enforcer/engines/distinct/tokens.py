@@ -1,4 +1,4 @@
-"""The ids of a vocabulary that could repeat an element of an array.
+"""The ids of a vocabulary that could repeat an element of an array, or a name of an object.
 
 Most ids cannot, at most places, so that only a few are tried one by one. Ids without an escape and
 without a part of a character spell what they mean, and those that spell a used element with its
@@ -10,20 +10,21 @@ Owns: finding those ids. Must not know: grammars, how a text is followed beyond 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.engines.distinct.following import Kind
 from enforcer.partial import Partial, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from enforcer.engines.distinct.following import Place
+    from enforcer.engines.distinct.memory import Memory
     from enforcer.vocabulary import Vocabulary
 
     Row = npt.NDArray[np.int32]
@@ -32,6 +33,9 @@ _QUOTE = 0x22
 _BEYOND = b"\xff"  # above every byte of UTF-8
 _FRESH = Partial()
 _MOST = 4  # quotes around two elements
+_FEW = 200  # beginnings, of which each is looked up
+_STRUCTURE = (b",", b"{[", b"}]")
+_ENDED = re.compile(rb'[}\]].*"', re.DOTALL)  # another string begins outside
 
 
 class _Meanings:
@@ -63,9 +67,10 @@ class _Meanings:
         """Make it ready for questions."""
         self._texts.sort()
 
-    def closing(self, text: str) -> Iterable[int]:
-        """List the ids that end a string with this text."""
-        return self._closing.get(text, ())
+    @property
+    def closing(self) -> Mapping[str, Sequence[int]]:
+        """The ids that end a string, by the text that they end it with."""
+        return self._closing
 
     def beginning_with(self, text: str) -> Iterable[int]:
         """List the ids that write this text, and those that come to a part of its last character.
@@ -90,7 +95,8 @@ class Tokens:
         self._vocabulary = vocabulary
         self._keys, self._ids = vocabulary.sorted_text
         quoted: list[list[int]] = [[] for _ in range(_MOST + 1)]
-        commas: list[int] = []
+        reopening: list[int] = []
+        structure: dict[bytes, list[int]] = {mark: [] for mark in _STRUCTURE}
         self._within = _Meanings()
         self._opening = _Meanings()
         for key, token_id in zip(self._keys, self._ids, strict=True):
@@ -101,13 +107,17 @@ class Tokens:
                 for least in range(1, min(count, _MOST) + 1):
                     quoted[least].append(token_id)
                 self._opening.add(key[key.index(b'"') + 1 :], token_id)
-            if b"," in key:
-                commas.append(token_id)
-            if b"\\" in key or not _is_whole(key):
+            for mark, ids in structure.items():
+                if any(byte in mark for byte in key):
+                    ids.append(token_id)
+            if _ENDED.search(key):
+                reopening.append(token_id)
+            if b'"' in key or b"\\" in key or not _is_whole(key):
                 self._within.add(key, token_id)
         self._within.sort()
         self._opening.sort()
-        self._commas = vocabulary.row(commas)
+        self._commas, self._openings, self._endings = map(vocabulary.row, structure.values())
+        self._reopening = vocabulary.row(reopening)
         self._quoted = [vocabulary.row(ids) for ids in quoted]
 
     def token(self, token_id: int) -> bytes:
@@ -122,40 +132,62 @@ class Tokens:
             row: mask row of the legal ids.
 
         """
-        memory = place.memory
-        if memory is None:
-            return members(row & self._quoted[4])  # two elements of an array that it opens
-        if place.kind is Kind.ELEMENT:
+        found: set[int] = set()
+        if place.memory is None:
+            # One element of what it opens, and another that ends, or can only be repeated.
+            found = members(row & self._quoted[3] & self._openings)
+        else:
+            found = self._doubtful_here(place, place.memory, row)
+        level = None if place.level is None else place.level.outer
+        while level is not None:
+            if level.memory is not None:
+                found |= members(row & self._reopening)
+                if level.memory.may_fill_up:
+                    found |= members(row & self._endings & self._commas)
+            level = level.outer
+        return found
+
+    def _doubtful_here(self, place: Place, memory: Memory, row: Row) -> set[int]:
+        if place.kind is not None:
             # One that ends, one that is whole, and perhaps one that begins.
-            found = members(row & self._quoted[2 if memory.spent else 3])
+            found = members(row & self._quoted[2 if memory.has_spent else 3])
             if memory.may_fill_up:
                 found |= members(row & self._quoted[1] & self._commas)
-            if place.text.length <= memory.longest:
-                for tail in _ahead(memory, place):
-                    found.update(self._to_the_end(tail, place.partial))
-                for tail in _ahead(memory.spent, place):
-                    found.update(self._into(tail, place.partial))
+            if place.remembers and place.text.length <= memory.longest:
+                found |= self._doubtful_within(place, memory, row)
             return found
         found = members(row & self._quoted[3])
-        for text in memory:
-            found.update(self._opening.closing(text))
+        if memory.may_fill_up:
+            found |= members(row & self._quoted[2] & self._commas)
+        found.update(_closing(self._opening, memory))
         if memory.is_full:
             return found | members(row & self._commas)
-        for text in memory.spent:
+        spent = list(memory.spent)
+        if len(spent) > _FEW:
+            return found | members(row & self._quoted[1])
+        for text in spent:
             found.update(self._opening.beginning_with(text))
         return found
 
-    def _to_the_end(self, tail: str, partial: Partial) -> Iterable[int]:
+    def _doubtful_within(self, place: Place, memory: Memory, row: Row) -> set[int]:
+        """List those that go on with a beginning."""
+        spent = list(_ahead(memory.spent, place))
+        if len(spent) > _FEW:
+            legal = members(row)
+            if len(legal) < len(spent):
+                return legal
+        found: set[int] = set()
+        partial = place.partial
         if partial.pending:
-            return self._from_part(tail[0], partial)
-        whole = self._beginning_with(spell(tail, quoted=True) + b'"')
-        return (*whole, *self._within.closing(tail))
-
-    def _into(self, tail: str, partial: Partial) -> Iterable[int]:
-        if partial.pending:
-            return self._from_part(tail[0], partial)
-        whole = self._beginning_with(spell(tail, quoted=True))
-        return (*whole, *self._within.beginning_with(tail))
+            heads = {tail[0] for tail in (*_ahead(memory, place), *spent)}
+            for char in heads:
+                found.update(self._from_part(char, partial))
+            return found
+        found.update(_closing(self._within, memory, place.text.whole()))
+        for tail in spent:
+            found.update(self._beginning_with(spell(tail, quoted=True)))
+            found.update(self._within.beginning_with(tail))
+        return found
 
     def _from_part(self, char: str, partial: Partial) -> Iterable[int]:
         """List the ids that complete a character in one of its spellings, or go on with it."""
@@ -169,6 +201,18 @@ class Tokens:
     def _beginning_with(self, data: bytes) -> tuple[int, ...]:
         first = bisect_left(self._keys, data)
         return self._ids[first : bisect_left(self._keys, data + _BEYOND, first)]
+
+
+def _closing(meanings: _Meanings, memory: Memory, start: str = "") -> Iterator[int]:
+    """Give the ids that end a string which begins so with one that is there already."""
+    if len(memory) < len(meanings.closing):
+        for text in memory:
+            if text.startswith(start):
+                yield from meanings.closing.get(text[len(start) :], ())
+    else:
+        for rest, ids in meanings.closing.items():
+            if start + rest in memory:
+                yield from ids
 
 
 def _ahead(texts: Iterable[str], place: Place) -> Iterator[str]:
@@ -192,6 +236,14 @@ def clear(row: Row, ids: npt.ArrayLike) -> None:
     found = np.asarray(ids, np.uint32)
     if found.size:
         np.bitwise_and.at(row.view(np.uint32), found >> 5, ~(np.uint32(1) << (found & 31)))
+
+
+def among(row: Row, ids: set[int]) -> list[int]:
+    """List those of some ids that are in a mask row."""
+    found = np.fromiter(ids, np.uint32, len(ids))
+    inside = row.view(np.uint32)[found >> 5] >> (found & 31) & 1
+    legal: list[int] = found[inside.astype(bool)].tolist()
+    return legal
 
 
 def is_member(row: Row, token_id: int) -> bool:

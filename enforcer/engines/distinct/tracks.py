@@ -1,4 +1,4 @@
-"""The ways to arrays of distinct elements, as text that travels.
+"""The ways to arrays of distinct elements, and to objects of distinct names, as text that travels.
 
 Owns: writing the tracks of a finished grammar as JSON, with the languages of the elements, or with
 their shapes where they are not all strings, and reading them. Must not know: how texts are
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.engines.distinct import shapes
 from enforcer.engines.distinct.ends import Ends, Many
 from enforcer.engines.distinct.fuel import endless
+from enforcer.regex import portable
 from enforcer.schema.finishing.distinct import Track, is_remembered, is_text, reached, tracks
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """The ways to the arrays of a grammar, and what their elements are.
+    """The ways to the arrays and objects of a grammar, and what elements are.
 
     Attributes:
         tracks: as `finishing.distinct.tracks` gives them.
@@ -42,9 +43,19 @@ class Ways:
     states: int
 
     @property
+    def elements(self) -> frozenset[Formula]:
+        """The values of all elements."""
+        return frozenset(track.element for track in self.tracks if track.element is not None)
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the names of some object must differ."""
+        return any(track.unrepeated is not None for track in self.tracks)
+
+    @property
     def languages(self) -> dict[Formula, Regex] | None:
         """The languages of the elements; None where not all of them are strings."""
-        elements = {track.element for track in self.tracks if track.element is not None}
+        elements = self.elements
         if not all(is_text(self.definitions[element]) for element in elements):
             return None
         return {
@@ -58,11 +69,14 @@ def written(grammar: ArgumentGrammar) -> list[Any]:
     """Give the ways of a grammar as JSON's values; none if it needs none."""
     found = tracks(grammar.definitions, grammar.root)
     elements = [track.element for track in found if track.element is not None]
-    if not elements:
-        return []
     every = {each: None for x in elements for each in reached(grammar.definitions, x)}
+    if not found:
+        return []
     listed = [
-        [track.element, track.prefix, track.rest, dict(track.names), track.others]
+        [
+            *(track.element, track.prefix, track.rest, dict(track.names), track.others),
+            None if track.unrepeated is None else portable.to_json(track.unrepeated),
+        ]
         for track in found
     ]
     return [listed, shapes.written(grammar.definitions, every)]
@@ -91,8 +105,11 @@ def read(found: list[Any]) -> Ways:
     states = sum(map(len, values[1]))
     return Ways(
         tuple(
-            Track(element, tuple(prefix), rest, tuple(names.items()), others)
-            for element, prefix, rest, names, others in listed
+            Track(
+                *(element, tuple(prefix), rest, tuple(names.items()), others),
+                None if unrepeated is None else portable.from_json(unrepeated),
+            )
+            for element, prefix, rest, names, others, unrepeated in listed
         ),
         *shapes.read(values),
         states,

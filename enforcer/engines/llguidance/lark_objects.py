@@ -9,7 +9,8 @@ A parameter has 64 bits: required names first, then witnesses, then the other de
 names, then bits that undeclared properties set one after the other where they are
 counted. So a count is a number of bits set. A name with several kinds of values that decide
 has a bit for each. An optional name without a bit may repeat, which no validator notices:
-each value on its own fits.
+each value on its own fits. Where no name can repeat, since somebody beside the engine keeps
+them distinct, more required names than bits are a number.
 """
 
 from __future__ import annotations
@@ -97,13 +98,16 @@ class Objects:
         shape, terms = merged.shape, merged.terms
         counts = shape.minimum or shape.maximum is not None or shape.witnesses
         is_usual = len(terms) == 1 and terms[0].properties == terms[0].required
+        if shape.distinct_names and not counts:
+            return self._tallied(shape)
         if is_usual and not counts and len(_names(shape)) == len(shape.names):
             return self._each_once(shape, frozenset(name for name, _ in terms[0].required))
         layout = self._plan(merged)
         properties = self._properties(shape, layout)
         if layout.most == 0 and not terms[0].required:
             properties = []
-        if not properties or not (layout.bits or layout.witnesses or layout.most is not None):
+        counted = layout.most is not None or len(layout.others) > 1
+        if not properties or not (layout.bits or layout.witnesses or counted):
             return self._plain(
                 [self._pair(each) for each in properties], at_least_one=layout.least > 0
             )
@@ -131,10 +135,7 @@ class Objects:
             _refuse_width(shape)
         bits = {name: bit for bit, name in enumerate(tracked[:BITS])}
         untracked = [each for each in shape.names if each[1] != NEVER and each[0] not in bits]
-        loose = [
-            f"{framing.any_name([name for name, _ in alike])} {value}"
-            for value, alike in self._by_value(untracked).items()
-        ]
+        loose = self._alike(untracked)
         loose += [f"{symbol} {value}" for symbol, value in self._undeclared_of(shape)]
         if not bits:
             return self._plain(loose, at_least_one=False)
@@ -163,6 +164,27 @@ class Objects:
         sheet.line(f"{more}::_:{after}")
         return "|".join(start)
 
+    def _tallied(self, shape: ObjectShape) -> str:
+        """Write an object of distinct names that has more required ones than there are bits."""
+        sheet, framing = self._sheet, self._framing
+        opening, comma, closing = framing.opening, framing.comma, framing.closing
+        declared = [each for each in shape.names if each[1] != NEVER]
+        required = [each for each in declared if each[0] in shape.required]
+        optional = [each for each in declared if each[0] not in shape.required]
+        must = sheet.rule("|".join(self._alike(required)), "q")
+        first, more = sheet.fresh("m"), sheet.fresh("m")
+        number = f"[0:{len(required).bit_length()}]"
+        moves = [f"{must} {more}::incr({number})"]
+        loose = self._alike(optional)
+        loose += [f"{symbol} {value}" for symbol, value in self._undeclared_of(shape)]
+        if loose:
+            moves.append(f"{sheet.rule('|'.join(loose), 'q')} {more}::_")
+        sheet.line(f"{first}::_:{'|'.join(moves)}")
+        sheet.line(
+            f"{more}::_:{comma} {first}::_|{closing}{_if([f'ge({number}, {len(required)})'])}"
+        )
+        return f"{opening} {first}::0"
+
     def _plan(self, merged: Merged) -> _Layout:
         shape, terms = merged.shape, merged.terms
         declared = [each for each in shape.names if each[1] != NEVER]
@@ -183,7 +205,8 @@ class Objects:
         extra = 0
         if is_open:
             # Reaching a least count of one takes a single bit, however many set it.
-            extra = most if most is not None else min(least, 1)
+            from_below = least if shape.distinct_names else min(least, 1)
+            extra = most if most is not None else from_below
         by_number = most is not None and first + len(optional) + extra > BITS
         if by_number:
             # The number saturates when all its bits are set, above what is compared.
@@ -242,6 +265,13 @@ class Objects:
         for each in untracked:
             found.setdefault(self._framing.value(*each), []).append(each)
         return found
+
+    def _alike(self, declared: Sequence[Property]) -> list[str]:
+        framing = self._framing
+        return [
+            f"{framing.any_name([name for name, _ in alike])} {value}"
+            for value, alike in self._by_value(declared).items()
+        ]
 
     def _pair(self, each: _Property) -> str:
         return f"{each.name} {each.value}"
@@ -312,9 +342,11 @@ class Objects:
             return [(f"set_bit({layout.bits[each.declared]})", [*absent, *conditions])]
         if layout.by_number:
             return [(f"incr([{low}:{high}])", conditions)]
-        if layout.most is None:
+        if layout.most is None and len(layout.others) <= 1:
             return [(_setting((*each.marks, *layout.others)), conditions)]
         moves = []
+        if layout.most is None:  # more than have to be
+            moves.append((_setting(each.marks), [f"bit_set({layout.others[-1]})", *conditions]))
         for i, bit in enumerate(layout.others):
             order = [f"bit_set({layout.others[i - 1]})"] if i else []
             moves.append((_setting((*each.marks, bit)), [f"bit_clear({bit})", *order, *conditions]))

@@ -25,7 +25,9 @@ def read_documents(sources: Iterable[str]) -> Documents:
     """Read documents from the file system; nothing else is ever asked.
 
     Args:
-        sources: as `read_schemas` has them.
+        sources: each a file, or a folder with all `.json` files in it and in its folders, where
+            every document is known by its `$id`; or `URI=FOLDER` (`URI=FILE`), where every file is
+            known by its place below the URI.
 
     Raises:
         ConfigurationError: a file cannot be read or is no document; names it.
@@ -39,9 +41,7 @@ def read_schemas(sources: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]
     """Read JSON files by their URIs.
 
     Args:
-        sources: each a file, or a folder with all `.json` files in it and in its folders, where
-            every document is known by its `$id`; or `URI=FOLDER` (`URI=FILE`), where every file is
-            known by its place below the URI.
+        sources: as `read_documents` has them.
 
     Returns:
         The values of the files by URI, and the files.

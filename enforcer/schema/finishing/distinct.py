@@ -1,10 +1,11 @@
-"""Arrays whose elements must differ and are more than bits can tell apart.
+"""Arrays whose elements must differ, and objects whose names must, beyond what bits can tell apart.
 
 Owns: which of them can be kept distinct by whoever follows a text with a memory, which is outside
 of any grammar. At every place of a text it must be plain, from the names and the indices that lead
 there, whether the array is one of those and what its elements are; and what an element can still
 become must be countable, member by member. Such an array stays `unique` in a finished grammar,
-without choices. Must not know: keywords' syntax, engines, how texts are followed.
+without choices. Of an object whose properties are counted it must be certain that some name is
+always left. Must not know: keywords' syntax, engines, how texts are followed.
 """
 
 from __future__ import annotations
@@ -15,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
-from enforcer.regex import either, literal
+from enforcer.regex import ANY, either, literal
 from enforcer.regex.derivative import is_empty, successors
 from enforcer.regex.states import TooManyStates, build
 from enforcer.regex.syntax import names_in
 from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.unfolding import children
-from enforcer.schema.nodes import NEVER
+from enforcer.schema.limits import BITS
+from enforcer.schema.nodes import NEVER, ObjectShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
+    from enforcer.schema.nodes import ArrayShape, Formula, Value
 
     _Bare = tuple[bool, frozenset[bool], tuple[NumberSet, ...]]
 
@@ -66,6 +68,14 @@ _LIMITED = (
     "elements with undeclared names and `maxProperties` cannot be kept unique; declare the names, "
     "or drop one of the two"
 )
+_TALLIED = (
+    "elements whose undeclared properties are counted, or that have more than "
+    f"{BITS} required ones, cannot be kept unique; drop one of the two"
+)
+_MIXED_NAMES = (
+    "what is said of undeclared or of so many required properties depends on other parts of the "
+    "text; say it in one place, declare fewer names beside it, or leave out their greatest length"
+)
 _ENTANGLED = (
     "which of these strings are left when some are used cannot be followed; write a simpler "
     "pattern for the elements, or drop `uniqueItems`"
@@ -78,6 +88,8 @@ class Track:
 
     Attributes:
         element: the value of the elements, if it is an array whose elements must differ.
+        unrepeated: if it is an object whose names must differ, the language of all of them;
+            where some fresh name is left behind any beginning of one, `ANY` will do.
         prefix: tracks of the first elements of an array.
         rest: that of all further elements.
         names: tracks of properties by declared name.
@@ -90,21 +102,22 @@ class Track:
     rest: int = 0
     names: tuple[tuple[str, int], ...] = ()
     others: int = 0
+    unrepeated: Regex | None = None
 
 
-NOWHERE = 0  # the track of values that have no such array in them
+NOWHERE = 0  # the track of values that have no such array and no such object in them
 
 
 class Mixed(Exception):  # noqa: N818 - carries what is wrong to the compiler, never leaves it
-    """Arrays of distinct elements that cannot be told from others, or not be kept so.
+    """Arrays or objects that cannot be told from others, or not be kept distinct.
 
     Attributes:
-        shapes: those arrays.
+        shapes: those arrays and objects.
         reason: why.
 
     """
 
-    def __init__(self, shapes: Iterable[ArrayShape], reason: str = _MIXED) -> None:
+    def __init__(self, shapes: Iterable[ArrayShape | ObjectShape], reason: str = _MIXED) -> None:
         self.shapes = tuple(shapes)
         self.reason = reason
         super().__init__(self.shapes, reason)
@@ -113,6 +126,22 @@ class Mixed(Exception):  # noqa: N818 - carries what is wrong to the compiler, n
 def is_remembered(shape: ArrayShape) -> bool:
     """Tell whether an array of a finished grammar is for whoever follows a text to keep."""
     return shape.unique and not shape.choices
+
+
+def remembered(value: Value) -> list[ArrayShape | ObjectShape]:
+    """List what of a value of a finished grammar is for whoever follows a text to keep."""
+    arrays = (shape for shape in value.arrays if is_remembered(shape))
+    return [*arrays, *(shape for shape in value.objects if shape.distinct_names)]
+
+
+def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
+    """Give the path and the keyword that ask for a memory."""
+    if not isinstance(shape, ObjectShape):
+        return f"{shape.path}.uniqueItems", "uniqueItems"
+    if shape.witnesses:
+        return shape.witnesses[0].path, "not"
+    keyword = "required" if len(shape.required) > BITS else "minProperties"
+    return f"{shape.path}.{keyword}", keyword
 
 
 def is_text(value: Value) -> bool:
@@ -152,6 +181,8 @@ def _obstacle(value: Value) -> str | None:
     for shape in value.objects:
         if shape.witnesses or shape.marks:
             return _WITNESSED
+        if shape.distinct_names:
+            return _TALLIED
         usable = [names for names, child in shape.classes if child != NEVER]
         if not all(map(is_endless, usable)):
             return _NAMED
@@ -190,21 +221,37 @@ def is_endless(language: Regex) -> bool:
         return language.longest is None
     if not _is_bounded(language):
         return False
-    ahead = {}
-    queue = [language]
-    for state in queue:
-        if state not in ahead:
-            ahead[state] = {after for _, after in successors(state) if not is_empty(after)}
-            queue.extend(ahead[state])
+    ahead = _ahead(language)
     while ends := {state for state, after in ahead.items() if not after}:
         ahead = {s: after - ends for s, after in ahead.items() if s not in ends}
     return bool(ahead)  # what is left of them goes round
 
 
+@lru_cache(maxsize=1_024)
+def never_runs_out(language: Regex) -> bool:
+    """Tell whether each beginning of a member begins others without end; False if hard to say."""
+    if language == ANY:
+        return True
+    return _is_small(language) and all(_ahead(language).values())
+
+
+def _ahead(language: Regex) -> dict[Regex, set[Regex]]:
+    """Give the states of a language that lead to a member, each with those that follow it."""
+    ahead: dict[Regex, set[Regex]] = {}
+    queue = [language]
+    for state in queue:
+        if state not in ahead:
+            ahead[state] = {after for _, after in successors(state) if not is_empty(after)}
+            queue.extend(ahead[state])
+    return ahead
+
+
 def _is_bounded(strings: Regex) -> bool:
     """Tell whether it costs little to find out what is left of a language."""
-    if not strings.boolean:
-        return True
+    return not strings.boolean or _is_small(strings)
+
+
+def _is_small(strings: Regex) -> bool:
     seen = {strings}
     queue = [strings]
     for state in queue:
@@ -221,13 +268,13 @@ def tracks(definitions: Mapping[Formula, Value], root: Formula) -> tuple[Track, 
 
     Returns:
         Tracks; the first is `NOWHERE`, the second the root's. None at all if there are no such
-        arrays.
+        arrays and objects.
 
     Raises:
-        Mixed: a way leads to such an array or to another.
+        Mixed: a way leads to such an array or to another, or to objects that rule names out.
 
     """
-    kept = [x for value in definitions.values() for x in value.arrays if is_remembered(x)]
+    kept = [shape for value in definitions.values() for shape in remembered(value)]
     if not kept:
         return ()
     numbers: dict[frozenset[Formula], int] = {}
@@ -253,7 +300,8 @@ def tracks(definitions: Mapping[Formula, Value], root: Formula) -> tuple[Track, 
     every = {definitions[each] for x in elements for each in reached(definitions, x)}
     automata = {_bare_key(value): len(bare_states(value)) for value in every}
     if sum(automata.values()) > _ALL_NUMBERS:
-        raise Mixed((x for x in kept if not is_text(definitions[x.rest])), _NUMEROUS)
+        arrays = (x for x in kept if not isinstance(x, ObjectShape))
+        raise Mixed((x for x in arrays if not is_text(definitions[x.rest])), _NUMEROUS)
     return _relevant(found)
 
 
@@ -288,6 +336,7 @@ def _track(
             for shape in objects
             for f in (*(x for _, x in shape.classes), *(mark.value for mark in shape.marks))
         ),
+        _unrepeated(objects),
     )
 
 
@@ -310,6 +359,32 @@ def _element(arrays: list[ArrayShape], definitions: Mapping[Formula, Value]) -> 
     return element
 
 
+def _unrepeated(objects: list[ObjectShape]) -> Regex | None:
+    """Give the names that may not be written twice here, if that has to be kept.
+
+    A text must not come to where only used names could follow. Grammars let no name be written
+    twice that they have a bit for; behind any beginning of another one there are fresh names, if
+    that is so of every object that there may be. Where there is one alone, with more names than
+    bits, it is known which are left.
+    """
+    kept = [shape for shape in objects if shape.distinct_names]
+    if not kept:
+        return None
+    if all(map(_has_bits, objects)):
+        return ANY
+    others = [names for names, value in kept[0].classes if value != NEVER]
+    if len(set(objects)) > 1 or not all(map(_is_bounded, others)):
+        raise Mixed(kept, _MIXED_NAMES)
+    return either(*(literal(name) for name, value in kept[0].names if value != NEVER), *others)
+
+
+def _has_bits(shape: ObjectShape) -> bool:
+    """Tell whether every declared name has a bit, and others never run out."""
+    usable = [names for names, value in shape.classes if value != NEVER]
+    counted = len(shape.witnesses) + (shape.minimum if shape.maximum is None else shape.maximum)
+    return len(shape.names) + counted <= BITS and all(map(never_runs_out, usable))
+
+
 def _elements(shape: ArrayShape, index: int) -> Iterable[Formula]:
     if shape.choices:
         return (choice.value for choice in shape.choices[min(index, len(shape.choices) - 1)])
@@ -325,7 +400,11 @@ def _properties(
 
 def _relevant(found: list[Track]) -> tuple[Track, ...]:
     """Leave out what leads to no such array."""
-    leading: set[int] = {i for i, track in enumerate(found) if track.element is not None}
+    leading: set[int] = {
+        i
+        for i, track in enumerate(found)
+        if track.element is not None or track.unrepeated is not None
+    }
     grown = True
     while grown:
         more = {
@@ -348,6 +427,7 @@ def _relevant(found: list[Track]) -> tuple[Track, ...]:
             kept(track.rest),
             tuple((name, kept(number)) for name, number in track.names),
             kept(track.others),
+            track.unrepeated,
         )
         if i in leading
         else Track()
@@ -356,9 +436,9 @@ def _relevant(found: list[Track]) -> tuple[Track, ...]:
 
 
 def forgotten(
-    definitions: dict[Formula, Value], shapes: Iterable[ArrayShape]
+    definitions: dict[Formula, Value], shapes: Iterable[ArrayShape | ObjectShape]
 ) -> dict[Formula, Value]:
-    """Return the definitions with arrays of these shapes whose elements may be equal."""
+    """Return the definitions with these shapes, but with nothing to remember of them."""
     dropped = set(shapes)
     return {
         formula: replace(
@@ -367,8 +447,23 @@ def forgotten(
                 replace(shape, unique=False) if shape in dropped else shape
                 for shape in value.arrays
             ),
+            objects=tuple(
+                _uncounted(shape) if shape in dropped else shape for shape in value.objects
+            ),
         )
-        if not dropped.isdisjoint(value.arrays)
+        if not dropped.isdisjoint((*value.arrays, *value.objects))
         else value
         for formula, value in definitions.items()
     }
+
+
+def _uncounted(shape: ObjectShape) -> ObjectShape:
+    kept = frozenset([name for name, _ in shape.names if name in shape.required][:BITS])
+    return replace(
+        shape,
+        required=kept,
+        minimum=min(shape.minimum, len(kept) + 1),
+        witnesses=(),
+        marks=(),
+        distinct_names=False,
+    )

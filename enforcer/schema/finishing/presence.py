@@ -115,7 +115,8 @@ def stays_above(shapes: Sequence[ObjectShape], count: int) -> bool:
 
 
 def _can_join(shape: ObjectShape) -> bool:
-    return not (shape.minimum or shape.maximum is not None or shape.witnesses)
+    apart = shape.minimum or shape.maximum is not None or shape.witnesses
+    return not (apart or shape.distinct_names)
 
 
 def _place(groups: list[_Group], shape: ObjectShape, cells: Cells) -> None:

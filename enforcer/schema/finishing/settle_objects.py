@@ -2,7 +2,8 @@
 
 Owns: turning counts of properties, clauses and witnesses into required and marked names
 that an engine can count with a few bits. Names of undeclared properties can repeat without
-anyone noticing, so several of them are not counted. Must not know: keywords' syntax, engines.
+an engine noticing; where that would matter, none may be written twice (`distinct_names`).
+Must not know: keywords' syntax, engines.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema.finishing.distinct import is_endless, never_runs_out
 from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER, Mark, ObjectShape, Witness
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _MOST_WITNESSES = 3  # properties counted together in one object
 _MOST_REQUIRED = BITS  # to keep apart which of an object's properties have been written
+_MOST_COUNTED = 24  # undeclared properties, from below, each a bit
 
 
 class ObjectSettler:
@@ -84,27 +87,45 @@ class ObjectSettler:
         return replace(shape, names=tuple(names.items()), classes=tuple(classes))
 
     def _within_bits(self, shape: ObjectShape) -> ObjectShape:
-        if len(shape.required) <= _MOST_REQUIRED:
+        count = len(shape.required)
+        if count <= _MOST_REQUIRED:
             return shape
+        more = shape.witnesses or shape.some or shape.maximum is not None or shape.minimum > count
+        # Where nothing else is asked, the number of them is enough.
+        alone = replace(
+            shape,
+            witnesses=(),
+            marks=(),
+            some=frozenset(),
+            minimum=0,
+            maximum=None,
+            distinct_names=True,
+        )
+        if not more:
+            return alone
         self._refuse(
             f"{shape.path}.required",
             "required",
-            f"at most {_MOST_REQUIRED} required properties of one object can be tracked; make "
-            "some optional, or group them into objects of their own",
+            f"at most {_MOST_REQUIRED} required properties of one object can be tracked beside "
+            "other conditions on its properties; make some optional, or group them into objects "
+            "of their own",
         )
-        kept = [name for name, _ in shape.names if name in shape.required]
-        return replace(shape, required=frozenset(kept[:_MOST_REQUIRED]))
+        return alone
 
     def _minimum(self, shape: ObjectShape) -> ObjectShape:
         is_open = any(value != NEVER for _, value in shape.classes)
         most = len(shape.required) + 1
         if not shape.minimum or not is_open or shape.minimum <= most:
             return shape
+        room = BITS if shape.maximum is None else BITS - len(shape.names) - shape.maximum
+        if _has_fresh_names(shape) and shape.minimum < most + _MOST_COUNTED and room > 0:
+            return replace(shape, distinct_names=True)
         self._refuse(
             f"{shape.path}.minProperties",
             "minProperties",
-            "several properties of undeclared names cannot be counted, as a repeated name "
-            "counts once; declare the names, or set `additionalProperties` to false",
+            f"no more than {_MOST_COUNTED} properties of undeclared names can be counted, and no "
+            "names of a pattern with a greatest length; declare the names, or set "
+            "`additionalProperties` to false",
         )
         return replace(shape, minimum=most)
 
@@ -165,6 +186,7 @@ class ObjectSettler:
             )
             return replace(shape, witnesses=())
         algebra, marks = self._algebra, []
+        repeatable = True
         indices = range(len(shape.witnesses))
         for hits in (x for n in range(1, len(indices) + 1) for x in combinations(indices, n)):
             wanted = [shape.witnesses[i] for i in hits]
@@ -178,15 +200,25 @@ class ObjectSettler:
                 if not algebra.is_empty(algebra.conj((value, algebra.neg(fits)))):
                     # The same name might follow again with a value that does not fit, and
                     # the last one is the one that counts.
-                    self._refuse(
-                        wanted[0].path,
-                        "not",
-                        "that some undeclared property has a certain value cannot be "
-                        "enforced; declare the property",
-                    )
-                    return replace(shape, witnesses=())
+                    repeatable = False
                 marks.append(Mark(common, hit, hits))
-        return replace(shape, marks=tuple(marks))
+        if repeatable:
+            return replace(shape, marks=tuple(marks))
+        endless = {i for mark in marks if is_endless(mark.names) for i in mark.hits}
+        if _has_fresh_names(shape) and len(endless) == len(shape.witnesses):
+            return replace(shape, marks=tuple(marks), distinct_names=True)
+        self._refuse(
+            shape.witnesses[0].path,
+            "not",
+            "that some undeclared property has a certain value cannot be enforced where the names "
+            "have a pattern with a greatest length; declare the property",
+        )
+        return replace(shape, witnesses=())
+
+
+def _has_fresh_names(shape: ObjectShape) -> bool:
+    """Tell whether any beginning of an undeclared name can always become one not used yet."""
+    return all(never_runs_out(names) for names, value in shape.classes if value != NEVER)
 
 
 def _in(names: Regex, name: str) -> bool:

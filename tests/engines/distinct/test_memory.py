@@ -39,7 +39,8 @@ def test_strings_of_any_kind_never_run_out() -> None:
     memory = Memory(ANY)
     for text in ("", "a", "ab", "b" * 1000):
         memory = memory.with_element(text)
-    assert memory.spent == frozenset()
+    assert not memory.has_spent
+    assert not list(memory.spent)
     assert not memory.is_full
     assert not memory.may_fill_up
 

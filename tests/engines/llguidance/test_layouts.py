@@ -102,6 +102,11 @@ def test_distinct_elements_are_refused_where_arguments_are_no_json(name: str) ->
             do(grammar(unique), bound(name))
         assert refused.value.path == "$.properties.a.uniqueItems"
     engine().check(grammar(unique), bound("deepseek"))
+    counted = {"properties": {"a": {"type": "object", "minProperties": 3}}}
+    with pytest.raises(UnsupportedSchema, match="declare the properties") as refused:
+        engine().check(grammar(counted), bound(name))
+    assert refused.value.path == "$.properties.a.minProperties"
+    engine().check(grammar(counted), bound("deepseek"))
 
 
 @pytest.mark.parametrize("name", ["xgrammar", "outlines-core"])

@@ -1,0 +1,101 @@
+"""The requests that a server is probed with: only one that enforces answers them rightly.
+
+Owns: what they say, and how one asks to be enforced. Must not know: how they are sent, how answers
+are judged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer.request.spec import extra_body
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from enforcer.request.spec import Route
+
+WANTED = "violet"
+
+
+def twice(model: str) -> dict[str, Any]:
+    """Make a request that declares one name twice, which vLLM takes and no enforcer does."""
+    tool = _tool("twice", {})
+    return _body(model, "Say hello.", tools=[tool, tool], tool_choice="auto", max_tokens=1)
+
+
+def unenforceable(model: str) -> dict[str, Any]:
+    """Make a request with a tool that cannot be enforced exactly: its pattern refers back."""
+    return _strings(model, "unenforceable", {"pattern": r"^(a|b)c\1$"})
+
+
+def impossible(model: str) -> dict[str, Any]:
+    """Make a request whose tool nothing can call: no string has two characters and one."""
+    return _strings(model, "impossible", {"minLength": 2, "maxLength": 1})
+
+
+def required(model: str) -> dict[str, Any]:
+    """Make a request that must be answered with one call, to one of few argument objects."""
+    tool = _tool("pick_colour", {"colour": {"enum": [WANTED]}, "sure": {"type": "boolean"}})
+    return _body(
+        model,
+        "Pick a colour.",
+        tools=[tool],
+        tool_choice="required",
+        parallel_tool_calls=False,
+        max_tokens=1024,
+    )
+
+
+def without_tools(model: str) -> dict[str, Any]:
+    """Make the request that tempts to an undeclared call: a history of calls, and no tools."""
+    arguments = '{"prompt": "a cat"}'
+    messages = [{"role": "user", "content": "Draw a cat."}]
+    for number in range(2):
+        call_id = f"functions.img_gen:{number}"
+        function = {"name": "img_gen", "arguments": arguments}
+        call = {"id": call_id, "type": "function", "function": function}
+        messages += [
+            {"role": "assistant", "content": "", "tool_calls": [call]},  # type: ignore[dict-item]
+            {"role": "tool", "tool_call_id": call_id, "content": "done"},
+            {"role": "user", "content": "Draw another cat."},
+        ]
+    return {"model": model, "messages": messages, "max_tokens": 64}
+
+
+def asking(
+    body: Mapping[str, Any], route: Route | None, on_unsupported: str | None = None
+) -> dict[str, Any]:
+    """Make a request ask to be enforced, where the server does not do so by itself."""
+    if route is None:
+        return dict(body)
+    extra = extra_body(
+        body.get("tools"),
+        body.get("tool_choice", "auto"),
+        parallel_tool_calls=body.get("parallel_tool_calls", True),
+        messages=body["messages"],
+        on_unsupported=on_unsupported,
+        via=route,
+    )
+    # A demand is the spec's to make: vLLM's own parser would constrain the reply as well.
+    freed = {"tool_choice": "auto"} if body.get("tool_choice") == "required" else {}
+    return {**body, **freed, **extra}
+
+
+def _body(model: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"model": model, "messages": [{"role": "user", "content": text}], **more}
+
+
+def _tool(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": name, "parameters": parameters}}
+
+
+def _strings(model: str, name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    tool = _tool(name, {"text": {"type": "string", **keywords}})
+    return _body(model, "Say hello.", tools=[tool], tool_choice="auto", max_tokens=1)

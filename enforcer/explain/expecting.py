@@ -1,0 +1,202 @@
+"""One place of a turn in words: what may come next.
+
+Owns: markers, headers and free text in words, and where a text's own words come in. Legal is what
+the mask says. Must not know: how a turn is advanced, how a text is read, why an id is not legal
+(that is `why`).
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enforcer.explain import borders
+from enforcer.explain.borders import exits
+from enforcer.explain.text import FollowedText
+from enforcer.explain.words import Expected, Option, listing, quoted, shown
+from enforcer.turn.pattern import ID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from enforcer.turn.envelope import Envelope
+    from enforcer.turn.header import HeaderNode
+    from enforcer.turn.matcher import Matcher
+    from enforcer.turn.position import Position
+
+_LISTED = 5  # ids that are listed where there are no words for them
+
+
+def mask_of(matcher: Matcher) -> npt.NDArray[np.int32]:
+    """Give the mask row of a matcher: int32, shape `(vocabulary.words,)`."""
+    row = np.zeros((1, matcher.envelope.table.vocabulary.words), dtype=np.int32)
+    matcher.fill(row)
+    legal: npt.NDArray[np.int32] = row[0]
+    return legal
+
+
+def is_set(row: npt.NDArray[np.int32], token_id: int) -> bool:
+    """Tell whether a mask row has an id."""
+    return bool(0 <= token_id < 32 * len(row) and row[token_id // 32] >> (token_id % 32) & 1)
+
+
+class Place:
+    """One place of a turn.
+
+    Args:
+        matcher: of the turn.
+        row: its mask, int32, shape `(vocabulary.words,)`.
+
+    """
+
+    def __init__(self, matcher: Matcher, row: npt.NDArray[np.int32]) -> None:
+        self.now: Position = matcher.position
+        self.envelope: Envelope = matcher.envelope
+        self.table = self.envelope.table
+        self.vocabulary = self.table.vocabulary
+        self.row = row
+        self.roles = {
+            self.vocabulary.control(name): role
+            for role, names in self.table.dialect.markers.items()
+            for name in names
+            if name in self.vocabulary.controls
+        }
+
+    def expected(self) -> Expected:
+        """Say what may come next."""
+        now = self.now
+        at: str | None = None
+        begun = ""
+        options: tuple[Option, ...] = ()
+        text = now.grammar if isinstance(now.grammar, FollowedText) else None
+        if now.failure is not None:
+            pass
+        elif text is not None:
+            at, begun, options = text.expected()
+        elif now.grammar is not None:
+            options = (Option("more of a text of which no words are kept"),)
+        elif now.header is not None:
+            begun = self.header_so_far().decode("utf-8", "replace")
+            options = self._header_options()
+        elif now.row.text and (self.row & self.vocabulary.text_row).any():
+            options = (Option("any text"),)
+        return Expected(
+            now.state,
+            None if text is None else text.subject.tool,
+            at,
+            begun,
+            options + self._marker_options() or self._ids(),
+            int(np.bitwise_count(self.row.view(np.uint32)).sum()),
+        )
+
+    def _ids(self) -> tuple[Option, ...]:
+        """List the legal ids, where nothing better is known of them."""
+        legal = self._legal()
+        texts = [shown(self.vocabulary.token_bytes(token_id)) for token_id in legal[:_LISTED]]
+        if not texts:
+            return ()
+        more = len(legal) - len(texts)
+        what = f"{', '.join(texts)}, … and {more} more ids" if more else listing(texts)
+        return (Option(what, () if more else tuple(text[1:-1] for text in texts)),)
+
+    def _marker_options(self) -> tuple[Option, ...]:
+        if not self.table.is_simple and self.now.failure is None:
+            return tuple(self._spelled_markers())
+        names = {
+            self._name(token_id): self._role(token_id)
+            for token_id in sorted(self.roles)
+            if is_set(self.row, token_id)
+        }
+        return tuple(Option(f"{role}: `{name}`", (name,)) for name, role in names.items())
+
+    def _spelled_markers(self) -> Iterator[Option]:
+        said = set()
+        for found in exits(self.table, self.now):
+            name = self._written(found.rest)
+            if (found.role, name) in said or not self._begins_legally(found.rest):
+                continue
+            said.add((found.role, name))
+            role = f"the marker of {found.role.replace('_', ' ')}"
+            if found.begun:
+                yield Option(f"{role}, which goes on with {shown(name)}", (name,))
+            else:
+                yield Option(f"{role}: {shown(name)}", (name,))
+
+    def _written(self, symbols: Sequence[int]) -> str:
+        """Write symbols as text, control tokens by their names."""
+        data = b"".join(
+            bytes([each]) if each < ID else self.vocabulary.token_bytes(each - ID)
+            for each in symbols
+        )
+        return data.decode("utf-8", "replace")
+
+    def _name(self, token_id: int) -> str:
+        return self.vocabulary.token_bytes(token_id).decode()
+
+    def _role(self, token_id: int) -> str:
+        return "the marker of " + self.roles.get(token_id, "no known role").replace("_", " ")
+
+    def header_so_far(self) -> bytes:
+        """Give what has been written of a header."""
+        node = self.now.header
+        if node is None or node.low == node.high:
+            return b""
+        return node.trie.texts[node.low][: node.depth]
+
+    def _header_options(self) -> tuple[Option, ...]:
+        node = self.now.header
+        if node is None or node.low == node.high:
+            return ()
+        if node.tail is not None:
+            rest = borders.behind_name(self.table, node.tail)
+            if not rest or not self._begins_legally(rest):
+                return ()
+            what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
+            return (Option(f"{what}, written {shown(self._written(rest))}"),)
+        head = () if node.head is None else borders.before_name(self.table, node.head)
+        if head is None:
+            return ()
+        rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}
+        left = [at for at, rest in rests.items() if self._begins_legally((*head, *rest))]
+        names = tuple(dict.fromkeys(node.trie.names[at] for at in left if rests[at] or head))
+        found = []
+        if names:
+            one = (*head, *node.trie.texts[left[-1]])
+            spelled = f", written {shown(self._written(one))}" if len(left) == 1 else ""
+            found.append(Option(f"the name of a tool: {listing(names)}{spelled}", names))
+        return (*found, *self._fallen(node))
+
+    def _fallen(self, node: HeaderNode) -> Iterator[Option]:
+        """Tell of arguments that follow a header which nothing ends but what no name has."""
+        place, name = self.now.place, node.name
+        then = self.table.dialect.states[self.now.state].then
+        if name is None or then is None or place is None or place.header is None:
+            return
+        if not place.header.nullable:
+            return
+        firsts = {next(iter(self.table.symbols(token_id))) for token_id in self._legal()}
+        exits_of = {each.rest[0] for each in exits(self.table, self.now)}
+        if any(first not in exits_of and not _steps(node, first) for first in firsts):
+            yield Option(f"the arguments of {quoted(name)}")
+
+    def _legal(self) -> list[int]:
+        bits = np.unpackbits(self.row.view(np.uint8), bitorder="little")
+        legal: list[int] = np.flatnonzero(bits).tolist()
+        return legal
+
+    def _begins_legally(self, symbols: Sequence[int]) -> bool:
+        """Tell whether a legal id begins a text."""
+        if symbols and symbols[0] >= ID:
+            return is_set(self.row, symbols[0] - ID)
+        text: list[int] = list(takewhile(lambda each: each < ID, symbols))
+        data = bytes(text)
+        found = (self.vocabulary.find(data[:end]) for end in range(1, len(data) + 1))
+        return any(token_id is not None and is_set(self.row, token_id) for token_id in found)
+
+
+def _steps(node: HeaderNode, symbol: int) -> bool:
+    return symbol < ID and node.step(symbol) is not None

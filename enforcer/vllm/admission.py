@@ -1,0 +1,210 @@
+"""What a request that carries a spec is let in with, and what it is refused for.
+
+Owns: what the server settles for a spec, the sampling options that could leave no id legal, prompts
+that have begun a turn, and how a check's error is answered. Must not know: by which door of vLLM's
+a request comes in (that is `frontend`), parsers, the engine process, how schemas are checked.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from vllm.exceptions import GracefulHTTPError
+
+from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
+from enforcer.request import spec as specs
+from enforcer.turn import dialects
+from enforcer.turn.requested import look_at_prompt, refuse_names
+from enforcer.vllm import metrics, runtime, settings
+from enforcer.vllm.metrics import Relaxed
+from enforcer.vllm.names import reads_extra
+from enforcer.vllm.requests import option_refusal, placed, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from enforcer.request.spec import Spec
+    from enforcer.vllm.checks import Inexact
+
+
+@contextmanager
+def answered() -> Iterator[None]:
+    """Turn what a check raises into vLLM's answers: 400, or 503 where there was no room for it."""
+    try:
+        yield
+    except RequestError as error:
+        raise refusal(error) from error
+    except Busy as error:
+        metrics.checked(metrics.Checked.BUSY)
+        raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
+
+
+def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
+    """Read a spec that somebody has sent, and settle what the server decides for it.
+
+    What its schemas refer to of the operator's documents is in them from here on.
+
+    Args:
+        text: the spec.
+        tokenizer: the model's; None where it is not at hand, as `runtime.dialect_for` has it.
+
+    Returns:
+        The spec with the server's decisions in it, as text and read.
+
+    Raises:
+        VLLMValidationError: it is malformed, or wishes what this server does not grant.
+
+    """
+    try:
+        spec = runtime.read(text)
+    except RequestError as error:
+        raise refusal(error) from error
+    dialect = runtime.dialect_for(tokenizer)
+    try:
+        refuse_names(dialect, spec.toolset)
+    except RequestError as error:
+        raise refusal(error) from error
+    mine = _settled(spec, dialect.name)
+    if spec.settled is None:
+        with answered():
+            bundled = specs.bundled(spec, runtime.bundle, mine.options.limits.size)
+        if bundled is not spec:
+            text = specs.put(text, bundled)
+        return specs.settle(text, mine), replace(bundled, settled=mine)
+    if spec.settled != mine:
+        raise option_refusal(
+            "settled", "the spec claims settings that are not this server's: leave out `settled`"
+        )
+    return text, spec
+
+
+def _settled(spec: Spec, dialect: str) -> specs.Settled:
+    chosen = settings.current()
+    own, allowed = chosen.options(), chosen.allowed()
+    wanted = spec.on_unsupported
+    if wanted is not None and wanted.value not in {"refuse", own.on_unsupported.value, *allowed}:
+        raise option_refusal(
+            "on_unsupported",
+            "this server does not let a request relax schemas: leave out `on_unsupported`",
+        )
+    finish = spec.finish_within_budget
+    if finish is not None and finish != own.finish_within_budget and "finish" not in allowed:
+        raise option_refusal(
+            "finish_within_budget",
+            "this server does not let a request choose `finish_within_budget`: leave it out",
+        )
+    closed = spec.closed_objects
+    if closed is not None and closed != own.conventions.closed_objects and "closed" not in allowed:
+        raise option_refusal(
+            "closed_objects",
+            "this server does not let a request choose `closed_objects`: leave it out",
+        )
+    options = replace(spec, settled=None).resolve(own)
+    if options.finish_within_budget and not dialects.load(dialect).is_simple:
+        with answered():
+            raise UnknownLength("$.finish_within_budget", dialect)
+    return specs.Settled(dialect, chosen.engine, options)
+
+
+def isolated(text: str, inexact: Iterable[Inexact]) -> str:
+    """Give a spec in which a tool that cannot be held to its schema takes any object.
+
+    vLLM hands a request from check to check. A tool that has been isolated has no schema any
+    more at the next one; one that is relaxed is counted where the request is let in.
+    """
+    log_inexact(inexact)
+    names = {one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None}
+    count_inexact(inexact, Relaxed.ISOLATED)
+    return specs.isolate(text, names) if names else text
+
+
+def count_inexact(inexact: Iterable[Inexact], how: Relaxed) -> None:
+    """Count what is enforced in one of the two ways."""
+    for one in inexact:
+        if one.how is how:
+            metrics.relaxed(how, one.problem)
+
+
+def log_inexact(inexact: Iterable[Inexact]) -> None:
+    """Log what is not exact, once for each schema that is new to this process."""
+    for one in inexact:
+        if one.is_new:
+            metrics.log_relaxed(one.how, placed(one.problem))
+
+
+def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> int:
+    """Refuse a prompt that has begun a turn which the request's tools do not allow.
+
+    Returns:
+        As `look_at_prompt` does.
+
+    Raises:
+        VLLMValidationError: it has.
+
+    """
+    if prompt_ids is None:
+        return 0
+    settled = spec.settled
+    table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
+    try:
+        return look_at_prompt(table, spec, settings.current().options(), prompt_ids)
+    except IllegalPrefix as error:
+        raise refusal(error) from error
+
+
+def refuse_unread_spec(extra: Any, model_config: Any) -> None:
+    """Refuse a spec in `vllm_xargs` on a server without the logits processor that reads it.
+
+    Raises:
+        VLLMValidationError: it would be ignored.
+
+    """
+    if specs.from_extra(extra) is None:
+        return
+    if not reads_extra(getattr(model_config, "logits_processors", None)):
+        raise option_refusal(
+            "vllm_xargs",
+            f"a spec in `vllm_xargs.{specs.KEY}` is for servers with the logits processor, and "
+            "would be ignored here: leave out `via` where the client builds it with "
+            "`enforcer.extra_body`",
+        )
+
+
+def refuse_sampling(params: Any, spec: Spec) -> None:
+    """Refuse options that take ids away after our mask: none might be left.
+
+    Raises:
+        VLLMValidationError: the request has such an option.
+
+    """
+    calls_nothing = not spec.toolset.allowed and spec.response_format is None
+    if getattr(params, "thinking_token_budget", None) is not None:
+        raise option_refusal(
+            "thinking_token_budget",
+            "`thinking_token_budget` makes vLLM write the end of the think after our mask, even "
+            "into a call that began inside the think: leave it out",
+        )
+    for name in ("allowed_token_ids", "bad_words"):
+        harmless = name == "bad_words" and calls_nothing
+        if getattr(params, name, None) and not harmless:
+            raise option_refusal(
+                name, f"`{name}` could forbid what an enforced reply must have: leave it out"
+            )
+    if any(
+        not math.isfinite(bias) for bias in (getattr(params, "logit_bias", None) or {}).values()
+    ):
+        raise option_refusal(
+            "logit_bias",
+            "an infinite `logit_bias` could forbid what an enforced reply must have: use a "
+            "finite one",
+        )
+    if getattr(params, "min_tokens", 0) and not calls_nothing:
+        raise option_refusal(
+            "min_tokens",
+            "`min_tokens` forbids the end of the turn, which is all that may follow calls or a "
+            "complete formatted text: leave it out, or send no tools",
+        )

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from enforcer.doctor import probes
+from enforcer.errors import InvalidTools, SchemaError, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.request import spec as specs
+from enforcer.request.spec import Route, extra_body
+from enforcer.request.tools import ToolChoice
+from enforcer.schema import OnUnsupported, compile_schema
+
+
+def test_what_the_modes_are_told_by_is_what_they_refuse() -> None:
+    """By the library itself, whose errors the probes look for."""
+
+    def outcome(body: dict[str, Any], mode: str) -> Any:
+        tools = [tool["function"] for tool in body["tools"]]
+        try:
+            compile_schema(tools[0]["parameters"], on_unsupported=OnUnsupported(mode))
+        except SchemaError as error:
+            return type(error)
+        return None
+
+    for mode, inexact in (("refuse", UnsupportedSchema), ("relax", None)):
+        assert outcome(probes.unenforceable("toy"), mode) is inexact
+        assert outcome(probes.impossible("toy"), mode) is UnsatisfiableSchema
+    with pytest.raises(InvalidTools):
+        extra_body(probes.twice("toy")["tools"])
+
+
+@pytest.mark.parametrize("route", Route)
+def test_a_demand_is_made_by_the_spec_alone(route: Route) -> None:
+    body = probes.required("toy")
+    assert probes.asking(body, None) == body
+    asked = probes.asking(body, route)
+    assert asked["tool_choice"] == "auto"
+    own = asked.get("structured_outputs", {}).get("structural_tag")
+    text = specs.from_structural_tag(own) or specs.from_extra(asked.get("vllm_xargs"))
+    toolset = specs.read(text).toolset
+    assert (toolset.choice, toolset.parallel) == (ToolChoice.REQUIRED, False)
