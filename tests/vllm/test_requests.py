@@ -41,7 +41,7 @@ def test_a_refused_option_is_counted_logged_and_named(
     assert isinstance(error, VLLMValidationError)
     assert error.parameter == "min_tokens"
     assert "leave it out" in str(error)
-    assert counted == [(metrics.REFUSED, (metrics.OPTION, ""))]
+    assert counted == [(metrics.REFUSED, (metrics.OPTION, "min_tokens"))]
     assert '"$.min_tokens"' in caplog.text
 
 

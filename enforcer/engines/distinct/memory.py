@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from enforcer.regex import ANY, RegexBudget, finite_members, is_empty
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import derivative, successors
-from enforcer.schema.finishing.distinct import is_endless
+from enforcer.schema.finishing.endless import is_endless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

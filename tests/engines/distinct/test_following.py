@@ -17,7 +17,7 @@ from enforcer.engines.distinct.tracks import read, written
 from enforcer.errors import SchemaError, UnsupportedSchema
 from enforcer.regex import ANY
 from enforcer.schema import OnUnsupported, compile_schema
-from enforcer.schema.finishing.distinct import Track, tracks
+from enforcer.schema.finishing.ways import Track, tracks
 from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import accepts, agrees, compiled, is_valid, walk
 from tests.vocabularies import bits
