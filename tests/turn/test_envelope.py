@@ -210,3 +210,14 @@ def test_names_that_a_format_cannot_write_are_read_and_never_generated() -> None
     assert not reads("pythonic", b'"(', generated=True)
     assert reads("pythonic", b'"(', generated=False)
     assert served("glm45").table.lexer is served("glm45").table.reader
+
+
+@pytest.mark.parametrize(
+    ("name", "spells"),
+    [("kimi_k2", False), ("kimi_k3", False), ("mistral", False), ("pythonic", True),
+     ("llama3_json", True), ("granite", True)],
+)  # fmt: skip
+def test_whether_text_may_turn_out_to_be_a_call(name: str, spells: bool) -> None:
+    from tests.dialect_cases import served
+
+    assert served(name).table.spells_calls is spells

@@ -140,3 +140,15 @@ def test_the_work_of_a_product_is_counted(one: Value, other: Value) -> None:
     assert met(9 * 9) != NOTHING_AT_ALL
     with pytest.raises(SchemaLimit, match="limit on steps"):
         met(9 * 9 - 1)
+
+
+def test_the_parts_of_a_formula_are_what_it_combines() -> None:
+    targets: dict[str, Any] = {}
+    algebra = arena(targets)
+    one, other = algebra.value(ATOMS[2]), algebra.value(ATOMS[8])
+    targets["a"] = one
+    assert algebra.parts(one) == algebra.parts(algebra.unknown("why")) == ()
+    assert algebra.parts(algebra.reference("a")) == (one,)
+    assert algebra.parts(algebra.neg(one)) == (one,)
+    for both in (algebra.conj, algebra.disj, algebra.one_of):
+        assert set(algebra.parts(both((one, other)))) == {one, other}
