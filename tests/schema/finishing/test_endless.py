@@ -18,6 +18,7 @@ def test_a_language_is_endless_if_some_text_in_it_can_go_round(pattern: str, end
     without = both(language, inverse(literal("ab")))
     assert is_endless(without) == endless
     assert not is_endless(both(language, parse("^.{0,4}$")))
+    assert not is_endless(both(parse("^a*$"), inverse(parse("^aaa"))))  # of no known length
 
 
 @pytest.mark.parametrize(
