@@ -21,10 +21,11 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
-from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered, tracks
+from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
+from enforcer.schema.finishing.ways import tracks
 from enforcer.schema.limits import Conventions, Formats, Limits, OnUnsupported, Root
 from enforcer.schema.nodes import ANY_OBJECT, NOTHING_AT_ALL, ArgumentGrammar
 from enforcer.schema.provenance import Provenance

@@ -161,6 +161,8 @@ class _Host:
                 admission.refuse_sampling(request.sampling_params, spec)
                 spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
                 metrics.enforced(spec.toolset.choice)
+                for _ in stock.left_free(source.text, enforcer.table.dialect):
+                    metrics.relaxed(metrics.Relaxed.FREE)
             prepared = yield from enforcer.prepare(spec)
             if spec.resolve(enforcer.options).finish_within_budget:
                 yield  # how short each tool's arguments can be has to be found out

@@ -148,8 +148,9 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if banned is not None:
             params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
-        if required.lacks(made, self.vllm_config):
-            raise option_refusal("tools", required.REASON)
+        missing = required.unmet(made, self.vllm_config)
+        if missing is not None:
+            raise option_refusal("tools", missing)
         if banned is not None:
             admission.refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))

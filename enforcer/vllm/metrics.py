@@ -78,6 +78,7 @@ class Relaxed(Enum):
 
     RELAXED = "relaxed"  # the nearest superset
     ISOLATED = "isolated"  # that it is an object
+    FREE = "free"  # the same, since a front end of vLLM's own has left the schema out
 
 
 class Outcome(Enum):
@@ -371,9 +372,9 @@ def switched_off() -> None:
     recorder().add(OFF)
 
 
-def relaxed(how: Relaxed, problem: Problem) -> None:
-    """Count a tool or format that is not enforced exactly."""
-    recorder().add(RELAXED, (how.value, _known(problem.keyword)))
+def relaxed(how: Relaxed, problem: Problem | None = None) -> None:
+    """Count a tool or format that is not enforced exactly; None where it has no schema at all."""
+    recorder().add(RELAXED, (how.value, "" if problem is None else _known(problem.keyword)))
 
 
 def log_relaxed(how: Relaxed, problem: Problem) -> None:

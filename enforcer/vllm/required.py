@@ -1,4 +1,4 @@
-"""Where nothing is served unenforced: the engine refuses what brings nothing to enforce.
+"""Where nothing is served unenforced: the engine refuses what brings nothing to enforce, or less.
 
 Owns: which requests these are, and which of them the operator excepts. Must not know: how
 requests are enforced. Runs in the engine process, behind which no front end can hide: not a
@@ -20,11 +20,18 @@ from enforcer.vllm.names import reads_extra
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REASON = (
+_BARE = (
     f"{specs.REQUIRES}, and this one brings no tools to the engine: send it with what "
     "`enforcer.extra_body` builds; chat routes bring them by themselves where the server has "
     "--tool-call-parser NAME_enforced"
 )
+_LEFT_FREE = (
+    f"{specs.REQUIRES}, and vLLM's front end leaves the arguments of {{names}} free, as it does "
+    "with tools that declare no `parameters` or do not say `strict`: say `strict: true`, send "
+    "what `enforcer.extra_body` builds, or serve with --tool-strict-level parameter or with "
+    "--tool-call-parser NAME_enforced"
+)
+_NAMED = 3  # tools, in a message
 # As vLLM's own front end names the requests of /v1/completions.
 _COMPLETIONS = "cmpl-"
 
@@ -43,34 +50,42 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def _preprocess_add_request(self: Any, request: Any) -> Any:
-        if lacks(request, self.vllm_config):
+        missing = unmet(request, self.vllm_config)
+        if missing is not None:
             metrics.failed(metrics.Failure.UNENFORCED, request.request_id)
-            raise VLLMValidationError(REASON)
+            raise VLLMValidationError(missing)
         return original(self, request)
 
     return _preprocess_add_request
 
 
-def lacks(request: Any, vllm_config: Any) -> bool:
-    """Tell whether a request to the engine lacks what this server requires of it."""
+def unmet(request: Any, vllm_config: Any) -> str | None:
+    """Say what a request to the engine lacks of what this server requires; None if nothing."""
     chosen = settings.current()
-    loaded = vllm_config.model_config.logits_processors
-    return chosen.requires() and not _may_pass(request, chosen.excepted(), loaded)
+    if not chosen.requires():
+        return None
+    return _unmet(request, chosen.excepted(), vllm_config.model_config.logits_processors)
 
 
-def _may_pass(request: Any, excepted: frozenset[str], loaded: object) -> bool:
+def _unmet(request: Any, excepted: frozenset[str], loaded: object) -> str | None:
     params = request.sampling_params
     if params is None:
-        return True  # nothing is generated
+        return None  # nothing is generated
     if specs.from_extra(params.extra_args) is not None and reads_extra(loaded):
-        return True
+        return None
+    if RequestKind.COMPLETIONS.value in excepted and request.request_id.startswith(_COMPLETIONS):
+        return None
     own = params.structured_outputs
-    if own is not None and not own.all_constraints_none():
-        tag = own.structural_tag
-        if specs.from_structural_tag(tag) is not None:
-            return True
-        if any(stock.concerns(tag, dialect) for dialect in served.dialects()):
-            return True
-        if RequestKind.STRUCTURED.value in excepted:
-            return True
-    return RequestKind.COMPLETIONS.value in excepted and request.request_id.startswith(_COMPLETIONS)
+    if own is None or own.all_constraints_none():
+        return _BARE
+    tag = own.structural_tag
+    if specs.from_structural_tag(tag) is not None or RequestKind.STRUCTURED.value in excepted:
+        return None
+    concerned = [dialect for dialect in served.dialects() if stock.concerns(tag, dialect)]
+    if not concerned:
+        return _BARE
+    free = [name for dialect in concerned for name in stock.left_free(tag, dialect)]
+    if not free:
+        return None
+    names = ", ".join(f"{name!r:.80}" for name in free[:_NAMED])
+    return _LEFT_FREE.format(names=names + (", …" if len(free) > _NAMED else ""))

@@ -230,8 +230,12 @@ def read(environment: Mapping[str, str]) -> Settings:
     settings.options()
     settings.allowed()
     settings.cache_bytes()
-    settings.requires()
     settings.excepted()
+    if settings.requires() and "off" in settings.allowed():
+        raise ConfigurationError(
+            f"{PREFIX}REQUIRE=on refuses what nothing enforces, and {PREFIX}ALLOW_CLIENT lets any "
+            "request switch the enforcer off: leave one of them out"
+        )
     return settings
 
 

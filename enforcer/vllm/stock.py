@@ -65,6 +65,21 @@ def concerns(tag: object, dialect: Dialect) -> bool:
     return isinstance(tag, str) and any(json.dumps(marker)[1:-1] in tag for marker in known)
 
 
+def left_free(tag: str, dialect: Dialect) -> list[str]:
+    """Name the tools whose arguments a tag leaves free, though their schemas may not.
+
+    That is so of tools without `strict` below level `parameter`, whose schemas vLLM's Python front
+    end keeps to itself; it writes the same of tools that declare no `parameters`. In Kimi K3's
+    format the schemas are read from the prompt.
+    """
+    if not stock_k2.markers(dialect):
+        return []
+    try:
+        return stock_k2.Reader(dialect).left_free(json.loads(tag))
+    except (ValueError, RecursionError):
+        return []  # no tag at all, which is refused where it is read
+
+
 def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock:
     """Read a structural tag of vLLM's own.
 

@@ -5,13 +5,14 @@ Owns: their shapes, and what each means. Must not know: vLLM's code, how a spec 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidTools
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
-from enforcer.vllm.stock_shapes import PATH, UnlikeError, answer, expect, items, take
+from enforcer.vllm.stock_shapes import ABSENT, PATH, UnlikeError, answer, expect, items, take
 
 if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
@@ -26,6 +27,23 @@ def markers(dialect: Dialect) -> tuple[str, ...]:
     if any(role not in dialect.markers for role in (*CALL, *THINK)):
         return ()
     return tuple(name for role in CALL for name in dialect.markers[role])
+
+
+# What stands for arguments of which nothing is asked, where a tool's schema should stand.
+_FREE: dict[str, Any] = {"type": "json_schema", "json_schema": True}
+
+
+def _formats(content: Any) -> list[Any]:
+    """List the formats that follow one another in what a tag holds, without what is absent."""
+    parts = content.get("elements") if isinstance(content, dict) else None
+    if not isinstance(parts, list):
+        return []
+    absent = ABSENT["json_schema"]
+    return [
+        {key: value for key, value in part.items() if key not in absent}
+        for part in parts
+        if isinstance(part, dict)
+    ]
 
 
 class Reader:
@@ -57,6 +75,20 @@ class Reader:
         except UnlikeError:
             return self._body(node), False
         return self._body(rest), True
+
+    def left_free(self, data: Any) -> list[str]:
+        """Name the tools of which any arguments will do, in a tag of any shape."""
+        found: dict[str, None] = {}
+        queue = [data]
+        for node in queue:
+            if isinstance(node, list):
+                queue.extend(node)
+            elif isinstance(node, dict):
+                queue.extend(node.values())
+                if node.get("type") == "tag" and _FREE in _formats(node.get("content")):
+                    with suppress(UnlikeError):
+                        found[self._name(node.get("begin"))] = None
+        return list(found)
 
     def _read_think(self, node: Any) -> None:
         """Expect the rest of a think, or one that may be left out.

@@ -112,12 +112,15 @@ class Workplace:
 
 
 def stages(path: str) -> list[tuple[str, ...]]:
-    """Return the tests to run for a module, one selection after the other."""
+    """Return the tests to run for a module: its own, those of its room, then the rest.
+
+    Where it has none of its own, the room's come first, and nothing second.
+    """
     module = Path(path).relative_to("enforcer")
     mirror = Path("tests", module.parent, f"test_{module.stem}.py")
-    room = Path("tests", module.parts[0])
-    mirrored = [(str(mirror),)] if (ROOT / mirror).exists() else []
-    return [*mirrored, (str(room),), tuple(each for each in REST if each != str(room))]
+    room = str(Path("tests", module.parts[0]))
+    near = [(str(mirror),), (room,)] if (ROOT / mirror).exists() else [(room,), ()]
+    return [*near, tuple(each for each in REST if each != room)]
 
 
 def main() -> int:
@@ -127,7 +130,9 @@ def main() -> int:
     options.add_argument("--minutes", type=float, default=60, help="when to stop")
     options.add_argument("--most", type=int, default=10_000, help="mutants to try")
     options.add_argument("--only", default="", help="part of the paths of modules to change")
-    options.add_argument("--stages", type=int, default=3, help="1: the module's own tests alone")
+    options.add_argument(
+        "--stages", type=int, default=3, help="1: the module's own tests; 2: its room's as well"
+    )
     arguments = options.parse_args()
     until = time.monotonic() + 60 * arguments.minutes
     random, known = Random(arguments.seed), equivalent()
@@ -146,7 +151,7 @@ def main() -> int:
             begun = time.monotonic()
             by = None
             for stage in stages(mutant.path)[: arguments.stages]:
-                if by is None and workplace.notices(mutant, stage):
+                if stage and by is None and workplace.notices(mutant, stage):
                     by = stage[0]
             tried += 1
             survived += by is None

@@ -10,6 +10,7 @@ pytest.importorskip("cosmic_ray", reason="needs the dependency group `mutants`")
 
 from cosmic_ray.mutating import mutate_code
 
+from tests.mutants.__main__ import stages
 from tests.mutants.mutants import ROOT, Site, equivalent, mutant, mutants, sites
 from tests.mutants.operators import RemoveStatement, SwapBuiltin
 
@@ -80,3 +81,14 @@ def test_what_python_warns_of_is_no_mutant() -> None:
     ][:1]
     ways = tuple(way for way in site.ways if type(way[0]).__name__.endswith("Eq_Is"))
     assert Site(site.path, site.position, ways).mutant(Random(0)) is None
+
+
+def test_the_nearest_tests_run_first_and_the_rest_always_third() -> None:
+    own, room, rest = stages("enforcer/schema/algebra/objects.py")
+    assert (own, room) == (("tests/schema/algebra/test_objects.py",), ("tests/schema",))
+    assert "tests/schema" not in rest
+    assert {"tests/conformance", "tests/turn"} <= set(rest)
+    # A module that has no tests of its own.
+    own, room, rest = stages("enforcer/regex/__init__.py")
+    assert (own, room) == (("tests/regex",), ())
+    assert "tests/regex" not in rest

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.numbers.languages import number_texts
+from enforcer.numbers.sets import NumberSet, contains, is_empty
+from enforcer.regex import fullmatch
 from tests.schema_judge import accepts, compiled, is_valid
 from tests.spelled_json import numbers
 
@@ -218,3 +221,29 @@ def test_an_exponent_makes_up_for_all_places_of_an_integer(
     assert accepts(compiled({"type": "integer"}), text) == (whole or places == "0")
     bounded = compiled({"type": "integer", "minimum": 1})
     assert accepts(bounded, text) == accepts(compiled({"type": "integer"}), text)
+
+
+@pytest.mark.parametrize("divisor", ["0.5", "1", "1.5", "2", "2.5", "30"])
+def test_no_spelling_of_a_multiple_is_one_of_a_number_that_is_none(divisor: str) -> None:
+    language = number_texts(NumberSet(not_multiples=frozenset({Fraction(divisor)})))
+    for times in (0, 1, 2, 3, 10, 40):
+        for text in numbers(float(times * Fraction(divisor))):
+            assert not fullmatch(language, text), text
+    assert fullmatch(language, "0.7")
+
+
+_near_zero = st.none() | st.sampled_from([Fraction(n, 2) for n in range(-3, 4)])
+
+
+@given(_near_zero, st.booleans(), _near_zero, st.booleans())
+def test_bounds_on_either_side_of_zero(
+    low: Fraction | None, low_open: bool, high: Fraction | None, high_open: bool
+) -> None:
+    within = NumberSet(low, low_open and low is not None, high, high_open and high is not None)
+    if is_empty(within):
+        return
+    language = number_texts(within)
+    for quarter in range(-8, 9):
+        member = contains(within, Fraction(quarter, 4))
+        for text in numbers(quarter / 4 if quarter % 4 else quarter // 4):
+            assert fullmatch(language, text) == member, text

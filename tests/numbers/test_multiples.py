@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from enforcer.numbers.multiples import are_bearable, is_hard, without_places
+from enforcer.numbers.multiples import are_bearable, is_hard, multiples, without_places
+from enforcer.regex import fullmatch
 from tests.schema_judge import accepts, compiled
 
 MANY = ["12345678901234567", "12345678901234567.5", "0.50000000000000000000000"]
@@ -24,6 +28,36 @@ def test_doubles_are_multiples_of_powers_of_two_however_long_the_text(divisor: f
 def test_what_a_double_does_not_hold_is_no_multiple_of_another_divisor(text: str) -> None:
     assert not accepts(compiled({"type": "number", "multipleOf": 0.05}), text)
     assert not accepts(compiled({"type": "number", "multipleOf": 0.35}), text)
+
+
+@given(st.sampled_from([3, 7, 11, 20, 33, 96]), st.integers(0, 10**28), st.integers(1, 95))
+def test_whole_numbers_are_multiples_however_long(divisor: int, times: int, more: int) -> None:
+    for sure in (True, False):
+        language = multiples(Fraction(divisor), plain=False, sure=sure)
+        for number in (times * divisor, times * divisor + more):
+            assert fullmatch(language, str(number)) == (number % divisor == 0), number
+
+
+@given(
+    st.sampled_from(["0.3", "0.7", "0.05", "1.1", "2.5", "0.04"]),
+    st.integers(0, 10**12),
+    st.integers(0, 10**12),
+)
+def test_decimals_are_multiples_while_doubles_tell_them_apart(
+    divisor: str, times: int, other: int
+) -> None:
+    exact = Fraction(divisor)
+    places = len(divisor.split(".")[1])
+    sure, plain = (multiples(exact, plain=plain, sure=True) for plain in (False, True))
+    for number in (times * exact, Fraction(other, 10**places)):
+        text = format(Decimal(number.numerator) / number.denominator, "f")
+        assert fullmatch(sure, text) == fullmatch(plain, text) == ((number / exact) % 1 == 0), text
+        assert fullmatch(sure, f"{text}00" if "." in text else f"{text}.00") == (
+            (number / exact) % 1 == 0
+        )
+    # What is longer is read as a double, which is a multiple of few divisors.
+    longer = f"{exact.numerator * 10**20 + exact.numerator}.{'0' * 20}{exact.numerator}"
+    assert not fullmatch(multiples(exact, plain=False, sure=True), longer)
 
 
 @pytest.mark.parametrize(

@@ -126,3 +126,28 @@ def test_a_count_of_counts_holds_what_it_says(
     built = repeat(repeat(literal("a"), least, most), minimum, maximum)
     text = "a" * length_of_text
     assert fullmatch(built, text) == bool(re.fullmatch(pattern, text))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3) | st.none()), max_size=4),
+    st.booleans(),
+)
+def test_a_union_of_counts_holds_what_any_of_them_does(
+    counts: list[tuple[int, int | None]], alone: bool
+) -> None:
+    spans = [(low, None if more is None else low + more) for low, more in counts]
+    parts = [repeat(literal("ab"), low, high) for low, high in spans]
+    union = either(*parts, *[literal("ab")] * alone)
+    for times in range(9):
+        held = any(low <= times and (high is None or times <= high) for low, high in spans)
+        assert fullmatch(union, "ab" * times) == (held or (alone and times == 1))
+
+
+def test_counts_that_touch_are_one() -> None:
+    def times(low: int, high: int | None) -> Regex:
+        return repeat(literal("ab"), low, high)
+
+    assert either(literal("ab"), times(2, 3)) == times(1, 3)
+    assert either(times(4, None), times(2, 3)) == times(2, None)
+    assert either(times(2, 5), times(3, 4), EPSILON, literal("ab")) == times(0, 5)
+    assert either(times(2, 2), times(4, 4)) != times(2, 4)

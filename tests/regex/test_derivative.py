@@ -111,6 +111,12 @@ def test_a_question_beyond_its_budget_is_refused() -> None:
         example(hard, budget=100)
 
 
+def test_a_state_that_many_texts_lead_to_is_one() -> None:
+    language = both(parse("^(?:ax|by){40}$"), inverse(parse("q")))
+    assert fullmatch(language, example(language, budget=1_000))
+    assert not is_empty(language, budget=1_000)
+
+
 def test_growth_tells_ambiguous_counts_from_clear_ones() -> None:
     assert growth(parse("^[a-z]{1,1000}(-[a-z]{1,50}){3}$"), budget=10_000) < 5_000
     assert growth(parse("^([a-z]{1,100},){1,100}$"), budget=10_000) < 5_000

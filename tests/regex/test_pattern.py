@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import regex
 from enforcer.regex import Regex, RegexError, fullmatch, parse
 from enforcer.regex.pattern import MAX_COUNT, MAX_NESTING
 
@@ -22,6 +23,11 @@ def _matches(pattern: str, text: str) -> bool:
         (r"[\uD83D\uDE00a]", ["😀", "a"], ["b"]),
         (r"\cA\cj\0\t\n\v\f\r", ["\x01\n\x00\t\n\v\f\r"], []),
         (r"[\b]", ["\b"], ["b"]),
+        (r"\u{9}\u{0001F600}", ["\t😀"], []),
+        (r"[\uD83D\u0041\uD83Db\uD83D\u{43}]", ["A", "b", "C"], ["u"]),
+        (r"\08\0123", ["\x008\n3"], []),
+        (r"[a-\d]", ["a", "-", "5"], ["b"]),
+        (r"(?i:a(?-i:b)c)(?is-m:.)", ["AbC\n"], ["ABC\n"]),
         (r"\012", ["\n"], []),
         (r"[^]", ["a", "\n", "\u2028"], [""]),
         (r"a[]", [], ["a", ""]),
@@ -147,3 +153,11 @@ def test_counts_are_bounded_whichever_of_the_two_is_large(counts: str) -> None:
         parse(body + counts.replace("N", str(MAX_COUNT)))
         with pytest.raises(RegexError, match="count is over"):
             parse(body + counts.replace("N", str(MAX_COUNT + 1)))
+
+
+def test_short_patterns_are_read_once_and_long_ones_are_not_kept() -> None:
+    short, long = "^kept or not$", f"^{'not kept' * 2_000}$"
+    for pattern, misses in ((short, 1), (short, 0), (long, 0)):
+        before = regex._short_matching.cache_info().misses
+        parse(pattern)
+        assert regex._short_matching.cache_info().misses == before + misses

@@ -22,6 +22,7 @@ GOOD = [
 BAD = [
     *("(", ")", "[", "a**", "*", "+a", "[z-a]", "a{3,2}", "a{12,3}", "\\", "a\\", "(()", "[]"),
     *("(?<x", "(?P<n", "x{", "a{2}{3}", r"[\w-a]", r"\xg0", r"\u12", "(?a)", "(*)"),
+    *(r"[\u0ab-\u1abc]", r"[\u0abc-\u1ab]", r"[\u1abc-\u0abc]"),
 ]
 
 
@@ -35,6 +36,20 @@ def test_what_both_syntaxes_take_is_a_regular_expression(text: str) -> None:
 @pytest.mark.parametrize("text", BAD)
 def test_what_one_of_them_refuses_is_none(text: str) -> None:
     assert not fullmatch(regexes(), text)
+
+
+def test_counts_are_in_order_and_have_few_digits() -> None:
+    language = regexes()
+    for low in (0, 1, 2, 9, 10, 19, 99, 100, 999):
+        assert fullmatch(language, f"a{{{low}}}")
+        assert fullmatch(language, f"a{{{low},}}")
+        for high in (0, 1, 2, 9, 10, 19, 20, 99, 100, 101, 999):
+            taken = fullmatch(language, f"a{{{low},{high}}}")
+            assert not taken or low <= high
+            # Of the others that are in order, those with as many digits are left out.
+            assert taken == (low <= high) or (low > 9 and high // 10 < 10 * (low // 10))
+    for counts in ("1000", "1000,", "1,1000", "10,1000", "00,1", ",1", ""):
+        assert not fullmatch(language, f"a{{{counts}}}")
 
 
 @given(st.text(alphabet="ab1,-^$|()[]{}?*+.\\dx", max_size=8))

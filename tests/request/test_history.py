@@ -143,6 +143,12 @@ def test_a_second_result_of_a_call_follows_it_too() -> None:
     assert later[8:] == ["functions.a:3", "y", "functions.a:3"]
 
 
+def test_of_three_calls_with_one_id_the_last_answered_comes_first() -> None:
+    asked = asks(("x", "a"), ("x", "b"), ("x", "c"))
+    calls = ["functions.a:0", "functions.b:1", "functions.c:2"]
+    assert normalise(asked, *[answers("x")] * 4) == [*calls, *calls, "functions.c:2"]
+
+
 def test_the_given_dialog_is_left_alone() -> None:
     messages = [USER, asks(("x", "a")), answers("x")]
     before = copy.deepcopy(messages)

@@ -15,6 +15,15 @@ UNIQUE = {
     "uniqueItems": True,
     "contains": {"const": 1},
 }
+DRAFT7 = "http://json-schema.org/draft-07/schema#"
+NULL = {"type": "null"}
+MORE = {"properties": {"n": {"minimum": 3}}}
+LISTED = {
+    "$schema": DRAFT7,
+    "type": "array",
+    "items": [{"enum": [1]}],
+    "additionalItems": {"enum": [2]},
+}
 BRANCHES = {
     "oneOf": [
         {"properties": {"kind": {"const": "x"}, "v": {"enum": [1, 2]}}, "required": ["kind"]},
@@ -63,6 +72,38 @@ def test_parts_that_are_combined_are_all_sources() -> None:
 
 
 @pytest.mark.parametrize(
+    ("part", "path"),
+    [
+        ({"if": {"required": ["n"]}, "then": MORE}, "$.then.properties.n"),
+        ({"if": {"required": ["x"]}, "then": False, "else": MORE}, "$.else.properties.n"),
+        ({"dependentSchemas": {"n": MORE}}, "$.dependentSchemas.n.properties.n"),
+        ({"$schema": DRAFT7, "dependencies": {"n": MORE}}, "$.dependencies.n.properties.n"),
+        ({"not": {"properties": {"n": {"maximum": 2}}}}, "$.not.properties.n"),
+        ({"oneOf": [MORE]}, "$.oneOf[0].properties.n"),
+    ],
+)
+def test_a_part_that_applies_beside_is_a_source(part: dict[str, Any], path: str) -> None:
+    schema = {"properties": {"n": {"type": "integer"}}, "required": ["n"], **part}
+    assert sources(schema, "n") == ("$.properties.n", path)
+
+
+def test_a_reference_of_an_old_draft_hides_its_neighbours() -> None:
+    schema = {
+        "$schema": DRAFT7,
+        "definitions": {"u": NULL},
+        "properties": {"u": {"$ref": "#/definitions/u", "allOf": [NULL]}},
+    }
+    assert sources(schema, "u") == ("$.properties.u", "$.definitions.u")
+
+
+def test_all_branches_apply_of_which_a_value_comes_from_some() -> None:
+    _, provenance = trace_schema({"anyOf": [{"type": "string"}, False], "not": {"const": 1}})
+    assert {place.path for place in provenance.root.applying} == {
+        *("$", "$.anyOf[0]", "$.anyOf[1]", "$.not"),
+    }
+
+
+@pytest.mark.parametrize(
     ("schema", "keys", "path"),
     [
         ({"additionalProperties": {"type": "null"}}, ["x"], "$.additionalProperties"),
@@ -74,6 +115,32 @@ def test_parts_that_are_combined_are_all_sources() -> None:
             "$.properties.a.prefixItems[0]",
         ),
         ({"type": "object"}, ["a"], "$"),
+        ({"unevaluatedProperties": {"type": "null"}}, ["x"], "$.unevaluatedProperties"),
+        ({"properties": {"a": LISTED}}, ["a", 0], "$.properties.a.items[0]"),
+        ({"properties": {"a": LISTED}}, ["a", 1], "$.properties.a.additionalItems"),
+        # What is declared, by its name or a pattern, is no additional property.
+        (
+            {"patternProperties": {"^x": NULL}, "additionalProperties": NULL},
+            ["xy"],
+            '$.patternProperties["^x"]',
+        ),
+        ({"properties": {"a": NULL}, "additionalProperties": NULL}, ["a"], "$.properties.a"),
+        (
+            {"patternProperties": {"^x": NULL}, "additionalProperties": {"type": "string"}},
+            ["a"],
+            "$.additionalProperties",
+        ),
+        # Up to draft 7 a reference hides what stands beside it.
+        (
+            {
+                "$schema": DRAFT7,
+                "definitions": {"o": {"properties": {"a": NULL}}},
+                "$ref": "#/definitions/o",
+                "properties": {"a": NULL},
+            },
+            ["a"],
+            "$.definitions.o.properties.a",
+        ),
     ],
 )
 def test_positions_of_every_kind(schema: dict[str, Any], keys: list[int | str], path: str) -> None:

@@ -16,6 +16,7 @@ from tests.dialect_cases import NAMES, served, vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening, Place
 
 OPENINGS = [
@@ -127,3 +128,62 @@ def test_how_many_calls_a_token_may_end(token: bytes, calls: int) -> None:
 
 def test_where_markers_end_calls_their_number_has_another_bound() -> None:
     assert served("kimi_k3").table.borders.calls == vocabulary("kimi_k3").longest
+
+
+def names_behind(name: str, node: HeaderNode, place: Place, data: bytes) -> tuple[str, bool] | None:
+    """Read a token from within a header symbol by symbol.
+
+    Returns:
+        The tool whose arguments it goes on in, and whether it stays there; None if it does not.
+
+    """
+    borders, lexer = served(name).table.borders, served(name).table.lexer
+    at: HeaderNode | None = node
+    for count, byte in enumerate(data):
+        found = at.name
+        if place.header is None or (found is not None and lexer.falls(place, byte) is not None):
+            if found is None or not count:
+                return None  # what is all of the arguments begins them, whatever comes before
+            scans = []
+            for each in data[count:]:
+                after = borders._go_on(place, each)
+                if after is None:
+                    return None
+                place = after
+                scans.append(after.scan is not None and not after.begun)
+            return found, all(scans)
+        at, step = at.step(byte), lexer.step(place, byte, OPEN)
+        if at is None or step is None:
+            return None
+        place = step.place
+    return None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tokens_that_go_on_behind_a_header_are_all_found(name: str) -> None:
+    table = served(name).table
+    headers = [n for n, s in table.dialect.states.items() if s.segment.value == "header"]
+    if table.dialect.states[headers[0]].then is None:
+        return
+    tried = 0
+    for names in (("get", "a"), ("get_weather",)):
+        trie = table.headers(names, (0,))
+        for each in names:
+            node, place = trie.root, table.lexer.enter(headers[0])
+            for byte in table.dialect.header_text(each, 0).encode():
+                expected = {
+                    (token, *found)
+                    for data, token in texts(table.vocabulary)
+                    if (found := names_behind(name, node, place, data)) is not None
+                }
+                given = [
+                    (token, behind.name, inner)
+                    for behind in table.borders.behind(node, place)
+                    for cut, inner in ((behind.inner, True), (behind.outer, False))
+                    for token in cut.every
+                ]
+                assert len(given) == len(set(given))
+                assert set(given) == expected
+                tried += len(expected)
+                node, place = node.step(byte), table.lexer.step(place, byte, OPEN).place
+    assert tried

@@ -12,7 +12,7 @@ from enforcer.budget.shortest import Shortest
 from enforcer.errors import BudgetTooSmall
 from enforcer.schema import compile_schema
 from tests.budget_cases import HEADER, PIECES, SCHEMAS, V, drawn, least_budget, served, start
-from tests.vocabularies import write
+from tests.vocabularies import feed, legal, write
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
@@ -44,3 +44,26 @@ def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema: str, seed: int) 
     assert turn.calls
     for found in turn.calls:
         jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(found.arguments))
+
+
+BEGUN = "<|tool_calls_section_begin|><|tool_call_begin|>"
+ARGUMENTS = f"{BEGUN}functions.get:0<|tool_call_argument_begin|>"
+CALLED = f'{ARGUMENTS}{{"a": "", "b": 1}}<|tool_call_end|>'
+
+
+@pytest.mark.parametrize("choice", ["auto", "required"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "<think>", "<think>hm</think>", "hm", BEGUN, f"{BEGUN}func"),
+        *(ARGUMENTS, f'{ARGUMENTS}{{"a": "x', f'{ARGUMENTS}{{"a": "", "b": 1', CALLED),
+        f"{CALLED}<|tool_calls_section_end|>",
+    ],
+)
+def test_the_mask_has_what_accept_takes_however_many_ids_are_left(text: str, choice: str) -> None:
+    ids = write(V, text)
+    found = start(1000, choice=choice)
+    feed(found, ids)
+    for left in (*range(1, 100), 130, 400):
+        found._countdown.total = len(ids) + left
+        assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left

@@ -31,6 +31,25 @@ def test_the_diagram_has_every_transition() -> None:
     assert "    START --> SILENT: white space" in lines
 
 
+@pytest.mark.parametrize("name", dialects.available())
+def test_a_diagram_leads_where_the_states_lead(name: str) -> None:
+    dialect = dialects.load(name)
+    drawn = re.findall(r"^    (\w+) --> (\w+): (.*)$", dialect.diagram(), re.MULTILINE)
+    assert len(drawn) == len(set(drawn))
+    for at, state in dialect.states.items():
+        ways = {(to, said) for source, to, said in drawn if source == at}
+        marked = {(transition.to, marker) for marker, transition in state.on.items()}
+        assert {(to, said.split(" [")[0]) for to, said in ways} == marked | {
+            *([(state.text_to, "text")] if state.text_to != at else []),
+            *(
+                [(state.blank_to, "white space")]
+                if state.blank_to not in (at, state.text_to)
+                else []
+            ),
+            *([(state.then, "its end")] if state.then else []),
+        }
+
+
 @given(st.text(alphabet="abN_-./é日", min_size=1), st.integers(0, 10**9 - 1))
 def test_a_header_is_read_back(name: str, index: int) -> None:
     assert KIMI.header_parts(KIMI.header_text(name, index)) == (name, index)

@@ -66,6 +66,11 @@ def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(
     assert [one.name for one in dialects.of_parser("shared")] == ["b", "a"]
     assert [one.name for one in dialects.of_parser("only_a")] == ["a"]
     assert dialects.parsers() == ("only_a", "only_b", "shared")
+    # Without a tokenizer the most particular is meant, with one the first whose tokens it has.
+    for controls, name in ((None, "b"), (["<call>", "<x>"], "b"), (["<x>"], "a"), ([], "a")):
+        assert dialects.named("shared", controls).name == name
+    assert dialects.named("only_b", []).name == "b"
+    assert dialects.named("b", []).name == "b"
 
 
 def test_kimi_is_there() -> None:
@@ -216,3 +221,14 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_is_no_text_is_refused(text: Any) -> None:
     with pytest.raises(UnknownDialect):
         dialects.parse(text)
+
+
+def test_a_dialect_is_named_by_itself_or_by_a_parser_and_others_are_told_of() -> None:
+    assert dialects.named("kimi_k2") is KIMI
+    assert dialects.named("kimi_k2", ()) is KIMI
+    with pytest.raises(UnknownDialect, match="unknown dialect or parser 'nobody'") as caught:
+        dialects.named("nobody")
+    assert set(str(caught.value).split("known are: ")[1].split(", ")) == {
+        *dialects.available(),
+        *dialects.parsers(),
+    }

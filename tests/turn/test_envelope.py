@@ -117,6 +117,15 @@ def test_header_tries_are_shared_and_do_not_pile_up() -> None:
     assert TABLE.headers.cache_info().currsize <= TABLE.headers.cache_info().maxsize < 2000
 
 
+def test_an_index_in_its_message_is_also_taken_where_it_goes_on_from_earlier_ones() -> None:
+    from tests.dialect_cases import served
+
+    envelope = Envelope(served("kimi_k3").table, ("a",), due=Due.WORD, most=9, first=3, preamble=5)
+    for calls, indices in ((0, (1, 4)), (1, (2, 5)), (2, (3, 6))):
+        texts = [f'a" index="{index}"'.encode() for index in indices]
+        assert envelope.headers(calls).texts == texts
+
+
 def test_kimis_own_vocabulary_has_all_tokens() -> None:
     Table(KIMI, vocabularies.kimi())
 
@@ -201,3 +210,14 @@ def test_names_that_a_format_cannot_write_are_read_and_never_generated() -> None
     assert not reads("pythonic", b'"(', generated=True)
     assert reads("pythonic", b'"(', generated=False)
     assert served("glm45").table.lexer is served("glm45").table.reader
+
+
+@pytest.mark.parametrize(
+    ("name", "spells"),
+    [("kimi_k2", False), ("kimi_k3", False), ("mistral", False), ("pythonic", True),
+     ("llama3_json", True), ("granite", True)],
+)  # fmt: skip
+def test_whether_text_may_turn_out_to_be_a_call(name: str, spells: bool) -> None:
+    from tests.dialect_cases import served
+
+    assert served(name).table.spells_calls is spells

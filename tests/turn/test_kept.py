@@ -45,6 +45,16 @@ def test_a_row_is_given_while_its_grammars_are_the_same() -> None:
     assert rows.get("here", {"a": grammars["a"]}.get) is None
 
 
+def test_rows_are_kept_side_by_side() -> None:
+    rows, other = KeptRows(), V.row([7])
+    for at, row in enumerate((ROW, other, ROW)):
+        rows.keep(at, row, {})
+    for at, row in enumerate((ROW, other, ROW)):
+        found = V.row(())
+        bits.join(found, rows.get(at, NONE.get))
+        assert (found == row).all()
+
+
 def test_what_is_asked_of_no_grammar_depends_on_none() -> None:
     rows = KeptRows()
     rows.keep("here", ROW, {})

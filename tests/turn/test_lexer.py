@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from enforcer.turn.dialect import Guard
 from enforcer.turn.lexer import OPEN
 from enforcer.turn.pattern import ID
-from tests.dialect_cases import served
+from tests.dialect_cases import NAMES, served
 
 if TYPE_CHECKING:
     from enforcer.turn.lexer import Opening, Place, Step
@@ -117,3 +118,39 @@ def test_the_markers_that_are_open() -> None:
         ("think_begin", 2),
         ("tools_begin", 2),
     ]
+
+
+@pytest.mark.parametrize("call", [False, True])
+@pytest.mark.parametrize("finish", [False, True])
+@pytest.mark.parametrize("empty", [False, True])
+def test_what_opens_a_transition(call: bool, finish: bool, empty: bool) -> None:
+    opening = replace(OPEN, call=call, finish=finish, empty=empty)
+    assert {guard for guard in Guard if opening.permits(guard)} == {
+        Guard.ALWAYS,
+        *([Guard.CALL] if call else []),
+        *([Guard.FINISH] if finish else []),
+        *([Guard.EMPTY] if finish and empty else []),
+        *([Guard.CALL_OR_EMPTY] if call or (finish and empty) else []),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bytes_that_are_read_at_once_lead_where_they_lead_one_by_one(name: str) -> None:
+    lexer, (tokens, _) = served(name).table.lexer, served(name).vocabulary.sorted_text
+    places = [lexer.enter(state) for state in lexer.dialect.states]
+    for place in places:
+        for data in (b'{"a": [', b"a", b" ", b"<", b"x=(1"):
+            steps = run(name, place, data)
+            if steps[-1] is not None and len(places) < 60 and steps[-1].place not in places:
+                places.append(steps[-1].place)
+    at_once = 0
+    for place in places:
+        for data in tokens:
+            found = lexer.within(place, data)
+            if found is None:
+                continue
+            at_once += 1
+            *_, last = steps = run(name, place, data)
+            assert all(step is not None and (step.said or step.taken) for step in steps)
+            assert last.place == found
+    assert at_once > len(tokens)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.errors import EngineFailure, UnexpectedFailure
+from enforcer.turn import bits
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.moves import Moves, named
 from tests import toys
@@ -85,6 +86,63 @@ def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on() -> None
     with pytest.raises(KeyboardInterrupt):
         named(KeyboardInterrupt(), "masking")
     assert named(ValueError("x"), "masking").__cause__.args == ("x",)
+
+
+def test_the_grammars_that_are_asked_for_are_noted_and_one_of_no_use_as_such() -> None:
+    grammars = {"a": toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))}
+    broken: list[bool] = []
+
+    def arguments(name: str) -> Starts:
+        if broken:
+            raise EngineFailure("gave up")
+        return grammars[name]
+
+    made = moves("hermes", arguments)
+    with made.asked() as outer:
+        assert made.grammar("a") is grammars["a"]
+        assert outer.grammars == grammars
+        with made.asked() as inner:
+            assert made.grammar("a") is grammars["a"]
+            broken.append(True)
+            assert made.grammar("a") is None
+            # What was of use before is none any more; one that fails stays noted as such.
+            assert inner.grammars == {"a": None}
+            broken.clear()
+            made.grammar("a")
+            assert inner.grammars == {"a": None}
+        assert outer.grammars == {"a": None}
+    made.grammar("a")  # outside, nothing is noted
+    assert outer.grammars == {"a": None}
+
+
+def test_what_ends_the_process_is_noted_on_its_way() -> None:
+    def arguments(_: str) -> Starts:
+        raise KeyboardInterrupt
+
+    made = moves("hermes", arguments)
+    with made.asked() as asked, pytest.raises(KeyboardInterrupt):
+        made.grammar("a")
+    assert asked.grammars == {"a": None}
+
+
+@pytest.mark.parametrize("name", ["kimi_k2", "mistral"])
+@pytest.mark.parametrize("due", Due)
+def test_text_that_has_a_format_is_let_through_by_its_grammar_alone(name: str, due: Due) -> None:
+    table, end = served(name).table, served(name).table.turn_end_ids
+    text = toys.Listed(vocabulary(name), [b"{}"])
+    allowed = Envelope(
+        table, ("get",), due=due, most=3, first=0, preamble=5, text_format=lambda: text
+    )
+    made = Moves(allowed, known(name), None, None)
+    found = made.enter("CONTENT", 0, 0)
+    # Where a call is demanded there is no text at all.
+    assert found.grammar is (None if due is Due.CALL else text)
+    for row in (found.row, found.before):
+        assert not row.text
+        assert not bits.has(row.mask, bits.ids_of([ord("{"), ord("x")])).any()
+    assert end.isdisjoint(found.before.markers)
+    assert end.isdisjoint(found.row.markers) == (due is Due.CALL)
+    assert made.enter("CONTENT", 1, 0).grammar is text
 
 
 def test_what_is_asked_for_is_noted_for_whatever_depends_on_it() -> None:

@@ -69,6 +69,7 @@ def test_fields() -> None:
 def test_a_name_ends_where_what_follows_it_begins() -> None:
     assert reads(pattern.language("{name}>", KNOWN.get), b"get>")
     assert not reads(pattern.language("{name}>", KNOWN.get), b"g>t>")
+    assert reads(pattern.language("{name}>:x", KNOWN.get), b"x:x>:x")
     # With nothing behind, at what no name has.
     for end in "<[{( \n":
         assert not reads(pattern.language("{name}", KNOWN.get), f"get{end}".encode())

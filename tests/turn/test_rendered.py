@@ -13,6 +13,7 @@ from bench.tiny_model.chat import TEMPLATE
 from enforcer.request import history
 from enforcer.turn import dialects, rendered
 from enforcer.turn.envelope import Table
+from tests.dialect_cases import served
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
@@ -68,6 +69,13 @@ def test_a_call_counts_once_it_is_whole() -> None:
     begun = "<|tool_call_begin|>functions.a:0<|tool_call_argument_begin|>{"
     assert count(f"{OPEN}{SECTION}{begun}<|im_end|>{asked(call('b'))}{OPEN}") == 1
     assert count(f"{OPEN}text<|tool_call_end|><|im_end|>{OPEN}") == 0
+
+
+def test_where_calls_have_no_numbers_none_are_counted() -> None:
+    table, vocabulary = served("hermes").table, served("hermes").vocabulary
+    opening = "<|im_start|>assistant\n"
+    asked_before = opening + '<tool_call>{"name": "a", "arguments": {}}</tool_call><|im_end|>'
+    assert rendered.count_calls(table, write(vocabulary, asked_before + opening)) == 0
 
 
 @cache

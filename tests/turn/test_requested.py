@@ -14,6 +14,7 @@ from enforcer.request import spec as specs
 from enforcer.request import tools
 from enforcer.request.options import Options
 from enforcer.turn import dialects, requested
+from enforcer.turn.envelope import Due
 from enforcer.turn.requested import look_at_prompt
 from tests import vocabularies
 
@@ -39,6 +40,25 @@ def spec(
     response_format: dict[str, Any] | None = None,
 ) -> Spec:
     return specs.read(specs.write(list(tools), choice, True, 0, response_format))
+
+
+@pytest.mark.parametrize(
+    ("parallel", "options", "most", "due"),
+    [
+        (True, Options(max_calls=7), 7, Due.WORD),
+        (False, Options(max_calls=7), 1, Due.WORD),
+        (True, Options(max_calls=7, allow_empty_turns=True), 7, Due.NOTHING),
+    ],
+)
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_what_a_request_allows(
+    parallel: bool, options: Options, most: int, due: Due, choice: str
+) -> None:
+    wanted = specs.read(specs.write([TOOL], choice, parallel, 4))
+    found = requested.envelope(ENFORCER.table, wanted, options, None)
+    assert (found.names, found.first, found.most) == (("get",), 4, most)
+    assert found.preamble == options.preamble_ids
+    assert found.due is (Due.CALL if choice == "required" else due)
 
 
 def is_refused(look: Callable[..., Any], text: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
+from enforcer.turn.weaving import Weaver
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import CLOSED, TOOLS, at, served, vocabulary
 from tests.vocabularies import feed, legal, row_of, write
@@ -260,6 +261,31 @@ def test_what_may_come_behind_a_call_is_looked_for_once(monkeypatch: pytest.Monk
     looked.clear()
     legal(matcher)
     assert "BETWEEN" not in looked
+
+
+@pytest.mark.parametrize("name", ["pythonic", "llama3_json"])
+def test_masks_between_texts_are_kept_from_the_second_request_with_the_same_tools_on(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = enforcer.Enforcer(vocabulary(name), name)
+    computed: list[object] = []
+    anew = Weaver._fill_anew
+
+    def told(weaver: Weaver, *what: Any) -> None:
+        computed.append(what)
+        anew(weaver, *what)
+
+    monkeypatch.setattr(Weaver, "_fill_anew", told)
+    rows, counts = [], []
+    for _ in range(3):
+        computed.clear()
+        matcher = fresh.matcher(TOOLS)
+        rows.append(row_of(matcher))
+        counts.append(len(computed))
+    assert (rows[0] == rows[1]).all()
+    assert (rows[0] == rows[2]).all()
+    assert counts[0] > 0 == counts[2]
+    assert fresh.table.kept.weight > 0
 
 
 def test_what_is_kept_for_all_requests_is_not_what_depends_on_names_or_on_what_is_open() -> None:

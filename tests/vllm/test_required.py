@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
+from enforcer.errors import ConfigurationError
 from enforcer.request import spec as specs
 from enforcer.vllm import required, settings, tryout
 from enforcer.vllm.names import PROCESSOR_NAME
@@ -81,6 +83,34 @@ def test_what_is_enforced_is_served(
 ) -> None:
     requiring()
     assert take_in(params, loaded=loaded).sampling_params is params
+
+
+def free_tag(name: str) -> str:
+    begin = f"<|tool_call_begin|>functions.{name}:"
+    arguments = {"type": "json_schema", "json_schema": True, "style": "json"}
+    index = {"type": "regex", "pattern": r"\d+"}
+    content = {"type": "sequence", "elements": [index, {"type": "const_string"}, arguments]}
+    call = {"type": "tag", "begin": begin, "content": content, "end": "<|tool_call_end|>"}
+    opened = {"type": "const_string", "value": "<|tool_calls_section_begin|>"}
+    return json.dumps({"type": "structural_tag", "format": {"elements": [opened, call]}})
+
+
+def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(
+    requiring: Callable[..., None],
+) -> None:
+    params = structured(structural_tag=free_tag("get_weather"))
+    take_in(params)
+    requiring()
+    with pytest.raises(VLLMValidationError, match=r"'get_weather' free.*strict: true"):
+        take_in(params)
+    requiring(ENFORCER_REQUIRE_EXCEPT="structured")
+    take_in(params)
+
+
+def test_nobody_may_switch_off_what_is_required() -> None:
+    with pytest.raises(ConfigurationError, match="ALLOW_CLIENT"):
+        settings.read({"ENFORCER_REQUIRE": "on", "ENFORCER_ALLOW_CLIENT": "finish,off"})
+    settings.read({"ENFORCER_REQUIRE": "on", "ENFORCER_ALLOW_CLIENT": "finish"})
 
 
 def test_the_operator_names_exceptions(requiring: Callable[..., None]) -> None:

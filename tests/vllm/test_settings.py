@@ -29,7 +29,7 @@ def test_values_are_read() -> None:
     chosen = settings.read(
         {
             "ENFORCER_ON_UNSUPPORTED": "relax",
-            "ENFORCER_ALLOW_CLIENT": "off, relax",
+            "ENFORCER_ALLOW_CLIENT": "isolate, relax",
             "ENFORCER_PREAMBLE_IDS": "0",
             "ENFORCER_MAX_CALLS": "3",
             "ENFORCER_LIMITS": "depth=64, branches=500",
@@ -54,7 +54,7 @@ def test_values_are_read() -> None:
     assert chosen.options().preamble_ids == 0
     assert chosen.options().max_calls == 3
     assert chosen.options().limits == Limits(depth=64, branches=500)
-    assert chosen.allowed() == {"off", "relax"}
+    assert chosen.allowed() == {"isolate", "relax"}
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,30 @@ def test_a_tag_of_the_python_front_end_means_its_request(body: dict[str, Any], l
     assert found.front_end is FrontEnd.OTHER
 
 
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: str(body)[:90])
+def test_tools_are_named_whose_schemas_a_tag_leaves_out(body: dict[str, Any], level: str) -> None:
+    tag = python_tag(body, level)
+    if tag is None:
+        return
+    declared = body["tools"]
+    if isinstance(body.get("tool_choice"), dict):
+        declared = [tool for tool in declared if tool["function"]["name"] == "get"]
+    free = {
+        tool["function"]["name"]
+        for tool in declared
+        if "parameters" not in tool["function"]
+        or (level != "parameter" and not tool["function"].get("strict"))
+    }
+    assert set(stock.left_free(tag, KIMI)) == (free if stock.concerns(tag, KIMI) else set())
+
+
+def test_in_a_tag_of_another_shape_no_tool_is_named() -> None:
+    for tag in ("", "[" * 10_000, '{"type": "tag", "begin": 3, "content": {"elements": [3]}}'):
+        assert stock.left_free(tag, KIMI) == []
+    assert stock.left_free(RECORDED[0], dialects.load("kimi_k3")) == []
+
+
 def paths(node: Any, at: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
     """Every place in a tag, the schemas of its tools left out."""
     yield at

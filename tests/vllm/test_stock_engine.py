@@ -103,6 +103,19 @@ def test_calls_fit_what_the_tag_declares_and_continue_the_dialog_s_counter(made:
     assert not takes(grammar, "<|im_end|>")
 
 
+def test_tools_without_a_schema_in_their_tag_are_counted(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[str] = []
+    monkeypatch.setattr(metrics, "relaxed", lambda how: found.append(how.value))
+    begin(made, CALL)
+    assert found == []
+    free = [case["tag"] for case in CASES if case["level"] == "function"]
+    tag = next(tag for tag in free if len(stock.left_free(tag, KIMI)) == 1)
+    begin(made, tag)
+    assert found == ["free"]
+
+
 def test_an_unknown_tag_ends_its_request_and_nothing_else(made: Any) -> None:
     with pytest.raises(UnknownTag):
         begin(made, CALL.replace("tool_call_end", "tool_calls_end"))

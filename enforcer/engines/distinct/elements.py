@@ -22,7 +22,7 @@ from enforcer.engines.distinct.numbers import has_exponent
 from enforcer.engines.distinct.places import FRESH, Kind, Level, Spot, going_on, strings_among
 from enforcer.engines.distinct.used import Used
 from enforcer.engines.distinct.values import Object, bare
-from enforcer.schema.finishing.distinct import NOWHERE
+from enforcer.schema.finishing.ways import NOWHERE
 from enforcer.spelling import INDENTATION
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.places import Rivals
     from enforcer.engines.distinct.shapes import ElementShapes
     from enforcer.engines.distinct.values import Json
-    from enforcer.schema.finishing.distinct import Track
+    from enforcer.schema.finishing.ways import Track
     from enforcer.schema.nodes import Formula
 
 START = Spot(None)

@@ -21,7 +21,8 @@ from enforcer.engines.distinct.numbers import numbers
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import NOTHING
 from enforcer.regex.derivative import is_empty, successors
-from enforcer.schema.finishing.distinct import is_endless, is_remembered
+from enforcer.schema.finishing.distinct import is_remembered
+from enforcer.schema.finishing.endless import is_endless
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

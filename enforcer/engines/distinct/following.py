@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from enforcer.engines.distinct.memory import Memory, prepare
 from enforcer.engines.distinct.written import Written
 from enforcer.partial import Partial
-from enforcer.schema.finishing.distinct import NOWHERE
+from enforcer.schema.finishing.ways import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from enforcer.regex import Regex
-    from enforcer.schema.finishing.distinct import Track
+    from enforcer.schema.finishing.ways import Track
     from enforcer.schema.nodes import Formula
 
 _QUOTE, _BACKSLASH = 0x22, 0x5C

@@ -22,7 +22,8 @@ from enforcer.engines.distinct.numbers import (
 from enforcer.engines.distinct.places import Kind, Level, Spot
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import ANY
-from enforcer.schema.finishing.distinct import NOWHERE, is_endless
+from enforcer.schema.finishing.endless import is_endless
+from enforcer.schema.finishing.ways import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from enforcer.regex import ANY, RegexBudget, finite_members, is_empty
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import derivative, successors
-from enforcer.schema.finishing.distinct import is_endless
+from enforcer.schema.finishing.endless import is_endless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
 
 # Elements above which each next one counts as the one that may be the last.
-_MANY = 4_000
+_MANY = 1_000
+_LONG = 500  # characters of an element with which it is tried out what takes time
 
 
 class _Elements:
@@ -81,7 +82,7 @@ class Memory:
 
     def __init__(self, language: Regex) -> None:
         self._language = language
-        self._size = size(language)
+        self._size = _size(language)
         self._elements = _Elements()
         self._count = 0  # of the shared elements
         self._last: str | None = None
@@ -208,18 +209,21 @@ def _living(language: Regex) -> CharSet:
 
 
 def prepare(language: Regex) -> None:
-    """Work out, while nobody waits, what the first element of a long list would take."""
-    if size(language):
-        members = finite_members(language, _MANY)
-        if members:
-            _ = Memory(language).with_element(members[0]).is_full
+    """Work out, while nobody waits, what the first of finitely many elements would take."""
+    if _size(language) is not None:
+        state, text = language, ""
+        while not state.nullable and len(text) < _LONG and (ahead := _living(state)):
+            text += ahead.first
+            state = derivative(state, ahead.first)
+        if state.nullable:
+            _ = Memory(language).with_element(text).is_full
 
 
 @lru_cache(maxsize=256)
-def size(language: Regex) -> int | None:
-    """Count the members of a language, or give fewer; None if there is no end to them.
+def _size(language: Regex) -> int | None:
+    """Count the members of a language, or some of them; None if there is no end to them.
 
-    Of more than a few thousand it is only said that they are as many as that.
+    Of more than a thousand it is only said that they are as many as that.
     """
     if is_endless(language):
         return None

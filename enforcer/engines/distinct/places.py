@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines.distinct.digits import Numbers
 from enforcer.engines.distinct.values import Object
 from enforcer.partial import Partial
-from enforcer.schema.finishing.distinct import NOWHERE
+from enforcer.schema.finishing.ways import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

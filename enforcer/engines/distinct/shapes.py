@@ -16,7 +16,8 @@ from enforcer.engines.distinct.numbers import Few
 from enforcer.numbers.sets import NumberSet
 from enforcer.regex import NOTHING, portable, states
 from enforcer.regex.states import State
-from enforcer.schema.finishing.distinct import bare_states, is_endless, is_remembered
+from enforcer.schema.finishing.distinct import bare_states, is_remembered
+from enforcer.schema.finishing.endless import is_endless
 from enforcer.schema.nodes import (
     NEVER,
     ArrayShape,

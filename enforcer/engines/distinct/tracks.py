@@ -14,7 +14,8 @@ from enforcer.engines.distinct import shapes
 from enforcer.engines.distinct.ends import Ends, Many
 from enforcer.engines.distinct.fuel import endless
 from enforcer.regex import portable
-from enforcer.schema.finishing.distinct import Track, is_remembered, is_text, reached, tracks
+from enforcer.schema.finishing.distinct import is_remembered, is_text, reached
+from enforcer.schema.finishing.ways import Track, tracks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
-from enforcer.schema.finishing.distinct import is_endless, never_runs_out
+from enforcer.schema.finishing.endless import is_endless, never_runs_out
 from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER, Mark, ObjectShape, Witness
 

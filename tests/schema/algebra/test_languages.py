@@ -81,3 +81,14 @@ def test_work_aside_has_a_budget_of_its_own_that_is_used_up() -> None:
         sets.spend(5)  # of 10 aside, 6 were used
     with pytest.raises(SchemaLimit):
         sets.spend(1)
+
+
+def test_asking_whether_a_language_is_empty_costs_where_it_takes_a_search() -> None:
+    hard = both(parse("^a"), inverse(parse("b")))
+    sets = Languages(Limits(steps=1))
+    assert not sets.is_empty_regex(literal("a"))
+    with pytest.raises(SchemaLimit):
+        sets.is_empty_regex(hard)
+    sets = Languages(Limits(steps=1_000))
+    for _ in range(1_000):
+        assert not sets.is_empty_regex(hard)  # asked once

@@ -117,3 +117,38 @@ def test_alternatives_are_bounded_and_say_where_they_come_from() -> None:
     with pytest.raises(SchemaLimit, match="more than 2 alternatives") as caught:
         algebra.normal(algebra.disj(parts))
     assert caught.value.path == "$.a"
+
+
+def of_arrays(prefix: int) -> Value:
+    return Value(arrays=tuple(ArrayShape(minimum=n, maximum=n + prefix) for n in range(9)))
+
+
+def of_objects(word: str) -> Value:
+    return Value(objects=tuple(ObjectShape(required=frozenset({f"{word}{n}"})) for n in range(9)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(of_arrays(3), of_arrays(5)), (of_objects("a"), of_objects("b"))],
+    ids=["arrays", "objects"],
+)
+def test_the_work_of_a_product_is_counted(one: Value, other: Value) -> None:
+    def met(steps: int) -> Value:
+        algebra = arena(limits=Limits(steps=steps))
+        return algebra.normal(algebra.conj((algebra.value(one), algebra.value(other))))
+
+    assert met(9 * 9) != NOTHING_AT_ALL
+    with pytest.raises(SchemaLimit, match="limit on steps"):
+        met(9 * 9 - 1)
+
+
+def test_the_parts_of_a_formula_are_what_it_combines() -> None:
+    targets: dict[str, Any] = {}
+    algebra = arena(targets)
+    one, other = algebra.value(ATOMS[2]), algebra.value(ATOMS[8])
+    targets["a"] = one
+    assert algebra.parts(one) == algebra.parts(algebra.unknown("why")) == ()
+    assert algebra.parts(algebra.reference("a")) == (one,)
+    assert algebra.parts(algebra.neg(one)) == (one,)
+    for both in (algebra.conj, algebra.disj, algebra.one_of):
+        assert set(algebra.parts(both((one, other)))) == {one, other}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.regex import inverse, literal
+from enforcer.regex import ANY, inverse, literal
+from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.objects import child_of
-from enforcer.schema.nodes import Formula, ObjectShape
+from enforcer.schema.limits import Limits
+from enforcer.schema.nodes import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
 from tests.schema_judge import accepts, agrees, compiled
 
 _names = st.sampled_from(["a", "b", "ab"])
@@ -84,3 +87,73 @@ def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
     classes = ((literal("b"), two), (inverse(literal("b")), three))
     shape = ObjectShape(names=(("a", one),), classes=classes)
     assert [child_of(shape, name) for name in ("a", "b", "c")] == [one, two, three]
+
+
+def requiring(*names: str, **more: Any) -> ObjectShape:
+    declared = (("a", ALWAYS), ("b", ALWAYS), ("c", ALWAYS))
+    return ObjectShape(names=declared, required=frozenset(names), **more)
+
+
+def arena() -> Algebra:
+    return Algebra(Limits(), lambda _: None, lambda _: "$")
+
+
+def joined(*shapes: ObjectShape) -> list[ObjectShape]:
+    return arena().objects.without_covered(shapes)
+
+
+def test_shapes_that_require_one_name_each_are_one_with_a_clause() -> None:
+    a_or_b = frozenset({frozenset({"a", "b"})})
+    assert joined(requiring("a"), requiring("b")) == [requiring(some=a_or_b)]
+    assert joined(requiring("a", "c"), requiring("b", "c")) == [requiring("c", some=a_or_b)]
+    three = [requiring("a"), requiring("b"), requiring("c")]
+    assert joined(*three) == [requiring(some=frozenset({frozenset("abc")}))]
+    # Not one name each.
+    assert joined(requiring("a", "b"), requiring("c")) == [requiring("a", "b"), requiring("c")]
+
+
+def test_what_another_shape_covers_is_left_out_and_the_rest_keeps_its_order() -> None:
+    least, most = requiring("a", "b", minimum=3), requiring(maximum=2)
+    assert joined(least, most, requiring("a", "b", "c", minimum=3)) == [least, most]
+    assert joined(least, most, requiring()) == [requiring()]
+
+
+def test_a_shape_covers_others_whose_properties_imply_its_own() -> None:
+    algebra = arena()
+    string, null = algebra.value(Value(strings=ANY)), algebra.value(Value(null=True))
+    either = algebra.disj((string, null))
+
+    def shape(value: Formula, *required: str, other: Formula = ALWAYS) -> ObjectShape:
+        names = (("a", value), ("b", other))
+        return ObjectShape(names=names, required=frozenset(required))
+
+    def kept(*shapes: ObjectShape) -> list[ObjectShape]:
+        return algebra.objects.without_covered(shapes)
+
+    assert kept(shape(string, "a", "b"), shape(string, "a")) == [shape(string, "a")]
+    assert kept(shape(algebra.conj((either, string)), "a"), shape(either)) == [shape(either)]
+    # Neither is plainly a part of the other.
+    for one, two in (
+        (shape(string, "a"), shape(null, "b")),
+        (shape(string, "a"), shape(ALWAYS, "a", other=null)),
+        (shape(either, "a"), shape(string)),
+    ):
+        assert kept(one, two) == [one, two]
+    closed = replace(shape(string, "a"), classes=((ANY, NEVER),))
+    opened = shape(string)
+    assert kept(closed, opened) == [opened]
+    assert kept(closed, replace(opened, classes=((ANY, string),))) == [
+        closed,
+        replace(opened, classes=((ANY, string),)),
+    ]
+
+
+def test_where_no_other_name_may_be_a_declared_one_is_the_witness() -> None:
+    algebra = arena()
+    null = algebra.value(Value(null=True))
+    names = (("a", null), ("b", algebra.value(Value(strings=ANY))), ("c", null))
+    closed = ObjectShape(names=names, classes=((ANY, NEVER),), witnesses=(Witness(ANY, null, "$"),))
+    found = algebra.objects.tidy(closed)
+    assert (found.witnesses, found.some) == ((), frozenset({frozenset("ac")}))
+    opened = ObjectShape(names=names, witnesses=closed.witnesses)
+    assert algebra.objects.tidy(opened).witnesses == closed.witnesses

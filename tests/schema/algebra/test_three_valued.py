@@ -71,6 +71,7 @@ def test_constants_are_never_unknown() -> None:
         ({"type": "string", "not": UNCLEAR}, ["-"]),
         # Exactly one holds only if the other surely fails.
         ({"oneOf": [{"type": "string"}, UNCLEAR]}, ["-"]),
+        ({"oneOf": [UNCLEAR, {"type": "string"}]}, ["-"]),
         ({"oneOf": [UNCLEAR, {"type": "integer"}]}, ["a"]),
         ({"anyOf": [UNCLEAR, {"type": "string"}]}, ["a", "é", "-"]),
         ({"not": {"not": UNCLEAR}, "type": "string"}, ["a"]),
@@ -81,3 +82,18 @@ def test_nothing_is_accepted_that_one_reading_refuses(
 ) -> None:
     grammar = compiled(schema)
     assert [x for x in "aé-" if accepts(grammar, json.dumps(x, ensure_ascii=False))] == accepted
+
+
+def test_what_asks_of_itself_before_it_has_been_read_is_read_once() -> None:
+    child = {"properties": {"kid": {"$ref": "#/$defs/node"}}, "required": ["kid"]}
+    node = {"type": "object", "if": child, "then": {"required": ["name"]}}
+    schema = {
+        "$defs": {"node": node},
+        "properties": {"word": UNCLEAR},
+        "if": {"properties": {"root": {"$ref": "#/$defs/node"}}, "required": ["root"]},
+        "then": {"required": ["word"]},
+    }
+    grammar = compiled({"type": "object", **schema})
+    assert accepts(grammar, '{"root": {}, "word": "a"}')
+    assert accepts(grammar, '{"word": "a", "root": {"name": 1, "kid": {}}}')
+    assert not accepts(grammar, '{"root": {}}')

@@ -91,6 +91,20 @@ def test_shapes_that_differ_in_the_values_of_a_name(shapes: list[ObjectShape]) -
     assert len(merged) <= len(merge(shapes, {}))
 
 
+@pytest.mark.parametrize("limit", ["_MOST_PROPERTIES", "_MOST_CONDITIONS"])
+@given(st.lists(shapes_over([SMALL, BIG, NEVER]), min_size=1, max_size=5))
+def test_where_cells_are_too_many_shapes_are_merged_without(
+    limit: str, shapes: list[ObjectShape]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(presence, limit, 0)
+        merged = merge(shapes, CELLS)
+    for value in objects():
+        expected = any(fits(shape, value) for shape in shapes)
+        assert any(fits_merged(each, value) for each in merged) == expected, value
+    assert all(len(dict(each.shape.names)) == len(each.shape.names) for each in merged)
+
+
 def requiring(*names: str) -> ObjectShape:
     return ObjectShape(names=(("a", ALWAYS), ("b", ALWAYS)), required=frozenset(names))
 

@@ -105,6 +105,30 @@ def test_endless_values_by_hand() -> None:
     assert not accepts(grammar, "[[]]")
 
 
+def test_an_endless_property_that_some_count_asks_for_has_no_end_either() -> None:
+    itself = {"$ref": "#/$defs/a"}
+    for more in (
+        {"additionalProperties": itself, "minProperties": 1},
+        {"properties": {"x": itself}, "additionalProperties": False, "minProperties": 1},
+        {"properties": {"x": itself, "y": itself}, "additionalProperties": False,
+         "anyOf": [{"required": ["x"]}, {"required": ["y"]}]},
+        {"additionalProperties": itself, "not": {"additionalProperties": {"type": "null"}}},
+    ):  # fmt: skip
+        endless = {"$defs": {"a": {"type": "object", **more}}, **itself}
+        with pytest.raises(UnsatisfiableSchema):
+            compiled(endless)
+
+
+def test_of_alternatives_the_endless_one_alone_is_left_out() -> None:
+    one_of_two = {"anyOf": [{"required": ["x"]}, {"required": ["y"]}]}
+    names = {"x": {"$ref": "#/$defs/a"}, "y": {"type": "null"}}
+    node = {"type": "object", "properties": names, "additionalProperties": False}
+    grammar = compiled({"$defs": {"a": {**node, "required": ["x"]}}, **node, **one_of_two})
+    assert accepts(grammar, '{"y": null}')
+    matcher = grammar.matcher()
+    assert not all(map(matcher.accept, b'{"x"'))
+
+
 _recursive = st.recursive(
     st.sampled_from([{"$ref": "#"}, {"type": "null"}, {"type": "boolean"}]),
     lambda inner: (

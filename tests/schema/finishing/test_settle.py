@@ -28,6 +28,19 @@ def test_a_divisor_that_cannot_be_written(option: OnUnsupported) -> None:
     assert not accepts(grammar, '{"n": 7.5}')
 
 
+def test_a_negated_divisor_that_cannot_be_written_leaves_the_others() -> None:
+    far = {"type": "number", "not": {"anyOf": [{"multipleOf": FAR}, {"multipleOf": 1}]}}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled(far)
+    assert caught.value.path == "$.not.anyOf[0].multipleOf"
+    assert accepts(compiled({"type": "number", "not": {"multipleOf": 1}}), "7.5")
+    alone = {"type": "number", "not": {"multipleOf": FAR}}
+    grammar = compiled(alone, on_unsupported=OnUnsupported.RELAX)
+    assert accepts(grammar, "7.5")
+    assert accepts(grammar, "7")
+    assert not accepts(grammar, '"7"')
+
+
 def test_shapes_that_settle_to_the_same_are_one() -> None:
     same = [{"required": ["a", "b"]}, {"required": ["b", "a"], "minProperties": 1}]
     grammar = compile_schema({"type": "object", "anyOf": same})

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
+from enforcer.schema import OnUnsupported, compile_schema
 from tests.schema_judge import accepts, agrees, compiled
 
 _elements = st.sampled_from(
@@ -62,6 +63,13 @@ def test_elements_that_are_counted(
     ("schema", "valid", "invalid"),
     [
         ({"items": {"enum": [1, 2]}}, [[], [1], [2, 1]], [[1, 1], [1, 2, 1]]),
+        ({"items": {"enum": [1, 2, 3]}, "maxItems": 2}, [[], [3, 1]], [[1, 2, 3], [1, 1]]),
+        ({"items": {"enum": [1, 2]}, "maxItems": 5}, [[2, 1]], [[1, 1], [1, 2, 1]]),
+        (
+            {"items": {"enum": [1, 2, 3]}, "minItems": 2},
+            [[3, 1], [1, 2, 3]],
+            [[], [1], [1, 1], [1, 2, 1]],
+        ),
         ({"prefixItems": [{}, {}], "items": False, "maxItems": 1}, [[], [1]], [[1, 1]]),
         (
             {"prefixItems": [{"enum": [1, 2]}, {"type": "integer"}], "items": False},
@@ -113,3 +121,48 @@ def test_six_kinds_are_counted_together() -> None:
     grammar = compiled(schema)
     assert accepts(grammar, "[5, 4, 3, 2, 1, 0]")
     assert not accepts(grammar, "[5, 4, 3, 2, 1, 1]")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"items": {"type": "string"}, "contains": {"const": "a"}, "uniqueItems": True},
+        {"items": {"enum": ["a", "b"]}, "contains": {"const": "a"}, "uniqueItems": True},
+        {"prefixItems": [{"type": "string"}], "items": {"type": ["string", "null"]},
+         "uniqueItems": True},
+    ],
+)  # fmt: skip
+def test_what_is_left_out_leaves_no_trace(schema: dict[str, Any]) -> None:
+    with pytest.raises(UnsupportedSchema):
+        compiled({"type": "array", **schema})
+    found = compile_schema({"type": "array", **schema}, on_unsupported=OnUnsupported.RELAX)
+    assert [problem.path for problem in found.relaxed] == ["$.uniqueItems"]
+    assert not any(shape.unique for shape in found.definitions[found.root].arrays)
+    grammar = compiled({"type": "array", **schema}, on_unsupported=OnUnsupported.RELAX)
+    assert accepts(grammar, '["a", "a"]')
+    assert accepts(grammar, '["b"]') == ("contains" not in schema)
+
+
+def test_one_element_is_distinct_by_itself() -> None:
+    short = {"type": "array", "maxItems": 1}
+    for schema in (
+        {**short, "uniqueItems": True},
+        {**short, "uniqueItems": True, "items": {"enum": ["a", "b"]}},
+        {**short, "uniqueItems": True, "contains": {"type": "string"}},
+        {**short, "contains": {"type": "string"}},
+    ):
+        found = compile_schema(schema)
+        assert not any(shape.unique for shape in found.definitions[found.root].arrays)
+        assert accepts(compiled(schema), '["a"]')
+        assert not accepts(compiled(schema), '["a", "b"]')
+
+
+def test_many_strings_are_counted_where_more_have_to_be_distinct() -> None:
+    words = [f"w{n}" for n in range(70)]
+    schema = {"type": "array", "uniqueItems": True, "minItems": 70, "items": {"enum": words}}
+    assert accepts(compiled(schema), json.dumps(words))
+    with pytest.raises(UnsatisfiableSchema):
+        compiled({**schema, "minItems": 71})
+    # Of other elements there may be any number.
+    mixed = {**schema, "minItems": 71, "items": {"anyOf": [{"enum": words}, {"type": "integer"}]}}
+    assert accepts(compiled(mixed), json.dumps([*words, 1]))

@@ -79,6 +79,31 @@ def test_properties_that_are_counted(
             [{"a": 2}, {"b": 1, "a": 3}],
             [{}, {"a": 1}, {"b": 2}, {"a": "x"}],
         ),
+        (
+            {
+                "properties": {"a": {"type": "integer"}, "b": {}, "c": {}},
+                "additionalProperties": False,
+                "not": {"properties": {"b": {}, "c": {}}, "additionalProperties": {"const": 1}},
+            },
+            [{"a": 2}, {"b": 1, "a": 3}, {"c": 1, "a": 3, "b": 1}],
+            [{}, {"a": 1}, {"b": 2}, {"b": 1, "c": 1}],
+        ),
+        # Where there is room for one property, that one is the witness.
+        (
+            {"maxProperties": 1, "not": {"additionalProperties": {"type": "string"}}},
+            [{"x": 1}, {"y": None}],
+            [{}, {"x": "s"}, {"x": 1, "y": 1}],
+        ),
+        (
+            {
+                "properties": {"a": {"type": "string"}},
+                "required": ["a"],
+                "maxProperties": 2,
+                "not": {"additionalProperties": {"type": "string"}},
+            },
+            [{"a": "s", "x": 1}, {"x": 1, "a": "s"}],
+            [{"a": "s"}, {"a": "s", "x": "s"}, {"x": 1}],
+        ),
         # The names of a pattern that has few are declared.
         (
             {
@@ -88,6 +113,17 @@ def test_properties_that_are_counted(
             },
             [{"a": 1, "b": 1}],
             [{"a": 1}, {"c": 1}],
+        ),
+        # One of them that is declared keeps what it is declared as.
+        (
+            {
+                "properties": {"a": {"type": "integer"}},
+                "patternProperties": {"^(a|b)$": {}},
+                "additionalProperties": False,
+                "minProperties": 1,
+            },
+            [{"a": 1}, {"b": "x"}, {"b": "x", "a": 1}],
+            [{}, {"a": "x"}, {"c": 1}],
         ),
     ],
 )
@@ -118,3 +154,14 @@ def test_what_is_refused_is_named_with_its_place() -> None:
         compiled({"properties": {"o": {"type": "object", "minProperties": 30}}, "type": "object"})
     (problem,) = caught.value.problems
     assert (problem.path, problem.keyword) == ("$.properties.o.minProperties", "minProperties")
+
+
+def test_undeclared_names_are_counted_where_a_pattern_alone_allows_them() -> None:
+    patterned = {"patternProperties": {"^x": {}}, "additionalProperties": False}
+    grammar = compiled({"type": "object", **patterned, "minProperties": 2})
+    assert accepts(grammar, '{"x1": 1, "x2": 1}')
+    for text in ("{}", '{"x1": 1}', '{"x1": 1, "x1": 2}', '{"x1": 1, "y": 2}'):
+        assert not accepts(grammar, text)
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled({"type": "object", **patterned, "minProperties": 30})
+    assert caught.value.path == "$.minProperties"

@@ -45,6 +45,20 @@ def holding(value: Any, **more: Any) -> dict[str, Any]:
         ({"type": "array", "items": [{}, NONE], "minItems": 2}, "$.items[1]"),
         ({"type": "array", "prefixItems": [{}, NONE], "minItems": 2}, "$.prefixItems[1]"),
         ({"type": "array", "contains": NONE}, "$.contains"),
+        # What need not be there is not to blame.
+        ({"contains": NONE, "minContains": 0, "allOf": [{"type": "array"}, False]}, "$.allOf[1]"),
+        (
+            {"type": "array", "contains": NONE, "minContains": 0, "minItems": 2, "maxItems": 1},
+            "$",
+        ),
+        (
+            {"type": "array", "prefixItems": [{}, {}], "items": NONE, "minItems": 2, "maxItems": 1},
+            "$",
+        ),
+        ({"type": "array", "prefixItems": [{}], "items": NONE, "minItems": 2}, "$.items"),
+        ({"type": "integer", "anyOf": [NONE, {"type": "string"}]}, "$"),
+        ({"oneOf": [holding(NONE)]}, "$.oneOf[0].properties.a"),
+        ({"allOf": [{"required": ["a"]}, {"properties": {"b": NONE}}, NONE]}, "$.allOf[2]"),
         (holding({"$ref": "#/$defs/N"}, **{"$defs": {"N": NONE}}), "$.$defs.N"),
         (
             holding(
@@ -73,6 +87,18 @@ def test_a_required_name_that_a_closed_object_lacks_is_named() -> None:
     found = problem(holding({"type": "object", **closed}))
     assert (found.path, found.keyword) == ("$.properties.a.required", "required")
     assert "'b' is required" in found.reason
+
+
+def test_a_name_that_a_pattern_declares_is_not_called_undeclared() -> None:
+    closed = {"patternProperties": {"^b": False}, "additionalProperties": False}
+    found = problem({"type": "object", "required": ["b"], **closed})
+    assert (found.path, found.keyword) == ("$", "")
+    assert "`type` and `required` rule out" in found.reason  # without either, others would fit
+
+
+def test_three_keywords_are_listed_with_commas() -> None:
+    found = problem({"type": "integer", "minimum": 3, "exclusiveMaximum": 4, "not": {"const": 3}})
+    assert "`minimum`, `exclusiveMaximum` and `not` rule out" in found.reason
 
 
 def test_the_keywords_that_rule_out_one_anothers_values_are_named() -> None:
@@ -124,6 +150,12 @@ def test_references_that_lead_back_to_themselves_are_named(holder: dict[str, Any
     (found,) = raised.value.problems
     assert found.path in {"$.$defs.T", "$.$defs.U"}
     assert "lead back to themselves" in found.reason
+
+
+def test_a_part_without_a_meaning_is_not_blamed_for_another() -> None:
+    loop = {"T": {"allOf": [{"$ref": "#/$defs/U"}]}, "U": {"anyOf": [{"$ref": "#/$defs/T"}]}}
+    found = problem({"allOf": [{"$ref": "#/$defs/T"}, False], "$defs": loop})
+    assert found.path == "$.allOf[1]"
 
 
 def test_a_list_of_no_types_is_no_schema() -> None:

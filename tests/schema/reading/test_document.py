@@ -27,6 +27,12 @@ def test_dialects_by_either_scheme(uri: str, draft: Draft) -> None:
     assert draft_of({}) is Draft.DRAFT2020
 
 
+def test_the_drafts_are_told_apart_and_in_order() -> None:
+    listed = list(Draft)
+    assert len(listed) == 5
+    assert listed == sorted(listed)
+
+
 def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(UnsupportedSchema, match="not known"):
         draft_of({"$schema": "https://example.com/mine"})
@@ -128,3 +134,48 @@ def test_a_path_names_the_resource_that_a_problem_is_in(ref: str, path: str) -> 
     with pytest.raises(SchemaError) as refusal:
         compile_schema(outer)
     assert refusal.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("ref", "fitting"),
+    [
+        ("#/$defs/0", "1"),
+        ("#/$defs/list/0", '"a"'),
+        ("#/$defs/list/1", "null"),
+        ("#/$defs/01", "true"),
+        ("#/$defs/a~1b~0c%25", "[]"),
+    ],
+)
+def test_a_pointer_goes_by_names_and_by_indices(ref: str, fitting: str) -> None:
+    parts = {
+        "0": {"type": "integer"},
+        "list": [{"type": "string"}, {"type": "null"}],
+        "01": {"type": "boolean"},
+        "a/b~c%": {"type": "array"},
+    }
+    grammar = compiled({"$ref": ref, "$defs": parts})
+    for text in ("1", '"a"', "null", "true", "[]"):
+        assert accepts(grammar, text) is (text == fitting)
+
+
+@pytest.mark.parametrize(
+    "ref", ["#/$defs/list/2", "#/$defs/list/a", "#/$defs/list/\u0660", "#/x/0"]
+)
+def test_a_pointer_past_the_end_leads_to_nothing(ref: str) -> None:
+    with pytest.raises(InvalidSchema, match="leads to nothing in this schema") as refusal:
+        compile_schema({"items": {"$ref": ref}, "$defs": {"list": [True, True]}})
+    assert refusal.value.path == "$.items.$ref"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$id": 5},
+        {"$id": ["a"], "items": {"$ref": "#"}},
+        {"$id": "https://example.com/a", "items": {"$id": 5}},
+    ],
+)
+def test_an_identifier_that_is_no_text_is_named(schema: dict[str, Any]) -> None:
+    with pytest.raises(InvalidSchema, match="must be texts") as refusal:
+        compile_schema(schema)
+    assert (refusal.value.path, refusal.value.problems[0].keyword) == ("$", "$id")

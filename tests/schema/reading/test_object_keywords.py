@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.schema import Limits
+from enforcer.schema.algebra.formulas import FormulaKind
 from tests.schema_judge import accepts, agrees, compiled
+from tests.schema_reading import parser_of
 
 _values = st.sampled_from([True, False, {"type": "integer"}, {"type": "string"}])
 # Two that overlap, two that are alike, and one that holds a declared name.
@@ -107,3 +109,12 @@ def test_declared_names_are_bounded(keyword: str) -> None:
     with pytest.raises(SchemaLimit, match="more than 2") as caught:
         compiled(schema, limits=Limits(properties=2))
     assert caught.value.path == "$.properties"
+
+
+@pytest.mark.parametrize("patterns", [["^a"], ["^a", "^b"], ["^a", "^b", "^c"]])
+def test_patterns_that_do_not_overlap_are_one_shape(patterns: list[str]) -> None:
+    named: dict[str, Any] = {each: {"maximum": i} for i, each in enumerate(patterns)}
+    parser = parser_of({"patternProperties": named, "additionalProperties": False})
+    kind, value = parser.algebra.look(parser.parse(parser.document.root))
+    assert kind is FormulaKind.VALUE
+    assert [len(shape.classes) for shape in value.objects] == [len(patterns) + 1]

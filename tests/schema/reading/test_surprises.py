@@ -21,11 +21,20 @@ OBJECT = {"type": "object", "properties": {"a": {}}}
         ({"$defs": {"x": OBJECT}}, [("$.$defs.x", "additionalProperties")]),
         ({"type": "string", "nullable": True}, [("$.nullable", "nullable")]),
         ({"type": ["string", "null"], "nullable": True}, []),
+        ({"type": ["string"], "nullable": True}, [("$.nullable", "nullable")]),
+        ({"type": "null", "nullable": True}, []),
+        ({"nullable": True}, []),
         ({"type": "string", "nullable": False}, []),
         ({"type": "string", "format": "phone"}, [("$.format", "format")]),
         ({"type": "string", "format": "email"}, []),
         ({"type": "integer", "format": "int64"}, []),
         ({"type": "string", "format": {"date": 1}}, []),
+        ({"format": "phone"}, [("$.format", "format")]),
+        ({"type": ["null", "string"], "format": "phone"}, [("$.format", "format")]),
+        ({"type": ["null", "integer"], "format": "phone"}, []),
+        ({"format": "regex"}, []),
+        ({"items": [{}, OBJECT]}, [("$.items[1]", "additionalProperties")]),
+        ({"desciption": "a keyword of notes, misspelt, is one of notes still"}, []),
         ({"properties": {"format": {}}, "additionalProperties": False}, []),
         ({"default": {"properties": {}}, "enum": [{"nullable": True}]}, []),
         ({"$ref": "#", "minLength": 1}, []),
@@ -61,3 +70,12 @@ def test_what_may_not_be_meant_is_found_where_it_stands(
 
 def test_objects_that_are_closed_are_no_surprise() -> None:
     assert surprises(OBJECT, closed=True) == []
+
+
+def test_of_many_keywords_beside_a_reference_five_are_named() -> None:
+    hidden = {"$ref": "#", "minLength": 1, "maxLength": 2, "enum": [], "const": 3, "not": {}}
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "not": hidden}
+    (found,) = surprises(schema)
+    assert "`const`, `enum`, `maxLength`, `minLength`, `not` beside" in found.reason
+    hidden["type"] = "string"
+    assert "type" not in surprises(schema)[0].reason

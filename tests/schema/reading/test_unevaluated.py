@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.schema_judge import accepts, agrees, compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _values = st.sampled_from([{"type": "integer"}, {"type": "string"}, True])
 _names = st.sampled_from(["a", "b", "ab"])
@@ -102,3 +105,32 @@ def test_no_property_is_left_over(
         assert accepts(grammar, json.dumps(value)), value
     for value in invalid:
         assert not accepts(grammar, json.dumps(value)), value
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda inner: {"allOf": [inner]},
+        lambda inner: {"anyOf": [inner]},
+        lambda inner: {"if": inner},
+        lambda inner: {"if": True, "then": inner},
+        lambda inner: {"if": False, "else": inner},
+        lambda inner: {"dependentSchemas": {"a": inner}},
+    ],
+    ids=["allOf", "anyOf", "if", "then", "else", "dependentSchemas"],
+)
+def test_branches_count_however_deep_within_others(wrap: Callable[[Any], dict[str, Any]]) -> None:
+    schema: dict[str, Any] = {"properties": {"a": {}}}
+    for _ in range(20):
+        schema = wrap(schema)
+    grammar = compiled({"type": "object", **schema, "unevaluatedProperties": False})
+    assert accepts(grammar, '{"a": 1}')
+    assert not accepts(grammar, '{"a": 1, "b": 1}')
+
+
+def test_references_are_followed_as_deep() -> None:
+    chain: dict[str, Any] = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(20)}
+    chain["d20"] = {"properties": {"a": {}}}
+    grammar = compiled({"$ref": "#/$defs/d0", "$defs": chain, "unevaluatedProperties": False})
+    assert accepts(grammar, '{"a": 1}')
+    assert not accepts(grammar, '{"a": 1, "b": 1}')
