@@ -6,6 +6,7 @@ import base64
 import json
 import random
 import shlex
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +37,7 @@ PYTHON = [
     ("docs/clients/anthropic.md", "anthropic"),
     ("docs/explain.md", "m.explain"),
     ("docs/reference/errors.md", "except"),
+    ("docs/index.md", "reply.choices[0].model_dump"),
     ("docs/schema-support.md", "Documents"),  # run in `schema/test_documentation.py`
 ]
 
@@ -55,6 +57,26 @@ def test_transformers(page: str, word: str) -> None:
     inputs = tokenizer(PROMPT, return_tensors="pt", add_special_tokens=False)
     given = {"tokenizer": tokenizer, "model": model, "inputs": inputs}
     run(find(page, word), tools=TOOLS, messages=MESSAGES, **given)
+
+
+def test_the_calls_of_a_completion_are_read_by_its_ids(capsys: pytest.CaptureFixture[str]) -> None:
+    """As OpenAI's client gives what vLLM adds to a choice; a real one: `vllm/test_snippets.py`."""
+    transformers = pytest.importorskip("transformers")
+    choice = pytest.importorskip("openai.types.completion_choice").CompletionChoice
+    from tests.vllm_servers import TINY
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(TINY)
+    turn = (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+        '<|tool_call_argument_begin|>{"city": "Rome"}<|tool_call_end|><|tool_calls_section_end|>'
+        "<|im_end|>"
+    )
+    ids, prompt_ids = (tokenizer.encode(text, add_special_tokens=False) for text in (turn, PROMPT))
+    shown = {"token_ids": ids, "prompt_token_ids": prompt_ids}
+    made = choice.model_validate({"index": 0, "text": "", "finish_reason": "stop", **shown})
+    given = {"enforcer": enforcer, "tokenizer": tokenizer}
+    run(find("docs/index.md", "model_dump"), reply=SimpleNamespace(choices=[made]), **given)
+    assert capsys.readouterr().out == 'functions.get_weather:0 get_weather {"city": "Rome"}\n'
 
 
 def test_a_loop_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,6 +24,8 @@ from enforcer.vllm import names, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from enforcer.verify.client import Endpoint
+
 _DESCRIPTION = """\
 Checks this installation and, where they are named, a model's folder and a running
 server, and says what to mend.
@@ -84,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError("--require-all is asked of a server: name it with --url")
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
+    if options.url:
+        _endpoint(options)  # before ten lines of other checks
     checks = []
     for check in _checks(options):
         checks.append(check)
@@ -119,28 +123,34 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
             trust_remote_code=options.trust_remote_code,
         )
     if options.url:
-        try:
-            from enforcer.doctor import server
-            from enforcer.verify import client, expected
-        except ModuleNotFoundError as error:
-            raise ConfigurationError(
-                f"`enforcer doctor --url` needs the package {error.name!r}: "
-                f"pip install {error.name}"
-            ) from error
-        key = options.key or os.environ.get(KEY_VARIABLE)
-        soon = min(server.SOON, options.timeout)
-        endpoint = client.Endpoint.at(options.url, key=key, timeout=soon)
+        endpoint = _endpoint(options)
+        from enforcer.doctor import server
+        from enforcer.verify import client, expected
+
         told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
         name = options.dialect or told or settings.read(os.environ).dialect
         format_ = expected.of(dialects.named(names.stock(name)))
         yield from server.checks(
             options.url,
-            key=key,
+            key=endpoint.key,
             model=options.served_model,
             expected=format_,
             timeout=options.timeout,
             require_all=options.require_all,
         )
+
+
+def _endpoint(options: argparse.Namespace) -> Endpoint:
+    """Read where the server is, and import what asks it."""
+    try:
+        from enforcer.doctor import server
+        from enforcer.verify import client
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"`enforcer doctor --url` needs the package {error.name!r}: pip install {error.name}"
+        ) from error
+    key = options.key or os.environ.get(KEY_VARIABLE)
+    return client.Endpoint.at(options.url, key=key, timeout=min(server.SOON, options.timeout))
 
 
 def _print(check: Check) -> None:

@@ -44,9 +44,9 @@ def checks() -> Iterator[Check]:
     yield python()
     yield distribution()
     yield settings(os.environ)
-    chosen = os.environ.get("ENFORCER_ENGINE", engines.ENGINES[0])
+    wanted = chosen_engine(os.environ)
     for name in TESTED_ENGINES:
-        yield engine(name, chosen=name == chosen)
+        yield engine(name, chosen=name == wanted)
     if find_spec("vllm") is None:
         yield note("vLLM", "not installed here", "pip install '.[vllm]' in a checkout to serve")
         return
@@ -54,6 +54,14 @@ def checks() -> Iterator[Check]:
     yield plugin_filter(os.environ)
     yield vllm_version()
     yield vllm_signatures()
+
+
+def chosen_engine(environment: Mapping[str, str]) -> str:
+    """Name the engine that a server would use; the default where other settings are wrong."""
+    try:
+        return server_settings.read(environment).engine
+    except EnforcerError:  # `settings` tells of it
+        return engines.ENGINES[0]
 
 
 def python() -> Check:

@@ -34,6 +34,17 @@ def impossible(model: str) -> dict[str, Any]:
     return _strings(model, "impossible", {"minLength": 2, "maxLength": 1})
 
 
+def never_served(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a request a response format that nothing fits, which no mode lets through.
+
+    A server refuses it after its tools, if not for them, and before it counts what it would
+    enforce in part: whoever watches `enforcer_tools_relaxed_total` sees no probe there.
+    """
+    nothing = {"type": "string", "minLength": 2, "maxLength": 1}
+    wanted = {"type": "json_schema", "json_schema": {"name": "impossible", "schema": nothing}}
+    return {**body, "response_format": wanted}
+
+
 def required(model: str) -> dict[str, Any]:
     """Make a request that must be answered with one call, to one of few argument objects."""
     tool = _tool("pick_colour", {"colour": {"enum": [WANTED]}, "sure": {"type": "boolean"}})
@@ -74,12 +85,14 @@ def asking(
         body.get("tool_choice", "auto"),
         parallel_tool_calls=body.get("parallel_tool_calls", True),
         messages=body["messages"],
+        response_format=body.get("response_format"),
         on_unsupported=on_unsupported,
         via=route,
     )
-    # A demand is the spec's to make: vLLM's own parser would constrain the reply as well.
+    # A demand and a format are the spec's: vLLM itself would constrain the reply as well.
     freed = {"tool_choice": "auto"} if body.get("tool_choice") == "required" else {}
-    return {**body, **freed, **extra}
+    kept = {key: value for key, value in body.items() if key != "response_format"}
+    return {**kept, **freed, **extra}
 
 
 def _body(model: str, text: str, **more: Any) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def _find_route(
 def _strictness(endpoint: Endpoint, model: str, route: Route | None) -> Check:
     """Find out what the server does with schemas that it cannot enforce exactly."""
     inexact, nothing = (
-        _ask(endpoint, probes.asking(make(model), route))
+        _ask(endpoint, probes.asking(probes.never_served(make(model)), route))
         for make in (probes.unenforceable, probes.impossible)
     )
     return refuses(inexact, nothing)
@@ -195,24 +195,35 @@ def by_request_alone(route: Route) -> Check:
 
 
 def refuses(inexact: Reply, nothing: Reply) -> Check:
-    """Judge the answers to `unenforceable` and `impossible`: together they tell the mode."""
+    """Judge the answers to `unenforceable` and `impossible`, each with a format that nothing fits.
+
+    Which part of a request is refused tells the mode: a tool, or the format once the tools have
+    been let in.
+    """
     title = "refuses what cannot be enforced"
     mend = "serve with ENFORCER_ON_UNSUPPORTED=refuse once clients have mended their schemas"
     inexactly = "schemas that cannot be enforced exactly are"
     if _is_ours(inexact, UnsupportedSchema):
         return ok(title, f"HTTP {inexact.status} with path and keyword")
-    if inexact.answered and _is_ours(nothing, UnsatisfiableSchema):
-        return note(title, "it relaxes: what cannot be enforced exactly is enforced in part "
-                    "(ENFORCER_ON_UNSUPPORTED=relax)", mend, f"{inexactly} relaxed")  # fmt: skip
-    if inexact.answered and nothing.answered:
+    if _is_at_format(inexact) and _is_at_format(nothing):
         return note(title, "it isolates: a schema that cannot be enforced exactly is enforced in "
                     "part or not at all (ENFORCER_ON_UNSUPPORTED=isolate)", mend,
                     f"{inexactly} isolated")  # fmt: skip
-    wrong = nothing if inexact.answered else inexact
+    if _is_at_format(inexact) and _is_ours(nothing, UnsatisfiableSchema):
+        return note(title, "it relaxes: what cannot be enforced exactly is enforced in part "
+                    "(ENFORCER_ON_UNSUPPORTED=relax)", mend, f"{inexactly} relaxed")  # fmt: skip
+    wrong = nothing if _is_at_format(inexact) else inexact
     if not wrong.status:
         return _unanswered(title, wrong)
-    return bad(title, f"neither answer nor refusal: HTTP {wrong.status}: {wrong.error}",
+    if wrong.answered:
+        return bad(title, "a response format that nothing fits was accepted",
+                   "read the server's log")  # fmt: skip
+    return bad(title, f"no refusal of ours: HTTP {wrong.status}: {wrong.error}",
                "read the server's log")  # fmt: skip
+
+
+def _is_at_format(reply: Reply) -> bool:
+    return _is_ours(reply, UnsatisfiableSchema) and "$.response_format" in reply.error
 
 
 def calls(

@@ -7,9 +7,9 @@ Owns: which settings there are, their defaults, their JSON. Must not know: where
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, brief
 from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Options:
         allow_empty_turns: a turn may end with neither text nor call.
 
     Raises:
-        ConfigurationError: `on_unsupported` is none of these.
+        ConfigurationError: `on_unsupported` is none of these, or a number is out of range.
 
     """
 
@@ -47,6 +47,12 @@ class Options:
     allow_empty_turns: bool = False
 
     def __post_init__(self) -> None:
+        for name, least in (("max_calls", 1), ("preamble_ids", 0)):
+            number: object = getattr(self, name)
+            if not _is_number(number, least):
+                raise ConfigurationError(
+                    f"{name} is {brief(number)}, but must be a whole number from {least} to {_MOST}"
+                )
         given: object = self.on_unsupported
         if isinstance(given, OnUnsupported):
             return
@@ -94,9 +100,13 @@ class Options:
 
 
 def _number(value: object, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST:
+    if not _is_number(value, least):
         raise ValueError("not a whole number in range")
     return value
+
+
+def _is_number(value: object, least: int) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
 
 
 def _truth(value: object) -> bool:

@@ -21,6 +21,7 @@ from enforcer.turn.lexer import FITTING
 from enforcer.turn.moves import Moves, named
 from enforcer.turn.trail import Trail
 from enforcer.turn.weaving import Weaver
+from enforcer.turn.wording import misplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,10 +87,11 @@ class Matcher:
         self._now = self._moves.enter(state, calls=0, text=0)
         for at, token_id in enumerate(begun):
             if self._now.failure is None and not self.accept(token_id):
+                segment = self._table.segment(self._now.state)
                 raise self._now.failure or IllegalPrefix(
                     f"$.prompt_token_ids[{len(prompt_ids or ()) - len(begun) + at}]",
                     "the prompt ends inside a turn that this request's tools do not allow: "
-                    f"id {token_id} is illegal in {self._now.state}",
+                    + misplaced(self._table.vocabulary, token_id, segment),
                 )
         if self._now.failure is not None:
             raise self._now.failure

@@ -56,7 +56,8 @@ class Endpoint:
         except ValueError as error:
             raise ConfigurationError(f"{url!r} is not a URL: {error}") from error
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigurationError(f"{url!r} is not an http or https URL")
+            meant = "" if "://" in url or not url.strip("/") else f": do you mean http://{url}?"
+            raise ConfigurationError(f"{url!r} is not an http or https URL{meant}")
         base = url.rstrip("/")
         for route in _ROUTES:
             base = base.removesuffix(route)

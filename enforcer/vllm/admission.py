@@ -19,7 +19,7 @@ from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
-from enforcer.vllm import metrics, runtime, settings
+from enforcer.vllm import asked, metrics, runtime, settings
 from enforcer.vllm.metrics import Relaxed
 from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import option_refusal, placed, refusal
@@ -63,6 +63,7 @@ def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
         spec = runtime.read(text)
     except RequestError as error:
         raise refusal(error) from error
+    asked.name_tools(list(spec.toolset.tools))
     dialect = runtime.dialect_for(tokenizer)
     try:
         refuse_names(dialect, spec.toolset)

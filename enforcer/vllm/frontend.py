@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, bans, checks, metrics, required, runtime, settings
+from enforcer.vllm import admission, asked, bans, checks, metrics, required, runtime, settings
 from enforcer.vllm.metrics import Relaxed
 from enforcer.vllm.requests import option_refusal
 
@@ -57,6 +57,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     """
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        asked.begin(request)
         admission.refuse_unread_spec(getattr(request, "vllm_xargs", None), self.model_config)
         result = await original(self, request, *args, **kwargs)
         own = getattr(request, "structured_outputs", None)
@@ -121,6 +122,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     async def _add_request(
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
+        asked.known_as(request_id)
         for text in _texts(params):
             _, spec = admission.admit(text, getattr(self, "tokenizer", None))
             await _let_others(text)
@@ -140,6 +142,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
     def _process_inputs(
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
+        asked.known_as(request_id)
         admission.refuse_unread_spec(getattr(params, "extra_args", None), self.model_config)
         banned = _needs_a_ban_alone(params, self.vllm_config, self.tokenizer)
         if banned is not None:

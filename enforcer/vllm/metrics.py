@@ -416,8 +416,15 @@ def calls(outcome: Outcome, count: int) -> None:
         recorder().add(CALLS, (outcome.value,), count)
 
 
-def refused(error: RequestError) -> None:
-    """Count and log a request that was refused for what its tools or schemas say."""
+def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
+    """Count and log a request that was refused for what its tools or schemas say.
+
+    Args:
+        error: why.
+        request: its id; empty where it has none yet.
+        tool: name of the tool at fault; empty where it is none's.
+
+    """
     kind = type(error).__name__
     keyword = error.keyword if isinstance(error, SchemaError) else ""
     known = (
@@ -425,14 +432,14 @@ def refused(error: RequestError) -> None:
         _known(keyword),
     )
     recorder().add(REFUSED, known)
-    _log("refused", error=known[0], path=error.path, keyword=known[1])
+    _log("refused", error=known[0], path=error.path, keyword=known[1], request=request, tool=tool)
 
 
-def refused_option(option: str) -> None:
+def refused_option(option: str, *, request: str = "") -> None:
     """Count and log a request that was refused for a sampling option or a switch."""
     known = option if option in OPTIONS else "other"
     recorder().add(REFUSED, (OPTION, known))
-    _log("refused", error=OPTION, path=f"$.{option}", keyword=known)
+    _log("refused", error=OPTION, path=f"$.{option}", keyword=known, request=request)
 
 
 def failed(failure: Failure, request_id: str, **more: str) -> None:

@@ -23,7 +23,7 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import RequestError, brief
 from enforcer.request import history
 from enforcer.request import spec as specs
-from enforcer.vllm import call_ids, kimi_k3, metrics, places, quiet, runtime, settings
+from enforcer.vllm import asked, call_ids, kimi_k3, metrics, places, quiet, runtime, settings
 from enforcer.vllm.places import Places, Shown
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ class _RefusalError(VLLMValidationError):  # type: ignore[misc]
 
 def refusal(error: RequestError) -> VLLMValidationError:
     """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
+    of = asked.told(error.path)
     error = error.at(_places.get().of)
-    metrics.refused(error)
+    metrics.refused(error, **of)
     return quiet.said(_RefusalError(f"{type(error).__name__}: {error}", error.path))
 
 
@@ -71,7 +72,7 @@ def placed(problem: Problem) -> Problem:
 
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
     """Give a 400 for a field of the request that enforcement does not go with."""
-    metrics.refused_option(option)
+    metrics.refused_option(option, request=asked.told()["request"])
     return quiet.said(VLLMValidationError(reason, parameter=option))
 
 
@@ -163,6 +164,7 @@ def write_spec(request: Any) -> str | None:
     choice = _plain(request.tool_choice)
     wanted = _response_format(request)
     _places.set(places.places(request, shown, choice))
+    asked.name_tools([_name(one.tool) for one in shown])
     if isinstance(request, ResponsesRequest):
         choice = _nested_choice(choice)
     if not shown and choice == "auto":
@@ -266,6 +268,11 @@ def _response_format(request: Any) -> dict[str, Any] | None:
         if (value := getattr(own, kind)) is not None:
             return {"type": kind, kind: value}
     return None
+
+
+def _name(tool: Any) -> object:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    return function.get("name") if isinstance(function, Mapping) else None
 
 
 def _plain(value: Any) -> Any:

@@ -37,7 +37,7 @@ _INJECTED = re.compile(
 _CLIENT_WORDS = ("off", "relax", "isolate", "finish", "closed")
 _REQUEST_KINDS = ("completions", "structured")
 _ON = {"off": False, "on": True}
-_DIGITS = 18
+_DIGITS = 12  # what an option that travels in a spec may have
 
 
 def _setting(default: str, what: str) -> str:
@@ -200,6 +200,8 @@ def _is_number(text: str, least: int) -> bool:
 def read(environment: Mapping[str, str]) -> Settings:
     """Read the settings, and check them.
 
+    An empty variable, as files of variables and charts leave it, is not set.
+
     Raises:
         ConfigurationError: a value is not one of its kind, or no setting has such a name.
 
@@ -219,7 +221,11 @@ def read(environment: Mapping[str, str]) -> Settings:
             )
             raise ConfigurationError(f"{name} is no setting: {remedy}")
     settings = Settings(
-        **{name: environment[key] for key, name in known.items() if key in environment}
+        **{
+            name: value
+            for key, name in known.items()
+            if (value := environment.get(key, "").strip())
+        }
     )
     settings.options()
     settings.allowed()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
+from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm import metrics, names, runtime, served, settings
 
@@ -27,6 +28,7 @@ logger = logging.getLogger("vllm.enforcer")
 _BY_ITSELF = "/v1/chat/completions, /v1/responses and /v1/messages"
 _OTHERS = "/v1/completions, routes that take token ids, gRPC"
 _ALWAYS_SAID = ("dialect", "engine")
+_DONE = {OnUnsupported.RELAX.value: "relaxed", OnUnsupported.ISOLATE.value: "isolated"}
 _seen: set[int] = set()
 
 
@@ -53,7 +55,7 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
     line leaves out would be taken for off.
     """
     if names.is_enforced(parser):
-        what = f"every request by {_BY_ITSELF} is enforced"
+        what = f"every request by {_BY_ITSELF} is enforced{_exceptions(chosen)}"
         rest = _OTHERS
     else:
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
@@ -73,6 +75,20 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
         f"{what}; {others}; beam search is refused. dialect={' or '.join(dialects)} "
         f"engine={chosen.engine}{''.join(changed)}"
     )
+
+
+def _exceptions(chosen: Settings) -> str:
+    """Say of what that is not true, as the settings are."""
+    allowed, own = chosen.allowed(), chosen.options().on_unsupported
+    found = ["requests that switch it off"] if "off" in allowed else []
+    done = [_DONE[own.value]] if own.value in _DONE else []
+    # What isolates leaves nothing to ask for.
+    asked = sorted(allowed & _DONE.keys() - {own.value})
+    if asked and own is not OnUnsupported.ISOLATE:
+        done.append(f"{' or '.join(_DONE[word] for word in asked)} where a request asks for it")
+    if done:
+        found.append(f"schemas that cannot be enforced exactly ({', or '.join(done)})")
+    return f", except {' and '.join(found)}" if found else ""
 
 
 def _remedy(parser: str | None, dialects: tuple[str, ...]) -> str:

@@ -201,3 +201,21 @@ def test_a_server_of_another_format_is_judged_by_its_own(
 
     assert not wrong_ids()
     assert wrong_ids("--dialect", "kimi_k2")
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("localhost:8000", "do you mean http://localhost:8000?"),
+        ("gpu-7/v1", "do you mean http://gpu-7/v1?"),
+        ("ftp://localhost", "is not an http or https URL\n"),
+    ],
+)
+def test_a_wrong_url_is_told_before_anything_is_checked(
+    url: str, said: str, installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    assert cli.main(["doctor", "--url", url]) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert not told.out

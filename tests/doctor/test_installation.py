@@ -68,10 +68,24 @@ def test_the_filter_of_plugins(environment: dict[str, Any], status: Status) -> N
         ({"ENFORCER_DIALECT": "kimi_k9"}, Status.BAD),
         ({"ENFORCER_ENGINE": "magic"}, Status.BAD),
         ({"ENFORCER_MAX_CALLS": "many"}, Status.BAD),
+        ({"ENFORCER_ENGINE": "", "ENFORCER_DIALECT": ""}, Status.OK),
     ],
 )
 def test_settings(environment: dict[str, Any], status: Status) -> None:
     assert installation.settings(environment).status is status
+
+
+@pytest.mark.parametrize(
+    ("environment", "engine"),
+    [
+        ({}, "llguidance"),
+        ({"ENFORCER_ENGINE": ""}, "llguidance"),
+        ({"ENFORCER_ENGINE": "xgrammar"}, "xgrammar"),
+        ({"ENFORCER_ENGINE": "xgrammar", "ENFORCER_MAX_CALLS": "many"}, "llguidance"),
+    ],
+)
+def test_the_engine_that_is_chosen(environment: dict[str, str], engine: str) -> None:
+    assert installation.chosen_engine(environment) == engine
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -40,3 +41,18 @@ def test_a_demand_is_made_by_the_spec_alone(route: Route) -> None:
     text = specs.from_structural_tag(own) or specs.from_extra(asked.get("vllm_xargs"))
     toolset = specs.read(text).toolset
     assert (toolset.choice, toolset.parallel) == (ToolChoice.REQUIRED, False)
+
+
+@pytest.mark.parametrize("route", Route)
+def test_a_format_that_nothing_fits_is_the_specs_where_it_is_asked_for(route: Route) -> None:
+    body = probes.never_served(probes.unenforceable("toy"))
+    schema = body["response_format"]["json_schema"]["schema"]
+    with pytest.raises(UnsatisfiableSchema):
+        compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
+    asked = probes.asking(body, route)
+    assert "response_format" not in asked
+    own = asked.get("structured_outputs", {}).get("structural_tag")
+    text = specs.from_structural_tag(own) or specs.from_extra(asked.get("vllm_xargs"))
+    wanted = specs.read(text).response_format
+    assert wanted is not None
+    assert json.loads(wanted.source) == schema

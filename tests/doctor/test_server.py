@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 OK, NOTE, BAD = Status.OK, Status.NOTE, Status.BAD
 
 
-def refused(error: str) -> tuple[int, Any]:
-    return 400, {"error": {"message": f"{error}: no (at `$.tools[0]`)", "code": 400}}
+def refused(error: str, path: str = "$.tools[0]") -> tuple[int, Any]:
+    return 400, {"error": {"message": f"{error}: no (at `{path}`)", "code": 400}}
 
 
 # What each mode of ENFORCER_ON_UNSUPPORTED refuses, by the name of the first tool.
-ALWAYS = {"twice": refused("InvalidTools")}
+# What no mode lets in is the format that `never_served` adds.
+FORMAT = refused("UnsatisfiableSchema", "$.response_format.json_schema.schema")
+ALWAYS = {"twice": refused("InvalidTools"), "impossible": FORMAT, "unenforceable": FORMAT}
 RELAX = {**ALWAYS, "impossible": refused("UnsatisfiableSchema")}
 REFUSE = {**RELAX, "unenforceable": refused("UnsupportedSchema")}
 PICK = '{"colour": "violet", "sure": false}'
@@ -89,12 +91,21 @@ def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
     ]
 
 
-def test_a_probe_that_fails_is_told() -> None:
-    failing = {**ALWAYS, "unenforceable": (503, {"error": {"message": "no room"}})}
-    with serving(answers(failing)) as fake:
+@pytest.mark.parametrize(
+    ("failing", "said"),
+    [
+        ({"unenforceable": (503, {"error": {"message": "no room"}})}, "no room"),
+        ({"impossible": (503, {"error": {"message": "no room"}})}, "no room"),
+        ({"unenforceable": None}, "nothing fits was accepted"),
+        ({"impossible": None}, "nothing fits was accepted"),
+        ({"unenforceable": refused("UnsatisfiableSchema")}, "no refusal of ours"),
+    ],
+)
+def test_a_probe_that_fails_is_told(failing: dict[str, Any], said: str) -> None:
+    with serving(answers({**ALWAYS, **failing})) as fake:
         check = list(server.checks(fake.url))[2]
     assert check.status is BAD
-    assert "no room" in check.found
+    assert said in check.found
 
 
 @pytest.mark.parametrize(

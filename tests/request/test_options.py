@@ -72,3 +72,14 @@ def test_what_to_do_with_a_schema_may_be_given_as_a_word(each: OnUnsupported) ->
 def test_another_word_is_refused_at_once(word: Any) -> None:
     with pytest.raises(ConfigurationError, match="'refuse', 'relax', 'isolate'"):
         Options(on_unsupported=word)
+
+
+@pytest.mark.parametrize(("name", "least"), [("max_calls", 1), ("preamble_ids", 0)])
+def test_a_number_out_of_range_is_refused_at_once(name: str, least: int) -> None:
+    wrongs: list[Any] = [least - 1, True, 1.5, "3", None, 10**13]
+    good: Any = {name: least}
+    assert getattr(Options(**good), name) == least
+    for wrong in wrongs:
+        given: Any = {name: wrong}
+        with pytest.raises(ConfigurationError, match=f"{name} is .* from {least} to"):
+            Options(**given)

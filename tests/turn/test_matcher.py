@@ -347,6 +347,7 @@ def test_a_prompt_that_has_begun_what_is_not_allowed(tail: str, arguments: dict[
         matcher(arguments, prompt_ids=prompt)
     at_fault = int(caught.value.path.removeprefix("$.prompt_token_ids[").removesuffix("]"))
     assert len(write(V, HEADER)) <= at_fault < len(prompt)
+    assert f"(id {prompt[at_fault]}) cannot stand in " in caught.value.reason
 
 
 # Masks

@@ -88,6 +88,38 @@ def test_a_clients_spec_is_given_what_the_server_has_settled(
     assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
 
 
+def test_a_refusals_line_names_the_request_and_the_tool(caplog: pytest.LogCaptureFixture) -> None:
+    """By each door: where only the client has named it, and where vLLM has."""
+    wrong = {"type": "function", "function": {"name": "late", "parameters": {"type": "float"}}}
+    body = SimpleNamespace(
+        request_id="order-7",
+        model_fields_set={"request_id"},
+        vllm_xargs=None,
+        structured_outputs=StructuredOutputsParams(structural_tag=carried([TOOL, wrong])),
+    )
+
+    async def render(*_: object) -> list[Any]:
+        return []
+
+    server = SimpleNamespace(model_config=None, renderer=SimpleNamespace(tokenizer=None))
+    with pytest.raises(VLLMValidationError):
+        asyncio.run(frontend.rendered(render)(server, body))
+
+    async def add(*_: object) -> None: ...
+
+    async def late() -> None:
+        params = SimpleNamespace(structured_outputs=body.structured_outputs, extra_args=None)
+        await frontend.add_request(add)(SimpleNamespace(), "cmpl-8", None, params)
+
+    with pytest.raises(VLLMValidationError):
+        asyncio.run(late())
+    said = [r.getMessage() for r in caplog.records if "enforcer: refused" in r.getMessage()]
+    assert [line.partition(" request=")[2] for line in said] == [
+        '"order-7" tool="late"',
+        '"cmpl-8" tool="late"',
+    ]
+
+
 def test_validating_twice_changes_nothing_more() -> None:
     params = validated(parameters(carried()))
     tag = params.structured_outputs.structural_tag

@@ -125,6 +125,18 @@ def test_a_path_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> Non
     assert len(line) < 400
 
 
+def test_a_refusal_names_its_request_and_its_tool(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics.refused(InvalidTools("$.tools", "no"), request='r"7', tool="get\nall")
+    metrics.refused_option("min_tokens", request="r8")
+    assert lines(caplog) == [
+        'enforcer: refused error="InvalidTools" path="$.tools" request="r\\"7" tool="get\\nall"',
+        'enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens" request="r8"',
+    ]
+    assert shown("enforcer_requests_refused_total", {"error": "InvalidTools", "keyword": ""}) == 1
+
+
 def test_a_failed_turn_names_its_request(
     shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:

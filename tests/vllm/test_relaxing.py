@@ -16,8 +16,11 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
 from enforcer.diagnosis import Status
+from enforcer.doctor import probes
 from enforcer.doctor import server as doctor
 from enforcer.request import spec as specs
+from enforcer.request.spec import Route
+from enforcer.verify.replies import Reply
 from enforcer.vllm import frontend, metrics, settings
 from tests.vllm_servers import TINY, serving
 
@@ -94,6 +97,32 @@ def test_isolating_keeps_the_other_tools_exact(
         ("isolated", "$.tools[4].function.parameters.properties.n"),
         ("relaxed", "$.tools[1].function.parameters.properties.tags.uniqueItems"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "said"),
+    [("refuse", "ok", "path"), ("relax", "note", "relaxes"), ("isolate", "note", "isolates")],
+)
+def test_the_doctor_tells_the_mode_and_nothing_is_counted(
+    monkeypatch: pytest.MonkeyPatch, counted: list[Any], word: str, status: str, said: str
+) -> None:
+    """Whoever waits until nothing is relaxed any more would wait for the doctor's own probes."""
+    logged: list[Any] = []
+    monkeypatch.setattr(metrics, "log_relaxed", lambda *of: logged.append(of))
+    environment = {"ENFORCER_ON_UNSUPPORTED": word}
+    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+    replies = []
+    for make in (probes.unenforceable, probes.impossible):
+        body = probes.asking(probes.never_served(make("toy")), Route.PLUGIN)
+        tag = body["structured_outputs"]["structural_tag"]
+        params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+        with pytest.raises(VLLMValidationError) as caught:
+            frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+        replies.append(Reply(400, str(caught.value)))
+    check = doctor.refuses(*replies)
+    assert check.status.value == status
+    assert said in check.found
+    assert counted == logged == []
 
 
 @pytest.mark.parametrize(("word", "good"), [("refuse", ["exact"]), ("relax", ["exact", "relaxed"])])

@@ -74,7 +74,7 @@ def test_values_are_read() -> None:
         ("ENFORCER_REQUIRE", "all"),
         ("ENFORCER_REQUIRE_EXCEPT", "chat"),
         ("ENFORCER_MAX_CALLS", "9" * 5000),
-        ("ENFORCER_PREAMBLE_IDS", ""),
+        ("ENFORCER_PREAMBLE_IDS", "-"),
         ("ENFORCER_LIMITS", "depth"),
         ("ENFORCER_LIMITS", "depth=0"),
         ("ENFORCER_LIMITS", "width=3"),
@@ -84,6 +84,12 @@ def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=name) as raised:
         settings.read({name: value})
     assert f"{name} is {brief(value)}, but must be " in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_variable_is_not_set(value: str) -> None:
+    names = [f"{settings.PREFIX}{field.name.upper()}" for field in fields(settings.Settings)]
+    assert settings.read(dict.fromkeys(names, value)) == settings.Settings()
 
 
 @pytest.mark.parametrize(
@@ -145,8 +151,8 @@ def test_a_server_does_not_start_with_wrong_settings(
         settings.current.cache_clear()
 
 
-@pytest.mark.parametrize(("text", "good"), [("1", True), ("9" * 18, True), ("1" * 19, False)])
-def test_a_number_has_at_most_eighteen_digits(text: str, good: bool) -> None:
+@pytest.mark.parametrize(("text", "good"), [("1", True), ("9" * 12, True), ("1" * 13, False)])
+def test_a_number_has_at_most_twelve_digits(text: str, good: bool) -> None:
     environment = {"ENFORCER_MAX_CALLS": text}
     if good:
         assert settings.read(environment).options().max_calls == int(text)

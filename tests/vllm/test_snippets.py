@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from transformers import AutoTokenizer
 
+import enforcer
 from bench.demo.servers import MODEL_NAME
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
 from tests.snippets import MESSAGES, PROMPT, TOOLS, find, run
+from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
     from bench.demo.servers import Server
@@ -47,9 +50,12 @@ def test_the_anthropic_client(tiny_server: Server, capsys: pytest.CaptureFixture
     assert "get_weather {'city': " in capsys.readouterr().out
 
 
-def test_a_completion(tiny_server: Server) -> None:
-    text = _run(tiny_server, "docs/index.md", "client.completions")["reply"].choices[0].text
-    assert '<|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city":' in text
+def test_a_completion(tiny_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    reply = _run(tiny_server, "docs/index.md", "client.completions")["reply"]
+    tokenizer = AutoTokenizer.from_pretrained(TINY)
+    read = find("docs/index.md", "reply.choices[0].model_dump")
+    run(read, enforcer=enforcer, tokenizer=tokenizer, reply=reply)
+    assert "functions.get_weather:0 get_weather {" in capsys.readouterr().out
 
 
 def test_the_logits_processor(processor_server: Server) -> None:

@@ -107,6 +107,28 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
         ),
         ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "relax, off"}, "allow_client='relax, off'"),
         ("kimi_k2_enforced", {"ENFORCER_ON_UNSUPPORTED": "isolate"}, "on_unsupported=isolate"),
+        ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "finish,closed"}, "is enforced; "),
+        (
+            "kimi_k2_enforced",
+            {"ENFORCER_ALLOW_CLIENT": "relax", "ENFORCER_ON_UNSUPPORTED": "isolate"},
+            "is enforced, except schemas that cannot be enforced exactly (isolated); ",
+        ),
+        (
+            "kimi_k2_enforced",
+            {"ENFORCER_ALLOW_CLIENT": "off", "ENFORCER_ON_UNSUPPORTED": "isolate"},
+            (
+                "is enforced, except requests that switch it off and schemas that cannot be "
+                "enforced exactly (isolated); "
+            ),
+        ),
+        (
+            "kimi_k2_enforced",
+            {"ENFORCER_ALLOW_CLIENT": "isolate", "ENFORCER_ON_UNSUPPORTED": "relax"},
+            (
+                "is enforced, except schemas that cannot be enforced exactly (relaxed, or isolated "
+                "where a request asks for it); "
+            ),
+        ),
     ],
 )
 def test_the_line_tells_parser_and_settings(

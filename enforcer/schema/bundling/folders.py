@@ -74,7 +74,12 @@ def read_schemas(sources: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*.json") if file.is_file())
+    found = sorted(
+        file
+        for file in path.rglob("*.json")
+        # Where Kubernetes mounts a ConfigMap, each file stands once more below `..data`.
+        if file.is_file() and not any(p.startswith("..") for p in file.relative_to(path).parts)
+    )
     if not found:
         raise ConfigurationError(f"{path} has no .json file")
     return found

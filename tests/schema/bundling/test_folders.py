@@ -117,3 +117,13 @@ def test_nothing_is_asked_of_the_network(
     text = read_documents([str(at)]).bundle(json.dumps({"$ref": f"{BASE}one"}))
     with pytest.raises(Exception, match="leads out of this schema"):
         compiled(json.loads(text))
+
+
+def test_a_folder_may_be_a_mounted_config_map(tmp_path: Path) -> None:
+    """Its files are links into a hidden folder, which a link names and a change replaces."""
+    (tmp_path / "..2026_11_23").mkdir()
+    (tmp_path / "..2026_11_23" / "a.json").write_text('{"$id": "https://example.com/a"}')
+    (tmp_path / "..data").symlink_to("..2026_11_23")
+    (tmp_path / "a.json").symlink_to("..data/a.json")
+    for source in (str(tmp_path), f"https://example.com={tmp_path}"):
+        assert len(read_documents([source])) == 1

@@ -1,0 +1,52 @@
+"""Which request is being looked at, for the line of the log that says it is refused.
+
+Owns: the id and the names of the tools, from where a request comes in to where it is refused, in
+the same task. Must not know: what is refused, and why.
+"""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
+_LONGEST = 64  # characters; an id or a name is whatever a client has written
+_id: ContextVar[str] = ContextVar("_id", default="")
+_names: ContextVar[tuple[object, ...]] = ContextVar("_names", default=())
+
+
+def begin(request: Any) -> None:
+    """Take the id that a client has given its request; one that vLLM makes up is told to nobody."""
+    given = "request_id" in getattr(request, "model_fields_set", ())
+    known_as(request.request_id if given else "")
+
+
+def known_as(request_id: object) -> None:
+    """Take the id by which vLLM knows a request."""
+    _id.set(request_id if isinstance(request_id, str) else "")
+
+
+def name_tools(names: Sequence[object]) -> None:
+    """Take the names of the tools, in the order of `$.tools`."""
+    _names.set(tuple(names))
+
+
+def told(path: str = "$") -> dict[str, str]:
+    """Give what a line says of the request, and of the tool that a path in a spec leads to.
+
+    Returns:
+        `request` and `tool`, each at most 64 characters; empty where it is not known.
+
+    """
+    found = _TOOL.match(path)
+    at = int(found[1]) if found else -1
+    names = _names.get()
+    name = names[at] if 0 <= at < len(names) else ""
+    return {
+        "request": _id.get()[:_LONGEST],
+        "tool": name[:_LONGEST] if isinstance(name, str) else "",
+    }

@@ -1,0 +1,54 @@
+"""What a line of the log says of the request that was refused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from enforcer.vllm import asked
+
+
+@pytest.fixture(autouse=True)
+def _afresh() -> None:
+    asked.known_as("")
+    asked.name_tools(())
+
+
+@pytest.mark.parametrize(
+    ("path", "tool"),
+    [
+        ("$.tools[1].function.parameters.properties.n", "second"),
+        ("$.tools[0]", "first"),
+        ("$.tools[2].function.name", ""),
+        ("$.tools", ""),
+        ("$.response_format", ""),
+        ("$", ""),
+        ("$.tools[" + "9" * 30 + "]", ""),
+    ],
+)
+def test_a_tool_is_named_by_its_place(path: str, tool: str) -> None:
+    asked.name_tools(["first", "second", 3])
+    assert asked.told(path) == {"request": "", "tool": tool}
+
+
+@pytest.mark.parametrize(
+    ("request_", "known"),
+    [
+        (SimpleNamespace(request_id="mine-7", model_fields_set={"request_id"}), "mine-7"),
+        (SimpleNamespace(request_id="made up", model_fields_set={"model"}), ""),
+        (SimpleNamespace(), ""),
+        (SimpleNamespace(request_id=None, model_fields_set={"request_id"}), ""),
+    ],
+)
+def test_the_id_is_the_one_that_the_client_gave(request_: Any, known: str) -> None:
+    asked.known_as("another's")
+    asked.begin(request_)
+    assert asked.told()["request"] == known
+
+
+def test_what_a_client_wrote_is_cut() -> None:
+    asked.known_as("i" * 10_000)
+    asked.name_tools(["n" * 10_000])
+    assert asked.told("$.tools[0]") == {"request": "i" * 64, "tool": "n" * 64}
