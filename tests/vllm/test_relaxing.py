@@ -21,7 +21,8 @@ from enforcer.doctor import server as doctor
 from enforcer.request import spec as specs
 from enforcer.request.spec import Route
 from enforcer.verify.replies import Reply
-from enforcer.vllm import frontend, metrics, settings
+from enforcer.vllm import frontend, metrics, requests, settings
+from enforcer.vllm.places import Places
 from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:
@@ -112,13 +113,17 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
     environment = {"ENFORCER_ON_UNSUPPORTED": word}
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     replies = []
-    for make in (probes.unenforceable, probes.impossible):
-        body = probes.asking(probes.never_served(make("toy")), Route.PLUGIN)
-        tag = body["structured_outputs"]["structural_tag"]
-        params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
-        with pytest.raises(VLLMValidationError) as caught:
-            frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
-        replies.append(Reply(400, str(caught.value)))
+    places = requests._places.set(Places())  # whatever came by another route before
+    try:
+        for make in (probes.unenforceable, probes.impossible):
+            body = probes.asking(probes.never_served(make("toy")), Route.PLUGIN)
+            tag = body["structured_outputs"]["structural_tag"]
+            params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+            with pytest.raises(VLLMValidationError) as caught:
+                frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
+            replies.append(Reply(400, str(caught.value)))
+    finally:
+        requests._places.reset(places)
     check = doctor.refuses(*replies)
     assert check.status.value == status
     assert said in check.found
