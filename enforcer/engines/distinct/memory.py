@@ -198,7 +198,6 @@ class Memory:
         return bool(_living(state) & partial.characters & ~CharSet.span(*ends))
 
 
-@lru_cache(maxsize=4_096)
 def _living(language: Regex) -> CharSet:
     """Give the characters with which a language goes on to a member."""
     found = CharSet(())
@@ -219,7 +218,7 @@ def prepare(language: Regex) -> None:
             _ = Memory(language).with_element(text).is_full
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)  # a language may weigh half a megabyte
 def _size(language: Regex) -> int | None:
     """Count the members of a language, or some of them; None if there is no end to them.
 
