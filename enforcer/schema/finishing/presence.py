@@ -91,9 +91,9 @@ def merge(shapes: Sequence[ObjectShape], cells: Cells) -> list[Merged]:
     """
     if len(shapes) == 1:
         return [_alone(shapes[0])]
-    out = [_alone(shape) for shape in shapes if not _can_join(shape)]
+    out = [_alone(shape) for shape in shapes if not can_join(shape)]
     groups: list[_Group] = []
-    for shape in filter(_can_join, shapes):
+    for shape in filter(can_join, shapes):
         _place(groups, shape, cells)
     for group in groups:
         merged = _merged(group, cells)
@@ -107,14 +107,15 @@ def merge(shapes: Sequence[ObjectShape], cells: Cells) -> list[Merged]:
 def stays_above(shapes: Sequence[ObjectShape], count: int) -> bool:
     """Tell whether more shapes are left than some, where they are merged without cells."""
     groups: list[_Group] = []
-    for shape in filter(_can_join, shapes):
+    for shape in filter(can_join, shapes):
         _place(groups, shape, {})
         if len(groups) > count:
             return True
     return False
 
 
-def _can_join(shape: ObjectShape) -> bool:
+def can_join(shape: ObjectShape) -> bool:
+    """Tell whether a shape may become one with others."""
     apart = shape.minimum or shape.maximum is not None or shape.witnesses
     return not (apart or shape.distinct_names)
 

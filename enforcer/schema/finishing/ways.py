@@ -25,6 +25,7 @@ from enforcer.schema.finishing.distinct import (
     remembered,
 )
 from enforcer.schema.finishing.endless import can_be_explored, never_runs_out
+from enforcer.schema.finishing.presence import can_join
 from enforcer.schema.limits import BITS
 from enforcer.schema.nodes import NEVER, ObjectShape
 
@@ -146,7 +147,7 @@ def _track(
             for shape in objects
             for f in (*(x for _, x in shape.classes), *(mark.value for mark in shape.marks))
         ),
-        _unrepeated(objects),
+        _unrepeated(objects, parts),
     )
 
 
@@ -169,7 +170,9 @@ def _element(arrays: list[ArrayShape], definitions: Mapping[Formula, Value]) -> 
     return element
 
 
-def _unrepeated(objects: list[ObjectShape]) -> Regex | None:
+def _unrepeated(
+    objects: list[ObjectShape], parts: Mapping[tuple[str, Formula], tuple[Formula, ...]]
+) -> Regex | None:
     """Give the names that may not be written twice here, if that has to be kept.
 
     A text must not come to where only used names could follow. Grammars let no name be written
@@ -180,7 +183,8 @@ def _unrepeated(objects: list[ObjectShape]) -> Regex | None:
     kept = [shape for shape in objects if shape.distinct_names]
     if not kept:
         return None
-    if all(map(_has_bits, objects)):
+    joined = [shape for shape in objects if can_join(shape)]
+    if all(map(_has_bits, objects)) and _have_bits(joined, parts):
         return ANY
     others = [names for names, value in kept[0].classes if value != NEVER]
     if len(set(objects)) > 1 or not all(map(can_be_explored, others)):
@@ -193,6 +197,23 @@ def _has_bits(shape: ObjectShape) -> bool:
     usable = [names for names, value in shape.classes if value != NEVER]
     counted = len(shape.witnesses) + (shape.minimum if shape.maximum is None else shape.maximum)
     return len(shape.names) + counted <= BITS and all(map(never_runs_out, usable))
+
+
+def _have_bits(
+    joined: list[ObjectShape], parts: Mapping[tuple[str, Formula], tuple[Formula, ...]]
+) -> bool:
+    """Tell whether all the properties of objects that become one have a bit each."""
+    names = {name for shape in joined for name, value in shape.names if value != NEVER}
+    if len(names) > BITS:
+        return False
+    values = {
+        (name, value)
+        for shape in joined
+        for name in names
+        for value in _properties(shape, name, parts)
+        if value != NEVER
+    }
+    return len(values) <= BITS
 
 
 def _elements(shape: ArrayShape, index: int) -> Iterable[Formula]:

@@ -224,6 +224,24 @@ def test_when_every_name_is_written_no_comma_follows() -> None:
             "$.anyOf[0].required",
             "required",
         ),
+        # Objects that become one have more names together than bits, so that some could repeat.
+        (
+            {
+                "anyOf": [
+                    {"properties": {"k": {"const": 1}}, "minProperties": 3}
+                    | {"additionalProperties": {"type": "string"}, "required": ["k"]},
+                    *(
+                        {
+                            "properties": {name: {"enum": [1]} for name in [*MANY[:30], *own]},
+                            "additionalProperties": False,
+                        }
+                        for own in ([f"a{i}" for i in range(25)], [f"b{i}" for i in range(25)])
+                    ),
+                ]
+            },
+            "$.anyOf[0].minProperties",
+            "minProperties",
+        ),
         ({"minProperties": 40}, "$.minProperties", "minProperties"),
         (
             {"propertyNames": {"maxLength": 2}, "minProperties": 3},
