@@ -22,10 +22,11 @@ from enforcer.schema import compile_schema
 from tests.vocabularies import bits, small, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from random import Random
 
-    from enforcer.engines import ArgumentEngine, CompiledGrammar
+    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.vocabulary import Vocabulary
 
 V = small()
 # What ends a string, an array or an object, and digits, which end nothing but never loop.
@@ -117,3 +118,37 @@ def walk(grammar: CompiledGrammar, random: Random, most: int = 120) -> bytes | N
         ids.append(random.choice(ends if hurried else legal))
         assert matcher.accept(ids[-1]), f"the mask has {ids[-1]}, but it is refused"
     return None
+
+
+def agree_along_a_walk(
+    matcher: ArgumentMatcher,
+    vocabulary: Vocabulary,
+    random: Random,
+    wanted: Callable[[bytes], object],
+) -> None:
+    """Assert at each place of a text that the mask is what is accepted, and comes back.
+
+    Args:
+        matcher: at its beginning.
+        vocabulary: its ids.
+        random: decides which way to go, and how far.
+        wanted: tells of the bytes of an id whether it is one to be preferred.
+
+    """
+    row, again = (np.zeros(vocabulary.words, np.int32) for _ in range(2))
+    for _ in range(random.randint(1, 30)):
+        matcher.fill(row)
+        legal = bits(row)
+        taken = set()
+        for token_id in range(vocabulary.size):
+            if matcher.accept(token_id):
+                taken.add(token_id)
+                matcher.rollback(1)
+        assert taken == legal
+        matcher.fill(again)
+        assert bits(again) == legal
+        if not legal:
+            break
+        some = [i for i in legal if wanted(vocabulary.token_bytes(i))]
+        pool = some if some and random.random() < 0.6 else sorted(legal)
+        assert matcher.accept(random.choice(pool))

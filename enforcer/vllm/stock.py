@@ -18,6 +18,7 @@ the Rust front end where no `parameters` are declared) gets an object, as everyw
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.envelope import Table
 
+_FREE = re.compile(r'"json_schema"\s*:\s*true')
 _READERS = 8  # two for each model that one process may serve
 
 
@@ -72,7 +74,8 @@ def left_free(tag: str, dialect: Dialect) -> list[str]:
     end keeps to itself; it writes the same of tools that declare no `parameters`. In Kimi K3's
     format the schemas are read from the prompt.
     """
-    if not stock_k2.markers(dialect):
+    # Most tags have all schemas, and some are megabytes, which this process has to do with.
+    if not stock_k2.markers(dialect) or not _FREE.search(tag):
         return []
     try:
         return stock_k2.Reader(dialect).left_free(json.loads(tag))

@@ -84,7 +84,7 @@ class Reader:
             if isinstance(node, list):
                 queue.extend(node)
             elif isinstance(node, dict):
-                queue.extend(node.values())
+                queue.extend(part for key, part in node.items() if key != "json_schema")
                 if node.get("type") == "tag" and _FREE in _formats(node.get("content")):
                     with suppress(UnlikeError):
                         found[self._name(node.get("begin"))] = None

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from enforcer.engines.distinct.tracks import Ways
 from enforcer.errors import UnsupportedSchema
-from tests.schema_judge import V, accepts, compiled, is_valid, walk
+from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, is_valid, walk
 from tests.vocabularies import bits
 
 
@@ -82,24 +82,10 @@ def check_fits(schema: dict[str, Any], seed: int) -> None:
 
 
 def check_masks(schema: dict[str, Any], seed: int) -> None:
-    random, matcher = Random(seed), compiled(schema).matcher()
-    row, again = np.zeros(V.words, np.int32), np.zeros(V.words, np.int32)
-    for _ in range(random.randint(1, 30)):
-        matcher.fill(row)
-        legal = bits(row)
-        taken = set()
-        for token_id in range(V.size):
-            if matcher.accept(token_id):
-                taken.add(token_id)
-                matcher.rollback(1)
-        assert taken == legal
-        matcher.fill(again)
-        assert bits(again) == legal
-        if not legal:
-            break
-        # Short elements, so that some come near to being repeated.
-        ends = [i for i in legal if set(V.token_bytes(i)) & set(b'"},')]
-        assert matcher.accept(random.choice(ends if ends and random.random() < 0.6 else [*legal]))
+    # Short elements, so that some come near to being repeated.
+    agree_along_a_walk(
+        compiled(schema).matcher(), V, Random(seed), lambda data: set(data) & set(b'"},')
+    )
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)

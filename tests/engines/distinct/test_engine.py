@@ -19,7 +19,7 @@ from enforcer.engines.distinct.engine import DistinctEngine, _Matcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import derivative
 from enforcer.schema import OnUnsupported, compile_schema
-from tests.schema_judge import V, accepts, compiled, engine, is_valid, walk
+from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, engine, is_valid, walk
 from tests.vocabularies import bits
 
 
@@ -80,26 +80,10 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
     schema: dict[str, Any], seed: int
 ) -> None:
-    random, matcher = Random(seed), compiled(schema).matcher()
-    row, again = np.zeros(V.words, np.int32), np.zeros(V.words, np.int32)
-    for _ in range(random.randint(1, 25)):
-        matcher.fill(row)
-        legal = bits(row)
-        taken = set()
-        for token_id in range(V.size):
-            if matcher.accept(token_id):
-                taken.add(token_id)
-                matcher.rollback(1)
-        assert taken == legal
-        matcher.fill(again)
-        assert bits(again) == legal
-        if not legal:
-            break
-        # Short elements, so that some come near to being repeated.
-        ends = [i for i in legal if b'"' in V.token_bytes(i) or b"," in V.token_bytes(i)]
-        assert matcher.accept(
-            random.choice(ends if ends and random.random() < 0.5 else list(legal))
-        )
+    # Short elements, so that some come near to being repeated.
+    agree_along_a_walk(
+        compiled(schema).matcher(), V, Random(seed), lambda data: b'"' in data or b"," in data
+    )
 
 
 POOL = st.sampled_from(

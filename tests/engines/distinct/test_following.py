@@ -19,7 +19,7 @@ from enforcer.regex import ANY
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing.ways import Track, tracks
 from enforcer.vocabulary import Vocabulary
-from tests.schema_judge import accepts, agrees, compiled, is_valid, walk
+from tests.schema_judge import accepts, agree_along_a_walk, agrees, compiled, is_valid, walk
 from tests.vocabularies import bits
 
 # Names in every spelling, with what may stand around them, in pieces of any length.
@@ -78,25 +78,8 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
     schema: dict[str, Any], seed: int
 ) -> None:
-    random = Random(seed)
     matcher = ENGINE.compile(compile_schema({"type": "object", **schema})).matcher()
-    row, again = np.zeros(V.words, np.int32), np.zeros(V.words, np.int32)
-    for _ in range(random.randint(1, 30)):
-        matcher.fill(row)
-        legal = bits(row)
-        taken = set()
-        for token_id in range(V.size):
-            if matcher.accept(token_id):
-                taken.add(token_id)
-                matcher.rollback(1)
-        assert taken == legal
-        matcher.fill(again)
-        assert bits(again) == legal
-        if not legal:
-            break
-        long = [i for i in legal if len(V.token_bytes(i)) > 1 and b'"' in V.token_bytes(i)]
-        pool = long if long and random.random() < 0.7 else sorted(legal)
-        assert matcher.accept(random.choice(pool))
+    agree_along_a_walk(matcher, V, Random(seed), lambda data: len(data) > 1 and b'"' in data)
 
 
 _NAMES = st.sampled_from(["a", "b", "ab", "x", "x1", "é", ""])
