@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from enforcer.budget.least import least
 from enforcer.partial import spell
 from enforcer.regex import both, either, inverse, literal
+from enforcer.regex.keeping import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -284,7 +285,7 @@ def _ones(bits: int) -> Iterable[int]:
         bits ^= low
 
 
-@lru_cache(maxsize=8_192)
+@kept
 def fresh(regex: Regex, taken: frozenset[str]) -> str | None:
     """Find the least member that is not taken; None if there is none."""
     found = least(regex)

@@ -7,13 +7,13 @@ derivatives breadth-first and stops at a budget. Must not know: patterns, JSON.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
 from enforcer.regex.charset import ALL, CharSet, partition
 from enforcer.regex.constructors import EPSILON, NOTHING, both, concat, either, inverse, repeat
+from enforcer.regex.keeping import kept
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -53,7 +53,7 @@ class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
         )
 
 
-@lru_cache(maxsize=4_096)
+@kept
 def derivative(regex: Regex, char: str) -> Regex:
     """Build the language of what may follow `char` in members that start with it."""
     if isinstance(regex, Literal):
@@ -312,7 +312,9 @@ def demanding(regex: Regex, length: int, texts: int, *, budget: int) -> list[str
 
 def _demanding(regex: Regex, length: int, budget: int) -> str:
     text: list[str] = []
-    while len(text) < length and budget > 0:
+    seen: set[Regex] = set()
+    while len(text) < length and budget > 0 and regex not in seen:
+        seen.add(regex)
         moves = list(successors(regex))
         budget -= sum(after.size for _, after in moves)
         if not moves:

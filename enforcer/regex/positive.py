@@ -10,13 +10,14 @@ Owns: which complements are written so. Must not know: how expressions are spell
 
 from __future__ import annotations
 
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from enforcer.regex.charset import ALL, CharSet, partition, union
 from enforcer.regex.constructors import NOTHING, both, concat, either, inverse, repeat
 from enforcer.regex.derivative import closure, derivative, first_classes
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
+from enforcer.regex.keeping import kept
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -208,7 +209,7 @@ def _written(removed: Regex, spend: Callable[[int], None]) -> Regex | None:
     return found
 
 
-@lru_cache(maxsize=512)
+@kept
 def _tried(removed: Regex) -> tuple[Regex | None, int]:
     automaton, size = _automaton(inverse(removed))
     steps = size // _SIZE_PER_STEP

@@ -12,7 +12,6 @@ numbers. Must not know: ids, what is taken already.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.budget.frames import InObject, Phase, rest_of
@@ -21,6 +20,7 @@ from enforcer.engines.distinct.numbers import numbers
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import NOTHING
 from enforcer.regex.derivative import is_empty, successors
+from enforcer.regex.keeping import kept
 from enforcer.schema.finishing.distinct import is_remembered
 from enforcer.schema.finishing.endless import is_endless
 
@@ -48,7 +48,7 @@ class Many:
 MANY = Many()
 
 
-@lru_cache(maxsize=1_024)
+@kept
 def _moves(regex: Regex) -> tuple[tuple[CharSet, Regex], ...]:
     """List the classes of next characters, those that lead nowhere left out."""
     found = successors(regex)

@@ -15,13 +15,13 @@ Owns: both, for one array or object. Must not know: texts around the element, id
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, RegexBudget, finite_members, is_empty
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import derivative, successors
+from enforcer.regex.keeping import kept
 from enforcer.schema.finishing.endless import is_endless
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def prepare(language: Regex) -> None:
             _ = Memory(language).with_element(text).is_full
 
 
-@lru_cache(maxsize=32)  # a language may weigh half a megabyte
+@kept
 def _size(language: Regex) -> int | None:
     """Count the members of a language, or some of them; None if there is no end to them.
 

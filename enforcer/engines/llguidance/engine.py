@@ -10,7 +10,7 @@ import json
 import re
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import llguidance
 import numpy as np
@@ -19,7 +19,7 @@ from llguidance.gbnf_to_lark import any_to_lark
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import to_lark
-from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, Table
+from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, LLGuidanceMatcher, Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
 from enforcer.layouts import Kind
@@ -65,6 +65,9 @@ _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 # Seconds of processor time after which no further text is tried. Of MaskBench's 4,530 schemas
 # one takes longer (4 s), and it must not be refused for that.
 _TRYING = 0.6
+
+
+_Text: TypeAlias = "str | list[str | int]"
 
 
 class _Tokenizer:
@@ -188,14 +191,15 @@ class LLGuidanceEngine:
         if isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])
             found = [found["lark"], *found["tried"]]
-        text, *tried = found
+        lark, *tried = found
         try:
-            compiled = self._compiled(text, table, limits)
+            compiled = self._compiled(lark, table, limits)
+            matcher = compiled.matcher()
             begun = time.thread_time()
-            for path, probe in () if quick else tried:  # noqa: B007 - where it failed is used
+            for path, before, text in () if quick else tried:  # noqa: B007 - used where it failed
                 if time.thread_time() - begun > _TRYING:
                     break
-                self._try(compiled, probe)
+                self._try(matcher, before, text)
         except EngineFailure as error:
             raise _too_large(path, str(error)) from error
         return compiled
@@ -213,27 +217,33 @@ class LLGuidanceEngine:
                 self._of_layouts[key] = _table(self._vocabulary, legal=ids, slices=slices)
             return self._of_layouts[key]
 
-    def _try(self, compiled: LLGuidanceGrammar, probe: str | list[str | int]) -> None:
+    def _try(self, matcher: LLGuidanceMatcher, before: _Text, text: _Text) -> None:
         """Follow a text that may not be legal as far as it is, with a mask before each id.
 
         Args:
-            compiled: what is tried.
-            probe: the text, or pieces of it with control ids between them.
+            matcher: where the text tried before has led; what both begin with is not repeated.
+            before: what stands before it, which needs no masks of its own: names, mostly.
+            text: it, or pieces of it with control ids between them.
 
         """
-        matcher = compiled.matcher()
+        known = self._ids(before)
+        ids = known + self._ids(text)
         row = np.empty_like(self._json.row)
+        for at in range(matcher.begin_again(ids), len(ids)):
+            if at >= len(known):
+                matcher.fill(row)
+            if not matcher.accept(ids[at]):
+                return
+        matcher.fill(row)
+
+    def _ids(self, text: _Text) -> list[int]:
         ids: list[int] = []
-        for piece in [probe] if isinstance(probe, str) else probe:
+        for piece in [text] if isinstance(text, str) else text:
             if isinstance(piece, int):
                 ids.append(piece)
             else:
                 ids += [i for char in piece for i in self._vocabulary.encode(char)]
-        for token_id in ids:
-            matcher.fill(row)
-            if not matcher.accept(token_id):
-                return
-        matcher.fill(row)
+        return ids
 
     @staticmethod
     def _compiled(text: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:

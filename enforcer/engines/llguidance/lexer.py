@@ -28,7 +28,7 @@ import numpy as np
 from enforcer.errors import EnforcerError, EngineFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import llguidance
     import numpy.typing as npt
@@ -334,6 +334,20 @@ class LLGuidanceMatcher:
             return True
 
         self._do(back, replayed=pending.clear)
+
+    def begin_again(self, ids: Sequence[int]) -> int:
+        """Become a new text that begins with ids; return how many of them it had already.
+
+        Raises:
+            EngineFailure: the engine gives up on this text.
+
+        """
+        common = 0
+        while common < min(len(ids), len(self._ids)) and ids[common] == self._ids[common]:
+            common += 1
+        self.rollback(len(self._ids) - common)
+        self._patience = _PATIENCE
+        return common
 
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from enforcer.engines.spellable import Spellable
 from enforcer.layouts import ID, Kind
-from enforcer.layouts.texts import written_key
-from enforcer.regex import demanding, example, literal
+from enforcer.layouts.texts import keys, written_key
+from enforcer.regex import ANY, RegexBudget, both, demanding, example, inverse, literal
+from enforcer.regex.keeping import kept
 from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
@@ -27,33 +28,34 @@ if TYPE_CHECKING:
     from enforcer.layouts.pattern import Piece
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.nodes import Formula, ObjectShape, Value
 
 _MOST_PLACES = 64
-_MOST_STRINGS = 40
+_MOST_LANGUAGES = 40
 _TEXTS = 4  # of one language of strings
 _LENGTH = 48  # characters of each
 _WORK = 4_000  # sizes of what may follow, summed, to choose one text
 _DEEP = 24
+_SEARCHED = 1_000  # states, for a name of a class
 
 
-def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str]]:
-    """Yield beginnings of texts, each with the path of the value that it ends in.
+def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
+    """Yield the path of a value, the text before it, and a beginning of it or of a name in it.
 
     They are legal but for values that only make sense together: whoever tries them stops at
     what is refused.
     """
     seen = {grammar.root}
-    strings: set[Regex] = set()
+    languages: set[Regex] = set()
     queue = [("$", "", grammar.root, 0)]
     for path, before, formula, depth in queue:
         value = grammar.definitions[formula]
-        yield path, before
-        for string in _strings(value):
-            if string not in strings and len(strings) < _MOST_STRINGS:
-                strings.add(string)
-                for text in demanding(string, _LENGTH, _TEXTS, budget=_WORK):
-                    yield path, before + json.dumps(text, ensure_ascii=False)[:-1]
+        yield path, before, ""
+        for opening, language in _languages(value):
+            if language not in languages and len(languages) < _MOST_LANGUAGES:
+                languages.add(language)
+                for text in _edges(language, _TEXTS):
+                    yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
         if depth >= _DEEP:
             continue
         for step, opening, child in _children(value):
@@ -64,31 +66,39 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str]]:
 
 def probes_of_pairs(
     grammar: ArgumentGrammar, layout: BoundLayout
-) -> Iterator[tuple[str, list[str | int]]]:
-    """Yield such beginnings where arguments are pairs: texts, and control ids between them."""
+) -> Iterator[tuple[str, list[str | int], list[str | int]]]:
+    """Yield the same where arguments are pairs: texts, and control ids between them."""
     spellable = Spellable(grammar, layout)
     shapes = grammar.definitions[grammar.root].objects
-    values = {each: shape.path for shape in shapes for each in shape.names if each[1] != NEVER}
     is_python = layout.layout.kind is Kind.PYTHON
-    for (name, value), path in list(values.items())[:_MOST_PLACES]:
-        here = f"{path}.properties.{name}"
+    to_key = () if is_python else layout.part(None, "key")
+    for shape in shapes:
+        for names in list(_names(shape))[:_MOST_LANGUAGES]:
+            written = written_key(both(names, keys(layout)), layout)
+            for text in _edges(written, _TEXTS):
+                yield shape.path, _texts(to_key), [text]
+    values = [(shape, *each) for shape in shapes for each in _properties(shape, keys(layout))]
+    for shape, name, declared, value in values[:_MOST_PLACES]:
+        here = (
+            f"{shape.path}.properties.{name}" if declared else f"{shape.path}.additionalProperties"
+        )
         within = replace(grammar, root=value)
         if is_python:
-            for _, text in probes(within):
-                yield here, [f"{name}={text}"]
+            for _, before, text in probes(within):
+                yield here, [f"{name}={before}"], [text]
             continue
         behind = layout.part("key", "type" if spellable.typed else "value")
-        opening = [*layout.part(None, "key"), *_key(name, layout), *behind]
-        for option in spellable.options(name, value):
-            before = opening
+        opening = [*to_key, *_key(name, layout), *behind]
+        for option in spellable.options(name if declared else None, value):
+            typed = opening
             if option.type is not None:
-                before = [*opening, *option.type.encode(), *layout.part("type", "value")]
+                typed = [*opening, *option.type.encode(), *layout.part("type", "value")]
             if option.scalar is not None:
-                for text in demanding(option.scalar, _LENGTH, 1, budget=_WORK):
-                    yield here, _texts([*before, *text.encode()])
+                for text in _edges(option.scalar, 1):
+                    yield here, _texts(typed), [text]
             if option.nested is not None:
-                for _, text in probes(within):
-                    yield here, _texts([*before, *text.encode()])
+                for _, before, text in probes(within):
+                    yield here, _texts([*typed, *before.encode()]), [text]
 
 
 def _key(name: str, layout: BoundLayout) -> bytes:
@@ -105,22 +115,55 @@ def _texts(pieces: Iterable[Piece]) -> list[str | int]:
     return found
 
 
-def _strings(value: Value) -> Iterator[Regex]:
+def _languages(value: Value) -> Iterator[tuple[str, Regex]]:
+    """Yield the languages of strings and of undeclared names, each with what stands before it."""
     if value.strings is not None:
-        yield value.strings
+        yield "", value.strings
     for shape in value.objects:
-        yield from (names for names, child in shape.classes if child != NEVER)
+        for names in _names(shape):
+            yield "{", names
+
+
+@kept
+def _edges(language: Regex, texts: int) -> tuple[str, ...]:
+    return tuple(demanding(language, _LENGTH, texts, budget=_WORK))
+
+
+def _names(shape: ObjectShape) -> Iterator[Regex]:
+    yield from (names for names, child in shape.classes if child != NEVER)
+    yield from (mark.names for mark in shape.marks)
 
 
 def _children(value: Value) -> Iterator[tuple[str, str, Formula]]:
     for shape in value.objects:
-        for name, child in shape.names:
-            if child != NEVER:
-                yield f".properties.{name}", f"{{{json.dumps(name)}: ", child
-        for _, child in shape.classes:
-            if child != NEVER:
-                yield ".additionalProperties", '{"": ', child
+        for name, declared, child in _properties(shape):
+            step = f".properties.{name}" if declared else ".additionalProperties"
+            yield step, f"{{{json.dumps(name)}: ", child
     for array in value.arrays:
         first = array.prefix[0] if array.prefix else array.rest
         if first != NEVER:
             yield ".items", "[", first
+
+
+def _properties(shape: ObjectShape, allowed: Regex = ANY) -> Iterator[tuple[str, bool, Formula]]:
+    """Yield names that may occur, if they are declared, and their values; one name of a class."""
+    for name, child in shape.names:
+        if child != NEVER:
+            yield name, True, child
+    declared = {name for name, _ in shape.names}
+    for names, child in shape.classes:
+        if child == NEVER:
+            continue
+        found = _first(both(names, allowed))
+        if found in declared:
+            found = _first(both(names, allowed, *(inverse(literal(each)) for each in declared)))
+        if found is not None:
+            yield found, False, child
+
+
+@kept
+def _first(names: Regex) -> str | None:
+    try:
+        return example(names, budget=_SEARCHED)
+    except RegexBudget:
+        return None  # then values of such properties are not tried

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines.llguidance.terminals import definitions, expression
 from enforcer.layouts.texts import holding, quick, without
 from enforcer.regex import either, literal
+from enforcer.regex.keeping import kept
 from enforcer.regex.syntax import names_in
 from enforcer.spelling import JSON, RAW
 
@@ -122,6 +123,6 @@ def _name(name: str, spelling: Spelling) -> str:
     return expression(literal(name), spelling)
 
 
-@lru_cache(maxsize=1024)
+@kept
 def _cached(regex: Regex, spelling: Spelling) -> str:
     return expression(regex, spelling)

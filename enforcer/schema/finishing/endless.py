@@ -6,11 +6,11 @@ small enough to be explored state by state. Must not know: what the strings are 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY
 from enforcer.regex.derivative import is_empty, successors
+from enforcer.regex.keeping import kept
 from enforcer.regex.syntax import names_in
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_STATES = 200  # of a language that only exploring tells what is left of
 
 
-@lru_cache(maxsize=1_024)
+@kept
 def is_endless(language: Regex) -> bool:
     """Tell whether a language has members without end; False as well where that is hard to say."""
     if not language.boolean:
@@ -32,7 +32,7 @@ def is_endless(language: Regex) -> bool:
     return bool(ahead)  # what is left of them goes round
 
 
-@lru_cache(maxsize=1_024)
+@kept
 def never_runs_out(language: Regex) -> bool:
     """Tell whether each beginning of a member begins others without end; False if hard to say."""
     if language == ANY:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer import engines
-from enforcer.engines.llguidance.probes import probes_of_pairs
 from enforcer.errors import ConfigurationError, UnsupportedSchema
 from enforcer.layouts import Layout
 from enforcer.layouts.pattern import ID
@@ -131,24 +130,3 @@ def test_a_name_that_stands_in_no_shape_keeps_its_own_type() -> None:
     strict = {"properties": {"a": {"type": ["null", "string"], "not": {"type": "null"}}}}
     assert not taken("glm45", strict, {"a": "null"})
     assert taken("glm45", strict, {"a": "nul"})
-
-
-@pytest.mark.parametrize("name", [*PAIRS, "pythonic"])
-def test_probes_lead_into_each_value(name: str) -> None:
-    schema = {
-        "properties": {
-            "a": {"type": "string", "maxLength": 3},
-            "b": {"type": "object", "properties": {"c": {"type": "string"}}},
-        }
-    }
-    compiled = grammar(schema)
-    within: dict[str, int] = {}
-    for path, probe in probes_of_pairs(compiled, bound(name)):
-        matcher = engine().compile(compiled, bound(name)).matcher()
-        ids = [i for x in probe for i in ([x] if isinstance(x, int) else x.encode())]
-        taken = next((at for at, i in enumerate(ids) if not matcher.accept(i)), len(ids))
-        within[path] = max(within.get(path, 0), taken)
-    # As far as into the values, at least; in one of them, behind the name of a property.
-    opening = 2 if name == "pythonic" else len(written_symbols(name, {"a": ""}, 0)) // 4
-    assert within["$.properties.a"] >= opening
-    assert within["$.properties.b"] >= opening + len('{"c": ')

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.engines.llguidance.engine import LLGuidanceEngine
+from enforcer.engines.llguidance.probes import probes, probes_of_pairs
+from enforcer.errors import SchemaLimit
+from enforcer.schema import Root, compile_schema
+from tests.laid_out import bound, engine, written_symbols
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from enforcer.layouts import BoundLayout
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.vocabulary import Vocabulary
+
+PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45", "pythonic")
+SCHEMA = {
+    "properties": {
+        "a": {"type": "string", "maxLength": 3},
+        "b": {
+            "type": "object",
+            "properties": {"c": {"type": "string", "pattern": "^[0-9]{2,}$"}},
+            "patternProperties": {"^x": {"type": "integer"}},
+            "additionalProperties": False,
+        },
+    },
+    "patternProperties": {"^y_[0-9]{3}": {"type": "string", "minLength": 2}},
+    "additionalProperties": False,
+}
+Text = str | list[str | int]
+
+
+def ids(text: Text) -> Iterator[int]:
+    for piece in [text] if isinstance(text, str) else text:
+        yield from [piece] if isinstance(piece, int) else piece.encode()
+
+
+def tried(
+    grammar: ArgumentGrammar,
+    layout: BoundLayout | None,
+    found: Iterable[tuple[str, Text, Text]],
+) -> dict[str, tuple[int, list[str]]]:
+    """Give by path how long its longest probe is, and the texts that were tried there.
+
+    Each has to be legal to its end.
+    """
+    within: dict[str, tuple[int, list[str]]] = {}
+    for path, before, text in found:
+        matcher = engine().compile(grammar, layout).matcher()
+        whole = [*ids(before), *ids(text)]
+        taken = next((at for at, i in enumerate(whole) if not matcher.accept(i)), len(whole))
+        assert taken == len(whole), (path, before, text)
+        longest, texts = within.get(path, (0, []))
+        texts.append(text if isinstance(text, str) else "".join(map(str, text)))
+        within[path] = max(longest, taken), texts
+    return within
+
+
+def test_probes_are_legal_and_lead_into_each_value_and_each_name() -> None:
+    grammar = compile_schema(SCHEMA, root=Root.OBJECT)
+    found = tried(grammar, None, probes(grammar))
+    assert any(text.startswith('"y_') for text in found["$"][1])
+    assert any(text.startswith('"x') for text in found["$.properties.b"][1])
+    assert found["$.additionalProperties"][0] > len('{"y_000": ""')
+    assert found["$.properties.a"][0] > len('{"a": "')
+    assert any(len(text) > 2 for text in found["$.properties.b.properties.c"][1])
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_so_are_they_in_pairs(name: str) -> None:
+    grammar = compile_schema(SCHEMA, root=Root.OBJECT)
+    found = tried(grammar, bound(name), probes_of_pairs(grammar, bound(name)))
+    assert any(text.startswith("y_") for text in found["$"][1])
+    # As far as into the values, at least; in one of them, behind the name of a property.
+    opening = 2 if name == "pythonic" else len(written_symbols(name, {"a": ""}, 0)) // 4
+    assert found["$.properties.a"][0] >= opening
+    assert found["$.properties.b"][0] >= opening + len('{"c": ')
+
+
+def entangled(how_many: int) -> dict[str, Any]:
+    return {f"{char}.{{5}}{char}": {"type": "integer"} for char in "abcdefgh"[:how_many]}
+
+
+def test_names_that_no_lexer_bears_are_refused_when_checked(kimi_vocabulary: Vocabulary) -> None:
+    """They compile, and were found to be too much only in the middle of a call."""
+    kimi = LLGuidanceEngine(kimi_vocabulary)
+    kimi.check(compile_schema({"type": "object", "patternProperties": entangled(1)}))
+    with pytest.raises(SchemaLimit, match="too many expressions"):
+        kimi.check(compile_schema({"type": "object", "patternProperties": entangled(4)}))
