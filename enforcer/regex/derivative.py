@@ -7,13 +7,13 @@ derivatives breadth-first and stops at a budget. Must not know: patterns, JSON.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
 from enforcer.regex.charset import ALL, CharSet, partition
 from enforcer.regex.constructors import EPSILON, NOTHING, both, concat, either, inverse, repeat
-from enforcer.regex.keeping import kept
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 BUDGET = 10_000
 _SIZE_PER_STATE = 500
 _STEPS_OF_GROWTH = 64
+_LARGE = 1_000  # size of a language whose derivatives are not kept
 
 
 class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
@@ -53,9 +54,18 @@ class RegexBudget(EnforcerError):  # noqa: N818 - named for what ran out
         )
 
 
-@kept
 def derivative(regex: Regex, char: str) -> Regex:
     """Build the language of what may follow `char` in members that start with it."""
+    # Thousands of large languages must not be kept; most of what they are made of is small.
+    return _derived(regex, char) if regex.size > _LARGE else _kept(regex, char)
+
+
+@lru_cache(maxsize=4_096)
+def _kept(regex: Regex, char: str) -> Regex:
+    return _derived(regex, char)
+
+
+def _derived(regex: Regex, char: str) -> Regex:
     if isinstance(regex, Literal):
         return Literal(regex.text[1:]) if regex.text[:1] == char else NOTHING
     if isinstance(regex, Chars):

@@ -4,26 +4,15 @@ Owns: which answers are kept between questions, by what they and the languages w
 know: what is asked.
 
 `functools.lru_cache` counts its entries. A language may be a union of thousands of texts, and
-thousands of such entries are gigabytes; small ones are counted here, the others are weighed.
+thousands of such entries are gigabytes; here they are weighed as well.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Generic, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple, cast
 
-from enforcer.regex.syntax import (
-    Chars,
-    Complement,
-    Concat,
-    Intersection,
-    Literal,
-    Regex,
-    Repeat,
-    Union,
-)
+from enforcer.regex.syntax import Regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,88 +20,36 @@ if TYPE_CHECKING:
 _Rest = TypeVarTuple("_Rest")
 _T = TypeVar("_T")
 
-_SMALL = 64  # sizes of languages that are counted; few are larger than 10 KB with all in them
-_SMALL_ONES = 2_048
-_LARGE_ONES = 16 << 20  # bytes of the others, for each question
-
-# What a part takes beside its text, and a range of characters.
-_PART = 150
-_RANGE = 60
+_MOST = 4_096
+_HEAVIEST = 32 << 20  # bytes, for each question
+_ENTRY = 100
 
 
 def kept(ask: Callable[[Regex, *_Rest], _T]) -> Callable[[Regex, *_Rest], _T]:
-    """Keep the last answers to a question about a language; arguments by position alone."""
-    small = lru_cache(maxsize=_SMALL_ONES)(ask)
-    large: Weighed[_T] = Weighed(_LARGE_ONES)
+    """Keep the last answers to a question about a language; arguments by position alone.
+
+    Whatever is kept goes at once where all that has come since then is too heavy, so that an
+    answer that is known costs no more than a look into a table of C's.
+    """
+    weight = 0
 
     @wraps(ask)
-    def answer(regex: Regex, *rest: *_Rest) -> _T:
-        if regex.size <= _SMALL:
-            return small(regex, *rest)
-        key = (regex, *rest)
-        known = large.get(key)
-        if known is None:
-            known = (ask(regex, *rest),)
-            large.put(key, known[0])
-        return known[0]
+    def weighed(regex: Regex, *rest: *_Rest) -> _T:
+        nonlocal weight
+        found = ask(regex, *rest)
+        weight += regex.weight + _weight(rest) + _weight(found)
+        if weight > _HEAVIEST:
+            weight = 0
+            known.cache_clear()
+        return found
 
-    return answer
-
-
-class Weighed(Generic[_T]):
-    """Answers by what was asked, within a budget; the least recently used go first.
-
-    Args:
-        most: bytes that all entries may weigh together.
-
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.weight = 0
-        self._lock = threading.Lock()
-        self._entries: OrderedDict[tuple[object, ...], tuple[_T, int]] = OrderedDict()
-
-    def get(self, key: tuple[object, ...]) -> tuple[_T] | None:
-        """Give the answer, in a tuple of its own; None where there is none."""
-        with self._lock:
-            found = self._entries.get(key)
-            if found is None:
-                return None
-            self._entries.move_to_end(key)
-            return found[:1]
-
-    def put(self, key: tuple[object, ...], answer: _T) -> None:
-        """Keep an answer, unless it is too heavy."""
-        weight = _weight(key) + _weight(answer)
-        if weight > self.most:
-            return
-        with self._lock:
-            _, old = self._entries.pop(key, (None, 0))
-            self._entries[key] = (answer, weight)
-            self.weight += weight - old
-            while self.weight > self.most:
-                _, (_, gone) = self._entries.popitem(last=False)
-                self.weight -= gone
+    known = lru_cache(maxsize=_MOST)(weighed)
+    return cast("Callable[[Regex, *_Rest], _T]", known)
 
 
 def _weight(value: object) -> int:
-    """Estimate bytes, shared parts counted each time."""
-    total = 0
-    pending = [value]
-    while pending:
-        part = pending.pop()
-        total += _PART
-        if isinstance(part, str):
-            total += len(part)
-        elif isinstance(part, Literal):
-            total += len(part.text)
-        elif isinstance(part, Chars):
-            total += _RANGE * len(part.chars.ranges)
-        elif isinstance(part, Repeat | Complement):
-            pending.append(part.part)
-        elif isinstance(part, Concat | Union | Intersection):
-            pending.extend(part.parts)
-        elif isinstance(part, tuple | frozenset):
-            pending.extend(part)
-    return total
+    if isinstance(value, Regex):
+        return value.weight
+    if isinstance(value, tuple | frozenset):
+        return _ENTRY + sum(map(_weight, value))
+    return _ENTRY + (len(value) if isinstance(value, str) else 0)

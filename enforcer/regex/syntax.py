@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
 
 
+# What an expression takes beside its text, and a range of characters.
+_PART = 200
+_RANGE = 60
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Regex:
     """A regular language; compare, hash and share it freely.
@@ -35,6 +40,7 @@ class Regex:
             which regular expressions in the usual notations have no operators for.
         depth: levels of nesting.
         size: characters, ranges and operators, shared parts counted each time.
+        weight: an estimate in bytes, shared parts counted each time.
 
     """
 
@@ -44,6 +50,7 @@ class Regex:
     boolean: bool = field(init=False, repr=False)
     depth: int = field(init=False, repr=False)
     size: int = field(init=False, repr=False)
+    weight: int = field(init=False, repr=False)
     _hash: int = field(init=False, repr=False)
 
     def _key(self) -> object:
@@ -69,12 +76,15 @@ class Regex:
         children: Iterable[Regex] = (),
         boolean: bool = False,
         size: int = 1,
+        bytes_: int = 0,
     ) -> None:
         depth = 0
+        weight = _PART + bytes_
         for child in children:
             depth = max(depth, child.depth)
             boolean = boolean or child.boolean
             size += child.size
+            weight += child.weight
         # A frozen dataclass leaves this as the only way to fill a derived field.
         put = object.__setattr__
         put(self, "nullable", nullable)
@@ -83,6 +93,7 @@ class Regex:
         put(self, "boolean", boolean)
         put(self, "depth", depth + 1)
         put(self, "size", size)
+        put(self, "weight", weight)
         put(self, "_hash", hash((type(self).__name__, self._key())))
 
 
@@ -94,7 +105,7 @@ class Literal(Regex):
 
     def __post_init__(self) -> None:
         count = len(self.text)
-        self._derive(nullable=not count, shortest=count, longest=count, size=count)
+        self._derive(nullable=not count, shortest=count, longest=count, size=count, bytes_=count)
 
     def _key(self) -> object:
         return self.text
@@ -107,7 +118,8 @@ class Chars(Regex):
     chars: CharSet
 
     def __post_init__(self) -> None:
-        self._derive(nullable=False, shortest=1, longest=1, size=len(self.chars.ranges))
+        count = len(self.chars.ranges)
+        self._derive(nullable=False, shortest=1, longest=1, size=count, bytes_=_RANGE * count)
 
     def _key(self) -> object:
         return self.chars
