@@ -14,7 +14,7 @@ from time import perf_counter_ns
 import numpy as np
 
 from enforcer import Enforcer, Vocabulary
-from enforcer.vllm import metrics, stats
+from enforcer.vllm import families, stats
 
 _REPEAT, _NUMBER = 9, 20_000
 
@@ -37,7 +37,7 @@ def main() -> None:
     matcher = e.matcher([{"type": "function", "function": {"name": "f"}}])
     bitmask = np.zeros((1, e.vocabulary.words), dtype=np.int32)
     with tempfile.TemporaryDirectory() as folder:
-        observe = stats.Recorder(metrics.LAYOUT, Path(folder)).observer(metrics.MASK)
+        observe = stats.Recorder(families.LAYOUT, Path(folder)).observer(families.MASK)
 
         def record() -> None:
             begun = perf_counter_ns()

@@ -19,8 +19,8 @@ from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
-from enforcer.vllm import asked, metrics, runtime, settings
-from enforcer.vllm.metrics import Relaxed
+from enforcer.vllm import asked, families, metrics, runtime, settings
+from enforcer.vllm.families import Relaxed
 from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import option_refusal, placed, refusal
 
@@ -39,7 +39,7 @@ def answered() -> Iterator[None]:
     except RequestError as error:
         raise refusal(error) from error
     except Busy as error:
-        metrics.checked(metrics.Checked.BUSY)
+        metrics.checked(families.Checked.BUSY)
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 

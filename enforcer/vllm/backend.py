@@ -22,9 +22,9 @@ from vllm.v1.structured_output.backend_types import (
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, metrics, runtime, served, stock
+from enforcer.vllm import admission, families, metrics, runtime, served, stock
+from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
-from enforcer.vllm.metrics import Failure
 from enforcer.vllm.readable import ReadableMatcher
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
         self._request_id = request_id
-        self._masked = metrics.recorder().observer(metrics.MASK)
+        self._masked = metrics.recorder().observer(families.MASK)
         self._reported = False
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
@@ -162,7 +162,7 @@ class _Host:
                 spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
                 metrics.enforced(spec.toolset.choice)
                 for _ in stock.left_free(source.text, enforcer.table.dialect):
-                    metrics.relaxed(metrics.Relaxed.FREE)
+                    metrics.relaxed(families.Relaxed.FREE)
             prepared = yield from enforcer.prepare(spec)
             if spec.resolve(enforcer.options).finish_within_budget:
                 yield  # how short each tool's arguments can be has to be found out

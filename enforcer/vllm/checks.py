@@ -21,8 +21,8 @@ from enforcer.errors import Problem, SchemaLimit
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.schema.reading.plain import is_plain_object
-from enforcer.vllm import metrics, runtime, settings
-from enforcer.vllm.metrics import Checked, Relaxed
+from enforcer.vllm import families, metrics, runtime, settings
+from enforcer.vllm.families import Checked, Relaxed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -126,7 +126,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
         elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
-            metrics.timed(metrics.CHECK, begun)
+            metrics.timed(families.CHECK, begun)
             spent += verdict.seconds
             _keep(asked, verdict)
             metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.request import spec as specs
 from enforcer.vllm import admission, asked, bans, checks, metrics, required, runtime, settings
-from enforcer.vllm.metrics import Relaxed
+from enforcer.vllm.families import Relaxed
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.request import spec as specs
-from enforcer.vllm import metrics, served, settings, stock
+from enforcer.vllm import families, metrics, served, settings, stock
 from enforcer.vllm.names import reads_extra
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
     def _preprocess_add_request(self: Any, request: Any) -> Any:
         missing = unmet(request, self.vllm_config)
         if missing is not None:
-            metrics.failed(metrics.Failure.UNENFORCED, request.request_id)
+            metrics.failed(families.Failure.UNENFORCED, request.request_id)
             raise VLLMValidationError(missing)
         return original(self, request)
 

@@ -12,7 +12,7 @@ import torch
 
 from enforcer.errors import EnforcerError
 from enforcer.logits import illegal
-from enforcer.vllm import metrics, runtime
+from enforcer.vllm import families, metrics, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ class RowTurn:
                 self._tokenizer, self._spec, self._prompt_ids, self._budget
             )
         except EnforcerError as error:
-            metrics.log_failed(metrics.Failure.START, error=type(error).__name__)
+            metrics.log_failed(families.Failure.START, error=type(error).__name__)
 
     def catch_up(self, output_ids: Sequence[int]) -> None:
         """Advance over the output's ids that have not been read; all of them are final.
@@ -77,7 +77,7 @@ class RowTurn:
         matcher = self._matcher
         if matcher is None or matcher.accept(token_id) or matcher.failure is not None:
             return
-        metrics.log_failed(metrics.Failure.REJECTED, state=matcher.state)
+        metrics.log_failed(families.Failure.REJECTED, state=matcher.state)
         matcher.fail(EnforcerError(f"id {token_id} came though it was masked"))
 
     def fill(self, bitmask: npt.NDArray[np.int32], row: int) -> None:

@@ -18,7 +18,7 @@ from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
 from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import metrics, names, runtime, served, settings
+from enforcer.vllm import families, metrics, names, runtime, served, settings
 
 if TYPE_CHECKING:
     from enforcer.vllm.settings import Settings
@@ -42,10 +42,10 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
 
     """
     logger.info("enforcer: %s", said(parser, dialects, settings.current()))
-    enforced = metrics.Enforced.EVERY if names.is_enforced(parser) else metrics.Enforced.ASKED
-    metrics.recorder().set(metrics.SERVERS, 1, (enforced.value,))
+    enforced = families.Enforced.EVERY if names.is_enforced(parser) else families.Enforced.ASKED
+    metrics.recorder().set(families.SERVERS, 1, (enforced.value,))
     if len(dialects) == 1:
-        metrics.recorder().set(metrics.DIALECT, 1, dialects)
+        metrics.recorder().set(families.DIALECT, 1, dialects)
 
 
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:

@@ -35,6 +35,7 @@ from enforcer.vllm import (
     stops,
 )
 from enforcer.vllm.clip import Clip
+from enforcer.vllm.families import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -204,9 +205,9 @@ def _how_many(events: list[Event], what: Happening) -> int:
 
 
 def _count(parser: Parser, begun: int, completed: int) -> None:
-    metrics.calls(metrics.Outcome.COMPLETED, completed)
-    metrics.calls(metrics.Outcome.CUT_OFF, begun - completed)
-    metrics.calls(metrics.Outcome.DROPPED, parser.dropped)
+    metrics.calls(Outcome.COMPLETED, completed)
+    metrics.calls(Outcome.CUT_OFF, begun - completed)
+    metrics.calls(Outcome.DROPPED, parser.dropped)
 
 
 def _completed(events: list[Event], ids: Ids) -> list[FunctionCall]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from enforcer.vllm import metrics
+from enforcer.vllm import families
 from enforcer.vllm import settings as settings_of
 from enforcer.vllm.stats import Gauge, Histogram
 from tests.promql import Selector, grouped_by, selectors
@@ -34,7 +34,7 @@ ADDED = {"job", "instance"}  # by whoever scrapes
 def _families() -> dict[str, Any]:
     """Give each name on `/metrics` with its labels and their values; None: any value."""
     shown = {}
-    for family in metrics.LAYOUT.families:
+    for family in families.LAYOUT.families:
         if isinstance(family, Histogram):
             bounds = {repr(bound / 1e9) for bound in family.bounds} | {"+Inf"}
             shown[f"{family.name}_bucket"] = {"le": bounds}
@@ -164,7 +164,7 @@ def test_the_runbook_has_every_error_that_a_refusal_is_counted_as() -> None:
     page = (ROOT / "docs/production/runbook.md").read_text()
     table = page.split("\n## Refused\n")[1].split("\n## ")[0]
     rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
-    (_, errors), _ = metrics.REFUSED.labels
+    (_, errors), _ = families.REFUSED.labels
     assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(errors) - {"other"}
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 import enforcer
 from enforcer.errors import EnforcerError
-from enforcer.vllm import metrics
+from enforcer.vllm import families, metrics
 from enforcer.vllm.backend import EnforcedGrammar
 
 V = small()
@@ -71,7 +71,7 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
     for _ in range(2):
         assert not grammar.accept_tokens("chatcmpl-1", begun)
         assert matcher.accepted == len(header)
-    assert reported == [metrics.Failure.GATE_CLOSED]
+    assert reported == [families.Failure.GATE_CLOSED]
 
 
 def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGrammar) -> None:

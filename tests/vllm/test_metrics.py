@@ -18,7 +18,7 @@ prometheus_client = pytest.importorskip("prometheus_client")
 from enforcer import errors  # noqa: E402
 from enforcer.errors import InvalidTools, Problem, UnsupportedSchema  # noqa: E402
 from enforcer.request.tools import ToolChoice  # noqa: E402
-from enforcer.vllm import metrics  # noqa: E402
+from enforcer.vllm import families, metrics  # noqa: E402
 from tests.vllm_servers import sample  # noqa: E402 - see above
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]
 def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
     metrics.enforced(ToolChoice.REQUIRED)
     metrics.enforced(ToolChoice.REQUIRED)
-    metrics.calls(metrics.Outcome.DROPPED, 3)
-    metrics.calls(metrics.Outcome.COMPLETED, 0)
+    metrics.calls(families.Outcome.DROPPED, 3)
+    metrics.calls(families.Outcome.COMPLETED, 0)
     for nanoseconds in (1_500, 3_000, 999_000_000):
-        metrics.recorder().observer(metrics.MASK)(nanoseconds)
+        metrics.recorder().observer(families.MASK)(nanoseconds)
     assert shown("enforcer_requests_total", {"tool_choice": "required"}) == 2
     assert shown("enforcer_requests_total", {"tool_choice": "auto"}) == 0
     assert shown("enforcer_calls_total", {"outcome": "dropped"}) == 3
@@ -103,7 +103,7 @@ def test_every_option_that_can_be_refused_has_a_label() -> None:
                 option = node.args[0]
                 refused.add(option.value if isinstance(option, ast.Constant) else "name")
     # A name that is not written out is that of an option which takes ids away.
-    assert refused - {"name"} | {"allowed_token_ids", "bad_words"} == set(metrics.OPTIONS)
+    assert refused - {"name"} | {"allowed_token_ids", "bad_words"} == set(families.OPTIONS)
 
 
 def test_every_error_of_a_request_has_a_label() -> None:
@@ -113,7 +113,7 @@ def test_every_error_of_a_request_has_a_label() -> None:
         for name, value in vars(errors).items()
         if isinstance(value, type) and issubclass(value, errors.RequestError)
     }
-    (_, labels), _ = metrics.REFUSED.labels
+    (_, labels), _ = families.REFUSED.labels
     assert kinds - set(labels) == {"RequestError", "SchemaError", "UnknownTag"}
 
 
@@ -140,7 +140,7 @@ def test_a_refusal_names_its_request_and_its_tool(
 def test_a_failed_turn_names_its_request(
     shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    metrics.failed(metrics.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
+    metrics.failed(families.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
     assert shown("enforcer_turns_failed_total", {"reason": "gate_closed"}) == 1
     assert lines(caplog) == [
         'enforcer: turn failed reason="gate_closed" request="chatcmpl-7" state="ARGUMENTS"'
@@ -172,7 +172,7 @@ def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
 ) -> None:
     monkeypatch.delenv(metrics.FOLDER_VARIABLE, raising=False)
     process = metrics._Process()
-    process.recorder().add(metrics.MISSES)
+    process.recorder().add(families.MISSES)
     registry = prometheus_client.CollectorRegistry()
     metrics.show_in(registry)
     assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
@@ -184,18 +184,18 @@ def test_a_folder_that_is_gone_is_said_once(
     monkeypatch.setenv(metrics.FOLDER_VARIABLE, str(tmp_path / "gone"))
     caplog.set_level(logging.WARNING)
     process = metrics._Process()
-    process.recorder().add(metrics.MISSES)
-    process.recorder().add(metrics.MISSES)
+    process.recorder().add(families.MISSES)
+    process.recorder().add(families.MISSES)
     assert len(lines(caplog)) == 1
 
 
 # Like a server: the parent makes the folder, a spawned and a forked child find it.
 FAMILY = """
 import multiprocessing, os, sys
-from enforcer.vllm import metrics
+from enforcer.vllm import families, metrics
 
 def count():
-    metrics.recorder().add(metrics.MISSES)
+    metrics.recorder().add(families.MISSES)
 
 if __name__ == "__main__":
     metrics.install()
@@ -299,4 +299,4 @@ def test_the_documentation_lists_every_metric() -> None:
         if line.startswith("| `enforcer_")
     ]
     suffix: dict[type, str] = {Counter: "_total"}
-    assert listed == [f.name + suffix.get(type(f), "") for f in metrics.LAYOUT.families]
+    assert listed == [f.name + suffix.get(type(f), "") for f in families.LAYOUT.families]

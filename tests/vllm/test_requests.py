@@ -14,7 +14,7 @@ from vllm.entrypoints.serve.exception_handling.error_response import create_erro
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import InvalidTools
-from enforcer.vllm import metrics, requests
+from enforcer.vllm import families, metrics, requests
 
 if TYPE_CHECKING:
     from enforcer.vllm.stats import Counter
@@ -41,7 +41,7 @@ def test_a_refused_option_is_counted_logged_and_named(
     assert isinstance(error, VLLMValidationError)
     assert error.parameter == "min_tokens"
     assert "leave it out" in str(error)
-    assert counted == [(metrics.REFUSED, (metrics.OPTION, "min_tokens"))]
+    assert counted == [(families.REFUSED, (families.OPTION, "min_tokens"))]
     assert '"$.min_tokens"' in caplog.text
 
 
@@ -49,7 +49,7 @@ def test_a_refused_request_is_counted_and_says_which_error(counted: list[Any]) -
     error = requests.refusal(InvalidTools("$.tools", "no list"))
     assert isinstance(error, VLLMValidationError)
     assert str(error) == "InvalidTools: no list (at `$.tools`)"
-    assert counted == [(metrics.REFUSED, ("InvalidTools", ""))]
+    assert counted == [(families.REFUSED, ("InvalidTools", ""))]
     assert create_error_response(error).error.param == "tools"
     assert requests.refusal(InvalidTools("$", "no object")).parameter is None
     again = copy.copy(error)  # by its `args`, as between a server's processes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from transformers import AutoTokenizer
 
-from enforcer.vllm import metrics, served, settings, startup, stats
+from enforcer.vllm import families, metrics, served, settings, startup, stats
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -178,13 +178,13 @@ def test_a_server_logs_it_once(tiny_server: Server) -> None:
 @pytest.fixture
 def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     """Give a function that reads a gauge of this process, by the values of its label."""
-    recorder = stats.Recorder(metrics.LAYOUT, tmp_path)
+    recorder = stats.Recorder(families.LAYOUT, tmp_path)
     monkeypatch.setattr(metrics, "recorder", lambda: recorder)
     startup.say.cache_clear()
 
     def read(gauge: stats.Gauge, *labels: str) -> list[int]:
-        (numbers,) = stats.read(metrics.LAYOUT, tmp_path)
-        return [numbers[metrics.LAYOUT.of(gauge, (label,))] for label in labels]
+        (numbers,) = stats.read(families.LAYOUT, tmp_path)
+        return [numbers[families.LAYOUT.of(gauge, (label,))] for label in labels]
 
     return read
 
@@ -196,7 +196,7 @@ def test_the_metrics_tell_the_format_where_there_is_one(
     dialects: tuple[str, ...], shown: list[int], recorded: Callable[..., list[int]]
 ) -> None:
     startup.say("x", dialects)
-    assert recorded(metrics.DIALECT, "hermes", "kimi_k2") == shown
+    assert recorded(families.DIALECT, "hermes", "kimi_k2") == shown
 
 
 @pytest.mark.parametrize(
@@ -206,6 +206,6 @@ def test_the_metrics_tell_the_format_where_there_is_one(
 def test_the_metrics_tell_whether_every_request_is_enforced(
     parser: str | None, shown: list[int], recorded: Callable[..., list[int]]
 ) -> None:
-    assert recorded(metrics.SERVERS, "every_request", "on_request") == [0, 0]
+    assert recorded(families.SERVERS, "every_request", "on_request") == [0, 0]
     startup.say(parser, ("hermes",))
-    assert recorded(metrics.SERVERS, "every_request", "on_request") == shown
+    assert recorded(families.SERVERS, "every_request", "on_request") == shown

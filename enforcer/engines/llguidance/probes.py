@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines.spellable import Spellable
 from enforcer.layouts import ID, Kind
 from enforcer.layouts.texts import keys, written_key
-from enforcer.regex import ANY, RegexBudget, both, demanding, example, inverse, literal
+from enforcer.regex import ANY, RegexBudget, both, demanding, either, example, inverse, literal
 from enforcer.regex.keeping import kept
 from enforcer.schema.nodes import NEVER
 
@@ -156,7 +156,7 @@ def _properties(shape: ObjectShape, allowed: Regex = ANY) -> Iterator[tuple[str,
             continue
         found = _first(both(names, allowed))
         if found in declared:
-            found = _first(both(names, allowed, *(inverse(literal(each)) for each in declared)))
+            found = _first(both(names, allowed, inverse(either(*map(literal, declared)))))
         if found is not None:
             yield found, False, child
 
