@@ -3,10 +3,9 @@
 `python -m bench.schemas [--most N] [--json FILE]`: over the collected function-call schemas
 where they are at hand, else over generated ones, along valid arguments in compact form.
 
-Both write for the same engine, so what differs is the grammar. Ours is compiled as a server does
-when a call begins: small and plain schemas at once; with others, texts to the edge of each value are
-tried beforehand, since their masks must not be slow when they are needed. llguidance's is taken with
-its own default options (any white space) and once more for compact text only; the ratios
+Both write for the same engine, so what differs is the grammar. Ours is compiled as servers do
+when a call begins: small and plain schemas at once; with others, texts to the edge of each value
+are tried too, lest their masks be slow when they are needed. llguidance's is taken with its own default options (any white space) and once more for compact text only; the ratios
 that count are those to the defaults. It permits properties only in the order of their
 declaration, and undeclared ones only after them; ours permits any order, so where an object
 is open every place of a name permits nearly all ids. Masks are therefore also compared
