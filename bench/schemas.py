@@ -4,12 +4,13 @@
 where they are at hand, else over generated ones, along valid arguments in compact form.
 
 Both write for the same engine, so what differs is the grammar. Ours is compiled as servers do
-when a call begins: small and plain schemas at once; with others, texts to the edge of each value
-are tried too, lest their masks be slow when they are needed. llguidance's is taken with its own default options (any white space) and once more for compact text only; the ratios
-that count are those to the defaults. It permits properties only in the order of their
-declaration, and undeclared ones only after them; ours permits any order, so where an object
-is open every place of a name permits nearly all ids. Masks are therefore also compared
-where both permit few ids, or both permit many.
+when a call begins: small and plain schemas at once; with others, texts to the edge of each
+value are tried too, lest their masks be slow when they are needed. llguidance's is taken with
+its own default options (any white space) and once more for compact text only; the ratios that
+count are those to the defaults. It permits properties only in the order of their declaration,
+and undeclared ones only after them; ours permits any order, so where an object is open every
+place of a name permits nearly all ids. Masks are therefore also compared where both permit few
+ids, or both permit many.
 
 A grammar finds out the states of its lexer as texts reach them. So each text is walked twice:
 `first` is what the first call of a tool costs, `again` what every later one does.
