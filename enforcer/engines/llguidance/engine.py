@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,7 +20,12 @@ from llguidance.gbnf_to_lark import any_to_lark
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import to_lark
-from enforcer.engines.llguidance.lexer import LLGuidanceGrammar, LLGuidanceMatcher, Table
+from enforcer.engines.llguidance.lexer import (
+    PATIENCE,
+    LLGuidanceGrammar,
+    LLGuidanceMatcher,
+    Table,
+)
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
 from enforcer.layouts import Kind
@@ -65,6 +71,9 @@ _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 # Seconds of processor time after which no further text is tried. Of MaskBench's 4,530 schemas
 # one takes longer (4 s), and it must not be refused for that.
 _TRYING = 0.6
+# Texts that are tried behind the check, to find their states, may take what they take: a slow
+# machine refuses nothing that has passed.
+_ENDLESS = sys.maxsize
 
 
 _Text: TypeAlias = "str | list[str | int]"
@@ -142,7 +151,7 @@ class LLGuidanceEngine:
 
         Over the real vocabulary, for what is too much for the engine depends on it.
         """
-        self._read(self.write(grammar, layout), _LESS)
+        self._read(self.write(grammar, layout), _LESS, PATIENCE)
 
     def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
         """Write a grammar in Lark's notation, and the texts to try it with; see `probes`.
@@ -175,7 +184,7 @@ class LLGuidanceEngine:
             SchemaLimit: over one of llguidance's limits, at once or within a text.
 
         """
-        return self._read(written, _LIMITS, quick=quick)
+        return self._read(written, _LIMITS, _ENDLESS, quick=quick)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -184,7 +193,12 @@ class LLGuidanceEngine:
         return self.read(self.write(grammar, layout))
 
     def _read(
-        self, written: str, limits: llguidance.LLParserLimits, *, quick: bool = False
+        self,
+        written: str,
+        limits: llguidance.LLParserLimits,
+        patience: int,
+        *,
+        quick: bool = False,
     ) -> LLGuidanceGrammar:
         found = json.loads(written)
         path, table = "$", self._json
@@ -199,7 +213,7 @@ class LLGuidanceEngine:
             for path, before, text in () if quick else tried:  # noqa: B007 - used where it failed
                 if time.thread_time() - begun > _TRYING:
                     break
-                self._try(matcher, before, text)
+                self._try(matcher, before, text, patience)
         except EngineFailure as error:
             raise _too_large(path, str(error)) from error
         return compiled
@@ -217,19 +231,20 @@ class LLGuidanceEngine:
                 self._of_layouts[key] = _table(self._vocabulary, legal=ids, slices=slices)
             return self._of_layouts[key]
 
-    def _try(self, matcher: LLGuidanceMatcher, before: _Text, text: _Text) -> None:
+    def _try(self, matcher: LLGuidanceMatcher, before: _Text, text: _Text, patience: int) -> None:
         """Follow a text that may not be legal as far as it is, with a mask before each id.
 
         Args:
             matcher: where the text tried before has led; what both begin with is not repeated.
             before: what stands before it, which needs no masks of its own: names, mostly.
             text: it, or pieces of it with control ids between them.
+            patience: ns that slow masks may take.
 
         """
         known = self._ids(before)
         ids = known + self._ids(text)
         row = np.empty_like(self._json.row)
-        for at in range(matcher.begin_again(ids), len(ids)):
+        for at in range(matcher.begin_again(ids, patience), len(ids)):
             if at >= len(known):
                 matcher.fill(row)
             if not matcher.accept(ids[at]):

@@ -49,7 +49,7 @@ _MOST_GROWTH = 20_000_000  # at the limit on states
 # much beyond. No mask of an honest schema comes to it, but the first of some when compiled. A
 # machine that stood still in the middle of a mask is billed to it: one alone ends no text.
 _SLOW_MASK = 8_000_000
-_PATIENCE = 60_000_000
+PATIENCE = 60_000_000
 _MOST_BILLED = 20_000_000
 
 
@@ -247,7 +247,7 @@ class LLGuidanceMatcher:
         self._ids = array("I")
         # How many ids there were when a mask was last computed; the engine has kept that mask.
         self._masked_at = 0
-        self._patience = _PATIENCE
+        self._patience = PATIENCE
         self._lexer = grammar.lexer()
 
     @cached_property
@@ -335,8 +335,12 @@ class LLGuidanceMatcher:
 
         self._do(back, replayed=pending.clear)
 
-    def begin_again(self, ids: Sequence[int]) -> int:
+    def begin_again(self, ids: Sequence[int], patience: int) -> int:
         """Become a new text that begins with ids; return how many of them it had already.
+
+        Args:
+            ids: what the new text begins with, and this one may.
+            patience: ns that slow masks of it may take in all; see `PATIENCE`.
 
         Raises:
             EngineFailure: the engine gives up on this text.
@@ -346,7 +350,7 @@ class LLGuidanceMatcher:
         while common < min(len(ids), len(self._ids)) and ids[common] == self._ids[common]:
             common += 1
         self.rollback(len(self._ids) - common)
-        self._patience = _PATIENCE
+        self._patience = patience
         return common
 
     def is_accepting(self) -> bool:

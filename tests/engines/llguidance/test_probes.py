@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from enforcer.engines.llguidance import engine as llguidance_engine
+from enforcer.engines.llguidance import lexer
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import SchemaLimit
@@ -89,5 +91,16 @@ def test_names_that_no_lexer_bears_are_refused_when_checked(kimi_vocabulary: Voc
     """They compile, and were found to be too much only in the middle of a call."""
     kimi = LLGuidanceEngine(kimi_vocabulary)
     kimi.check(compile_schema({"type": "object", "patternProperties": entangled(1)}))
-    with pytest.raises(SchemaLimit, match="too many expressions"):
+    with pytest.raises(SchemaLimit, match=r"too many expressions|takes too long"):
         kimi.check(compile_schema({"type": "object", "patternProperties": entangled(4)}))
+
+
+def test_what_has_passed_the_check_compiles_however_slow_the_machine_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    grammar = compile_schema({"type": "object", "properties": {"a": {"pattern": "a.{9}b"}}})
+    monkeypatch.setattr(lexer, "_SLOW_MASK", 0)
+    monkeypatch.setattr(llguidance_engine, "PATIENCE", 0)
+    with pytest.raises(SchemaLimit, match="takes too long"):
+        engine().check(grammar)
+    engine().compile(grammar)
