@@ -126,6 +126,7 @@ class Parser:
         reasoning_ids: how many ids of text inside a think have been read.
         dropped: how many calls were dropped because their tool is not declared, or because their
             arguments are not well-formed in the format's own terms.
+        dropped_name: the tool that the first of them names; empty if its header names none.
 
     """
 
@@ -164,6 +165,7 @@ class Parser:
         self._stray: int | None = None
         self.reasoning_ids = 0
         self.dropped = 0
+        self.dropped_name = ""
 
     @property
     def state(self) -> str:
@@ -337,8 +339,7 @@ class Parser:
         self._arguments.clear()
         parts = self._table.dialect.header_parts(header)
         if parts is None or (self._names is not None and parts[0] not in self._names):
-            self._call = None
-            self.dropped += 1
+            self._drop("" if parts is None else parts[0])
             return
         name, index = parts
         # The id of a call, where the format writes it.
@@ -356,9 +357,14 @@ class Parser:
             try:
                 self._say(Segment.ARGUMENTS, values.finish(), events)
             except ValueError:  # what no mask lets through is no call
-                self._call = None
-                self.dropped += 1
+                self._drop(self._call[1])
                 return
         call = Call(*self._call, "".join(self._arguments))
         self._calls.append(call)
         events.append(Event(Happening.CALL_END, call.arguments))
+
+    def _drop(self, name: str) -> None:
+        self._call = None
+        if not self.dropped:
+            self.dropped_name = name
+        self.dropped += 1

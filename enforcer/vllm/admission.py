@@ -134,7 +134,8 @@ def log_inexact(inexact: Iterable[Inexact]) -> None:
     """Log what is not exact, once for each schema that is new to this process."""
     for one in inexact:
         if one.is_new:
-            metrics.log_relaxed(one.how, placed(one.problem))
+            of = asked.told(one.problem.path)
+            metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
 
 
 def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> int:

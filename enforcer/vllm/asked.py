@@ -1,7 +1,7 @@
-"""Which request is being looked at, for the line of the log that says it is refused.
+"""Which request is being looked at, for the lines of the log that say something of it.
 
-Owns: the id and the names of the tools, from where a request comes in to where it is refused, in
-the same task. Must not know: what is refused, and why.
+Owns: the id and the names of the tools, from where a request comes in to where it is refused or
+its reply is read, in the same task. Must not know: what is refused, and why.
 """
 
 from __future__ import annotations
@@ -50,3 +50,8 @@ def told(path: str = "$") -> dict[str, str]:
         "request": _id.get()[:_LONGEST],
         "tool": name[:_LONGEST] if isinstance(name, str) else "",
     }
+
+
+def told_of_call(name: str) -> dict[str, str]:
+    """Give the same of a request whose reply is read, and of a call in it that names a tool."""
+    return {**told(), "tool": name[:_LONGEST]}

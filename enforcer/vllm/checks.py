@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import SECONDS, Check
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.schema.reading.plain import is_plain_object
@@ -45,6 +45,7 @@ class Inexact:
         tool: name of the tool; None for the format.
         how: what is enforced in its place.
         problem: the first thing that is not; its path is the request's.
+        error: class of the error that it would be refused with.
         is_new: whether the schema had not been checked before.
 
     """
@@ -52,6 +53,7 @@ class Inexact:
     tool: str | None
     how: Relaxed
     problem: Problem
+    error: str
     is_new: bool
 
 
@@ -131,14 +133,16 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             _keep(asked, verdict)
             metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
         if verdict.error is None:
-            how, problems = Relaxed.RELAXED, verdict.relaxed
+            # Nothing else has a superset to enforce.
+            how, problems, error = Relaxed.RELAXED, verdict.relaxed, UnsupportedSchema.__name__
         elif isolates and tool is not None:
             how, problems = Relaxed.ISOLATED, verdict.error.problems
+            error = type(verdict.error).__name__
         else:
             raise verdict.error.under(path)
         if problems:
             first = replace(problems[0], path=path + problems[0].path.removeprefix("$"))
-            found.append(Inexact(tool, how, first, is_new))
+            found.append(Inexact(tool, how, first, error, is_new))
 
 
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:

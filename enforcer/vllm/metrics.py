@@ -162,9 +162,17 @@ def enforced(choice: ToolChoice) -> None:
     recorder().add(families.REQUESTS, (choice.value,))
 
 
-def switched_off() -> None:
-    """Count a request that its client has switched enforcement off for."""
+def switched_off(*, request: str = "") -> None:
+    """Count and log a request that its client has switched enforcement off for.
+
+    It may be all that a client sends, which the operator allows: nothing to warn of.
+
+    Args:
+        request: its id; empty where it has none yet.
+
+    """
     recorder().add(families.OFF)
+    _log("switched off", logging.INFO, request=request)
 
 
 def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
@@ -172,13 +180,27 @@ def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
     recorder().add(families.RELAXED, (how.value, "" if problem is None else known(problem.keyword)))
 
 
-def log_relaxed(how: families.Relaxed, problem: Problem) -> None:
-    """Log one, once for each schema that is new to the server."""
+def log_relaxed(
+    how: families.Relaxed, problem: Problem, *, error: str, request: str = "", tool: str = ""
+) -> None:
+    """Log one, once for each schema that is new to the server.
+
+    Args:
+        how: what is enforced in its place.
+        problem: the first thing that is not.
+        error: class of the error that it would be refused with.
+        request: id of the request that brought it first; empty where it has none yet.
+        tool: name of the tool; empty for a format.
+
+    """
     _log(
         "schema not exact",
         enforced=how.value,
+        error=_label(error),
         path=problem.path,
         keyword=known(problem.keyword),
+        request=request,
+        tool=tool,
     )
 
 
@@ -212,6 +234,17 @@ def calls(outcome: families.Outcome, count: int) -> None:
         recorder().add(families.CALLS, (outcome.value,), count)
 
 
+def log_dropped(*, tool: str = "", request: str = "") -> None:
+    """Log a reply that had calls which were dropped, one line however many.
+
+    Args:
+        tool: the name that the first of them has; empty where none could be read.
+        request: id of the request; empty where it is not known.
+
+    """
+    _log("call dropped", tool=tool, request=request)
+
+
 def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
     """Count and log a request that was refused for what its tools or schemas say.
 
@@ -221,9 +254,8 @@ def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
         tool: name of the tool at fault; empty where it is none's.
 
     """
-    kind = type(error).__name__
     keyword = error.keyword if isinstance(error, SchemaError) else ""
-    label = kind if kind in families.ERRORS else "other"
+    label = _label(type(error).__name__)
     recorder().add(families.REFUSED, (label, known(keyword)))
     _log(
         "refused",
@@ -253,9 +285,12 @@ def log_failed(failure: families.Failure, **more: str) -> None:
     _log("turn failed", reason=failure.value, **more)
 
 
-def _log(what: str, **fields: str) -> None:
+def _label(error: str) -> str:
+    """Give the label of a class of errors."""
+    return error if error in families.ERRORS else "other"
+
+
+def _log(what: str, level: int = logging.WARNING, /, **fields: str) -> None:
     """Write one line. Values are JSON strings: a path may hold what a client wrote."""
-    said = " ".join(
-        f"{key}={json.dumps(value[:_LONGEST_PATH])}" for key, value in fields.items() if value
-    )
-    logger.warning("enforcer: %s %s", what, said)
+    said = [f"{key}={json.dumps(value[:_LONGEST_PATH])}" for key, value in fields.items() if value]
+    logger.log(level, "enforcer: %s", " ".join([what, *said]))

@@ -157,7 +157,7 @@ def write_spec(request: Any) -> str | None:
         )
     switched = _switched(request)
     if "off" in switched:
-        metrics.switched_off()
+        metrics.switched_off(request=asked.told()["request"])
         return None
     brought = _brought(request)
     shown = places.shown(request, _dialog.get().tools)

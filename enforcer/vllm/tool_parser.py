@@ -24,6 +24,7 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 from enforcer.request import spec as specs
 from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
+    asked,
     call_ids,
     metrics,
     names,
@@ -208,6 +209,8 @@ def _count(parser: Parser, begun: int, completed: int) -> None:
     metrics.calls(Outcome.COMPLETED, completed)
     metrics.calls(Outcome.CUT_OFF, begun - completed)
     metrics.calls(Outcome.DROPPED, parser.dropped)
+    if parser.dropped:
+        metrics.log_dropped(**asked.told_of_call(parser.dropped_name))
 
 
 def _completed(events: list[Event], ids: Ids) -> list[FunctionCall]:

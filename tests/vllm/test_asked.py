@@ -52,3 +52,4 @@ def test_what_a_client_wrote_is_cut() -> None:
     asked.known_as("i" * 10_000)
     asked.name_tools(["n" * 10_000])
     assert asked.told("$.tools[0]") == {"request": "i" * 64, "tool": "n" * 64}
+    assert asked.told_of_call("m" * 10_000) == {"request": "i" * 64, "tool": "m" * 64}

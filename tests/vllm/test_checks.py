@@ -13,7 +13,15 @@ import pytest
 
 from enforcer.cache import Cache
 from enforcer.checking.verdict import Verdict
-from enforcer.errors import Busy, InvalidSchema, Problem, SchemaLimit, UnsupportedSchema
+from enforcer.errors import (
+    Busy,
+    InvalidSchema,
+    Problem,
+    SchemaError,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
 from enforcer.request import spec as specs
 from enforcer.vllm import checks, runtime, settings
 
@@ -30,9 +38,7 @@ PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": 
 class Fake:
     """A pool of workers that answers as it is told, and says what it was asked."""
 
-    def __init__(
-        self, error: Busy | InvalidSchema | UnsupportedSchema | None = None, seconds: float = 0.0
-    ) -> None:
+    def __init__(self, error: Busy | SchemaError | None = None, seconds: float = 0.0) -> None:
         self.asked: list[Any] = []
         self.error = error
         self.seconds = seconds
@@ -151,6 +157,24 @@ def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
         run(wanted)
     run(wanted)  # all have been remembered by now
     assert len(fake.asked) == 5
+
+
+@pytest.mark.parametrize("kind", [InvalidSchema, UnsatisfiableSchema, SchemaLimit])
+def test_what_is_isolated_says_which_error_it_would_be(
+    run: Callable[..., Any],
+    workers: Callable[..., Any],
+    kind: type[SchemaError],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where its check is remembered, when it is not new."""
+    chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    workers(Fake(kind((Problem("$.properties.a", "pattern", "cannot"),))))
+    found = [one for _ in range(2) for one in run(spec(PLAIN, pattern(1)))]
+    assert [(one.tool, one.error, one.is_new) for one in found] == [
+        ("tool_1", kind.__name__, True),
+        ("tool_1", kind.__name__, False),
+    ]
 
 
 def test_no_room_is_not_remembered(run: Callable[..., Any], workers: Callable[..., Any]) -> None:

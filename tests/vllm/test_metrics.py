@@ -148,6 +148,46 @@ def test_a_failed_turn_names_its_request(
 
 
 @pytest.mark.usefixtures("shown")
+def test_what_is_not_exact_names_its_error_its_request_and_its_tool(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    empty = Problem("$.tools[0].parameters.n", "", "nothing fits")
+    isolated = families.Relaxed.ISOLATED
+    metrics.log_relaxed(
+        isolated, empty, error="UnsatisfiableSchema", request="r\n9", tool='get"all'
+    )
+    metrics.log_relaxed(isolated, empty, error="Unheard")
+    said = 'enforcer: schema not exact enforced="isolated" error='
+    path = 'path="$.tools[0].parameters.n"'
+    assert lines(caplog) == [
+        f'{said}"UnsatisfiableSchema" {path} request="r\\n9" tool="get\\"all"',
+        f'{said}"other" {path}',
+    ]
+
+
+@pytest.mark.usefixtures("shown")
+def test_a_dropped_call_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    metrics.log_dropped(tool='x" y="\nINFO: all is well' + "x" * 10_000, request="r1")
+    metrics.log_dropped()
+    first, second = lines(caplog)
+    assert first.startswith('enforcer: call dropped tool="x\\" y=\\"\\nINFO: all')
+    assert first.endswith('x" request="r1"')
+    assert len(first) < 400
+    assert second == "enforcer: call dropped"
+
+
+def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="vllm.enforcer")
+    metrics.switched_off(request="order-7")
+    metrics.switched_off()
+    assert shown("enforcer_requests_switched_off_total") == 2
+    assert lines(caplog) == ['enforcer: switched off request="order-7"', "enforcer: switched off"]
+    assert {record.levelname for record in caplog.records} == {"INFO"}
+
+
+@pytest.mark.usefixtures("shown")
 def test_a_registry_shows_it_once() -> None:
     registry = prometheus_client.CollectorRegistry()
     metrics.show_in(registry)

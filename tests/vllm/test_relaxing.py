@@ -15,13 +15,14 @@ from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
 from bench.demo.servers import ENFORCED, MODEL_NAME
+from enforcer.cache import Cache
 from enforcer.diagnosis import Status
 from enforcer.doctor import probes
 from enforcer.doctor import server as doctor
 from enforcer.request import spec as specs
 from enforcer.request.spec import Route
 from enforcer.verify.replies import Reply
-from enforcer.vllm import frontend, metrics, requests, settings
+from enforcer.vllm import asked, frontend, metrics, requests, runtime, settings
 from enforcer.vllm.places import Places
 from tests.vllm_servers import TINY, serving
 
@@ -100,6 +101,32 @@ def test_isolating_keeps_the_other_tools_exact(
     ]
 
 
+def test_what_is_not_exact_is_told_once_with_its_tool_and_its_first_request(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = Cache(1 << 20)
+    monkeypatch.setattr(runtime, "kept", lambda: cache)  # where nothing is known yet
+
+    def let_in(request_id: str) -> None:
+        asked.known_as(request_id)
+        _let_in(monkeypatch, _tools(*TOOLS), ENFORCER_ON_UNSUPPORTED="isolate")
+        _let_in(monkeypatch, _tools("relaxed"), ENFORCER_ON_UNSUPPORTED="relax")
+
+    for request_id in ("cmpl-1", "cmpl-2"):
+        Context().run(let_in, request_id)
+    said = [r.getMessage() for r in caplog.records if "schema not exact" in r.getMessage()]
+    assert [(line.split(" path=")[0], line.split(" request=")[1]) for line in said] == [
+        (f'enforcer: schema not exact enforced="{how}" error="{error}"', f'"cmpl-1" tool="{tool}"')
+        for how, error, tool in (
+            ("relaxed", "UnsupportedSchema", "relaxed"),
+            ("isolated", "InvalidSchema", "wrong"),
+            ("isolated", "UnsatisfiableSchema", "empty"),
+            ("isolated", "UnsupportedSchema", "loop"),
+            ("relaxed", "UnsupportedSchema", "relaxed"),
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("word", "status", "said"),
     [("refuse", "ok", "path"), ("relax", "note", "relaxes"), ("isolate", "note", "isolates")],
@@ -109,7 +136,7 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
 ) -> None:
     """Whoever waits until nothing is relaxed any more would wait for the doctor's own probes."""
     logged: list[Any] = []
-    monkeypatch.setattr(metrics, "log_relaxed", lambda *of: logged.append(of))
+    monkeypatch.setattr(metrics, "log_relaxed", lambda *of, **_: logged.append(of))
     environment = {"ENFORCER_ON_UNSUPPORTED": word}
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
     replies = []
