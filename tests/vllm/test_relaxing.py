@@ -24,7 +24,7 @@ from enforcer.request.spec import Route
 from enforcer.verify.replies import Reply
 from enforcer.vllm import asked, frontend, metrics, requests, runtime, settings
 from enforcer.vllm.places import Places
-from tests.vllm_servers import TINY, serving
+from tests.vllm_servers import TINY, reader, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,14 +204,31 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
                 arguments = json.loads(call["function"]["arguments"])
                 assert isinstance(arguments, dict)
                 assert schema is not EXACT or arguments["city"] in ("Paris", "Rome")
-        off = body | {"vllm_xargs": {"enforcer": "off"}}
+        off = body | {"vllm_xargs": {"enforcer": "off"}, "request_id": "off-1"}
         httpx.post(f"{server.url}/v1/chat/completions", json=off, timeout=120).raise_for_status()
+        # A call that no mask let through: the prompt has begun it, and its next marker is forced.
+        marker = reader(TINY).table.vocabulary.control("<|tool_call_argument_begin|>")
+        begun = "<|tool_calls_section_begin|><|tool_call_begin|>functions.evil:0"
+        for stream in (False, True):
+            sent = off | {
+                "messages": [*body["messages"], {"role": "assistant", "content": begun}],
+                "request_id": f"off-{stream}",
+                "logit_bias": {str(marker): 100},
+                "max_tokens": 2,
+                "stream": stream,
+                "add_generation_prompt": False,
+                "continue_final_message": True,
+            }
+            answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=120)
+            answer.raise_for_status()
+            assert "evil" not in answer.text
         seen = httpx.get(f"{server.url}/metrics", timeout=60).text
         for line in (
             'enforcer_tools_relaxed_total{how="isolated",keyword="type"} 5.0',
             'enforcer_tools_relaxed_total{how="isolated",keyword="$ref"} 5.0',
             'enforcer_tools_relaxed_total{how="relaxed",keyword="uniqueItems"} 5.0',
-            "enforcer_requests_switched_off_total 1.0",
+            "enforcer_requests_switched_off_total 3.0",
+            'enforcer_calls_total{outcome="dropped"} 2.0',
         ):
             assert line in seen
         told = log.read_text()
@@ -220,3 +237,8 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
     assert "it isolates" in found["refuses what cannot be enforced"].found
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
     assert told.count('schema not exact enforced="relaxed"') == 1
+    for request_id in ("off-1", "off-False", "off-True"):
+        assert told.count(f'enforcer: switched off request="{request_id}"') == 1
+    for request_id in ("off-False", "off-True"):
+        line = f'enforcer: call dropped tool="evil" request="chatcmpl-{request_id}"'
+        assert told.count(line) == 1
