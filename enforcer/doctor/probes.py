@@ -7,6 +7,7 @@ are judged.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from enforcer.request.spec import extra_body
 
@@ -96,7 +97,14 @@ def asking(
 
 
 def _body(model: str, text: str, **more: Any) -> dict[str, Any]:
-    return {"model": model, "messages": [{"role": "user", "content": text}], **more}
+    # By its id, whoever reads the server's log tells a probe from a client.
+    own = f"enforcer-doctor-{uuid4().hex}"
+    return {
+        "model": model,
+        "messages": [{"role": "user", "content": text}],
+        "request_id": own,
+        **more,
+    }
 
 
 def _tool(name: str, properties: Mapping[str, Any]) -> dict[str, Any]:

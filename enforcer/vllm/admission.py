@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import GracefulHTTPError
 
-from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength
+from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength, brief
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
 from enforcer.vllm import asked, families, metrics, runtime, settings
 from enforcer.vllm.families import Relaxed
 from enforcer.vllm.names import reads_extra
-from enforcer.vllm.requests import option_refusal, placed, refusal
+from enforcer.vllm.requests import not_allowed, option_refusal, placed, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -88,22 +88,13 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
     own, allowed = chosen.options(), chosen.allowed()
     wanted = spec.on_unsupported
     if wanted is not None and wanted.value not in {"refuse", own.on_unsupported.value, *allowed}:
-        raise option_refusal(
-            "on_unsupported",
-            "this server does not let a request relax schemas: leave out `on_unsupported`",
-        )
+        raise not_allowed("on_unsupported", f"`on_unsupported` to {brief(wanted.value)}")
     finish = spec.finish_within_budget
     if finish is not None and finish != own.finish_within_budget and "finish" not in allowed:
-        raise option_refusal(
-            "finish_within_budget",
-            "this server does not let a request choose `finish_within_budget`: leave it out",
-        )
+        raise not_allowed("finish_within_budget", f"`finish_within_budget` to {brief(finish)}")
     closed = spec.closed_objects
     if closed is not None and closed != own.conventions.closed_objects and "closed" not in allowed:
-        raise option_refusal(
-            "closed_objects",
-            "this server does not let a request choose `closed_objects`: leave it out",
-        )
+        raise not_allowed("closed_objects", f"`closed_objects` to {brief(closed)}")
     options = replace(spec, settled=None).resolve(own)
     if options.finish_within_budget and not dialects.load(dialect).is_simple:
         with answered():

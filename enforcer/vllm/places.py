@@ -14,7 +14,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
+
+from enforcer.request import spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -70,10 +73,32 @@ def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., An
 
     def _to_chat_completion_request(cls: Any, sent: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(cls, sent, *args, **kwargs)
+        carry_spec(sent, made)
         _messages.set((made, sent))
         return made
 
     return _to_chat_completion_request
+
+
+def keep_unknown(body: Any) -> None:
+    """Let a model of bodies keep the fields that it does not know, as those of other routes do.
+
+    That of /v1/messages has no `structured_outputs`: a spec there would be dropped, and the client
+    would take what nothing enforces for enforced.
+    """
+    body.model_config = body.model_config | {"extra": "allow"}
+    body.model_rebuild(force=True)
+
+
+def carry_spec(sent: Any, made: Any) -> None:
+    """Hand the spec of a body of /v1/messages on to the chat request that is made of it.
+
+    Constraints of vLLM's own, which it does not read there, stay unread.
+    """
+    own = (getattr(sent, "model_extra", None) or {}).get("structured_outputs")
+    tag = own.get("structural_tag") if isinstance(own, Mapping) else None
+    if spec.from_structural_tag(tag) is not None:
+        made.structured_outputs = StructuredOutputsParams(structural_tag=tag)
 
 
 def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:

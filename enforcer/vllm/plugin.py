@@ -86,6 +86,7 @@ def _patch() -> None:
     from prometheus_client import multiprocess
     from vllm import sampling_params
     from vllm.engine.arg_utils import EngineArgs
+    from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
     from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
     from vllm.entrypoints.openai.completion.protocol import CompletionRequest
@@ -130,6 +131,7 @@ def _patch() -> None:
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
     _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
+    places.keep_unknown(AnthropicMessagesRequest)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)

@@ -76,6 +76,16 @@ def option_refusal(option: str, reason: str) -> VLLMValidationError:
     return quiet.said(VLLMValidationError(reason, parameter=option))
 
 
+def not_allowed(option: str, what: str) -> VLLMValidationError:
+    """Give a 400 for what a request may set only where the operator lets it."""
+    here = ", ".join(sorted(settings.current().allowed())) or "nothing"
+    return option_refusal(
+        option,
+        f"this server does not let a request set {what}: leave it out "
+        f"(ENFORCER_ALLOW_CLIENT allows {here})",
+    )
+
+
 def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool]) -> Any:
     """Wrap `OnlineRenderer.preprocess_chat`, through which every chat-like route goes.
 
@@ -236,12 +246,7 @@ def _switched(request: Any) -> frozenset[str]:
     words = frozenset(filter(None, (word.strip() for word in listed)))
     allowed = settings.current().allowed()
     if refused := sorted(words - allowed):
-        here = ", ".join(sorted(allowed)) or "nothing"
-        raise option_refusal(
-            "vllm_xargs",
-            f"this server does not let a request set `vllm_xargs.{specs.KEY}` to "
-            f"{brief(refused[0])}: leave it out (ENFORCER_ALLOW_CLIENT allows {here})",
-        )
+        raise not_allowed("vllm_xargs", f"`vllm_xargs.{specs.KEY}` to {brief(refused[0])}")
     return words
 
 

@@ -387,28 +387,41 @@ def test_tools_that_a_system_message_declares_are_enforced(tiny_server: Server) 
     assert _post(tiny_server, alone).status_code == 400
 
 
-@pytest.mark.parametrize("choice", ["auto", "required"])
-def test_a_chat_request_brings_its_spec_to_a_server_with_another_parser(
-    tmp_path: Path, choice: str
-) -> None:
-    """vLLM's own tag would take the spec's place where a call is demanded or a tool strict."""
+def test_a_request_brings_its_spec_to_a_server_with_another_parser(tmp_path: Path) -> None:
+    """vLLM's own tag would take the spec's place where a call is demanded or a tool strict.
+
+    And a body of /v1/messages has no place for it in vLLM.
+    """
     tools = [
         {"type": "function", "function": {**tool["function"], "strict": True}} for tool in TOOLS
     ]
     setting = replace(ENFORCED, flags=FREE.flags)
+    history = modes.body("auto", "-", stream=False)["messages"]
     with serving(TINY, setting, tmp_path / "server.log", ENFORCER_PREAMBLE_IDS="0") as server:
-        history = modes.body("auto", "-", stream=False)["messages"]
-        body = {"messages": history, "tools": tools, "tool_choice": choice}
-        extra = enforcer.extra_body(tools, choice, messages=history)
-        replies = [
-            whole(_post(server, body | extra | {"temperature": 1}).json()) for _ in range(10)
-        ]
-    for reply in replies:
-        # The index continues the dialog's counter, which only our matcher knows.
-        for at, call in enumerate(reply.calls, 1):
-            assert call.id == f"functions.{call.name}:{at}"
-    if choice == "required":
-        assert all(reply.calls for reply in replies)
+        for choice in ("auto", "required"):
+            body = {"messages": history, "tools": tools, "tool_choice": choice, "temperature": 1}
+            extra = enforcer.extra_body(tools, choice, messages=history)
+            replies = [whole(_post(server, body | extra).json()) for _ in range(10)]
+            for reply in replies:
+                # The index continues the dialog's counter, which only our matcher knows.
+                for at, call in enumerate(reply.calls, 1):
+                    assert call.id == f"functions.{call.name}:{at}"
+            assert choice == "auto" or all(reply.calls for reply in replies)
+        plain = [tool["function"] for tool in TOOLS]
+        sent = {
+            "messages": ASK,
+            "max_tokens": 160,
+            "tools": [{"name": x["name"], "input_schema": x["parameters"]} for x in plain],
+        }
+        extra = enforcer.extra_body(TOOLS, "required", messages=ASK)
+        answered = _post(server, sent | extra, "/v1/messages").json()
+        assert answered["stop_reason"] in {"tool_use", "max_tokens"}
+        unenforceable = {"properties": {"a": {"type": "string", "pattern": "(a|b)\\1"}}}
+        bad = [{"type": "function", "function": {"name": "a", "parameters": unenforceable}}]
+        sent["tools"] = [{"name": "a", "input_schema": unenforceable}]
+        refused = _post(server, sent | enforcer.extra_body(bad, "auto"), "/v1/messages")
+        assert refused.status_code == 400
+        assert "backreferences" in refused.text
 
 
 def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> None:

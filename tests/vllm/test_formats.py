@@ -68,7 +68,12 @@ FORMATS = [
 ]
 
 
-@pytest.fixture(scope="module", params=FORMATS, ids=lambda one: one.dialect)
+# The first is what two others are as well: a template of a model's own, and its marks.
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(FORMATS[0], marks=pytest.mark.long), *FORMATS[1:]],
+    ids=lambda one: one.dialect,
+)
 def served(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:

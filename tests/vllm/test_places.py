@@ -18,6 +18,7 @@ from bench.demo.servers import MODEL_NAME
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request import history
 from enforcer.request import spec as specs
+from enforcer.request.spec import extra_body
 from enforcer.vllm import checks, places, requests
 
 if TYPE_CHECKING:
@@ -233,3 +234,21 @@ def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
     for rest in ("", ".items", "[0]", " -> https://schemas.example.com/a.items"):
         assert moved.of(f"$.tools[0].function.parameters{rest}") == f"$.tools[3].parameters{rest}"
     assert moved.of("$.tools[0].function.parametersX") == "$.tools[0].function.parametersX"
+
+
+def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
+    """As the plugin lets the body keep it; vLLM's own model of it has no such field."""
+
+    body_type: Any = type("Body", (AnthropicMessagesRequest,), {})
+    extra = extra_body([{"type": "function", "function": {"name": "a"}}], "required")
+    body = {"model": "m", "max_tokens": 9, "messages": ASK}
+    convert = places.to_chat_completion_request(
+        AnthropicServingMessages.to_chat_completion_request.__func__
+    )
+    places.keep_unknown(body_type)
+    made = convert(AnthropicServingMessages, body_type(**body, **extra))
+    assert made.structured_outputs.structural_tag == extra["structured_outputs"]["structural_tag"]
+    others: list[Any] = [{"json": {}}, {"structural_tag": "{}"}, "no", None]
+    for other in others:
+        sent = body_type(**body, structured_outputs=other)
+        assert convert(AnthropicServingMessages, sent).structured_outputs is None

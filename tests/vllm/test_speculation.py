@@ -44,7 +44,13 @@ def plain(hot: Path, tmp_path_factory: pytest.TempPathFactory) -> Figures:
     return measured(ways.WAYS[0], hot, tmp_path_factory.mktemp("plain"))
 
 
-@pytest.mark.parametrize("name", ["V2, async, EAGLE3", "V2, async, draft model, processor"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "V2, async, EAGLE3",
+        pytest.param("V2, async, draft model, processor", marks=pytest.mark.long),
+    ],
+)
 def test_drafts_change_nothing(name: str, plain: Figures, hot: Path, tmp_path: Path) -> None:
     (way,) = (way for way in ways.WAYS if way.name == name)
     figures = measured(way, hot, tmp_path)
