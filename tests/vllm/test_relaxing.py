@@ -209,9 +209,10 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
         # A call that no mask let through: the prompt has begun it, and its next marker is forced.
         marker = reader(TINY).table.vocabulary.control("<|tool_call_argument_begin|>")
         begun = "<|tool_calls_section_begin|><|tool_call_begin|>functions.evil:0"
+        before: Any = body["messages"]
         for stream in (False, True):
             sent = off | {
-                "messages": [*body["messages"], {"role": "assistant", "content": begun}],
+                "messages": [*before, {"role": "assistant", "content": begun}],
                 "request_id": f"off-{stream}",
                 "logit_bias": {str(marker): 100},
                 "max_tokens": 2,
