@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _Rest = TypeVarTuple("_Rest")
 _T = TypeVar("_T")
 
-_MOST = 4_096
+_MOST = 16_384  # a schema may ask of thousands of values, again at every step of a text
 _HEAVIEST = 32 << 20  # bytes, for each question
 _ENTRY = 100
 

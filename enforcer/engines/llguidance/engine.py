@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, TypeAlias
@@ -71,9 +70,9 @@ _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 # Seconds of processor time after which no further text is tried. Of MaskBench's 4,530 schemas
 # one takes longer (4 s), and it must not be refused for that.
 _TRYING = 0.6
-# Texts that are tried behind the check, to find their states, may take what they take: a slow
-# machine refuses nothing that has passed.
-_ENDLESS = sys.maxsize
+# Behind the check a text may take several times as long: a machine that is slower then refuses
+# nothing that has passed. Not endlessly, for what is isolated is compiled though it has not.
+_COMPILED = 4 * PATIENCE
 
 
 _Text: TypeAlias = "str | list[str | int]"
@@ -184,7 +183,7 @@ class LLGuidanceEngine:
             SchemaLimit: over one of llguidance's limits, at once or within a text.
 
         """
-        return self._read(written, _LIMITS, _ENDLESS, quick=quick)
+        return self._read(written, _LIMITS, _COMPILED, quick=quick)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None

@@ -72,16 +72,14 @@ def probes_of_pairs(
     shapes = grammar.definitions[grammar.root].objects
     is_python = layout.layout.kind is Kind.PYTHON
     to_key = () if is_python else layout.part(None, "key")
-    for shape in shapes:
-        for names in list(_names(shape))[:_MOST_LANGUAGES]:
-            written = written_key(both(names, keys(layout)), layout)
-            for text in _edges(written, _TEXTS):
-                yield shape.path, _texts(to_key), [text]
-    values = [(shape, *each) for shape in shapes for each in _properties(shape, keys(layout))]
-    for shape, name, declared, value in values[:_MOST_PLACES]:
-        here = (
-            f"{shape.path}.properties.{name}" if declared else f"{shape.path}.additionalProperties"
-        )
+    languages = {names: shape.path for shape in shapes for names in _names(shape)}
+    for names, path in list(languages.items())[:_MOST_LANGUAGES]:
+        written = written_key(both(names, keys(layout)), layout)
+        for text in _edges(written, _TEXTS):
+            yield path, _texts(to_key), [text]
+    values = {each: shape.path for shape in shapes for each in _properties(shape, keys(layout))}
+    for (name, declared, value), path in list(values.items())[:_MOST_PLACES]:
+        here = f"{path}.properties.{name}" if declared else f"{path}.additionalProperties"
         within = replace(grammar, root=value)
         if is_python:
             for _, before, text in probes(within):

@@ -100,7 +100,12 @@ def test_what_has_passed_the_check_compiles_however_slow_the_machine_is(
 ) -> None:
     grammar = compile_schema({"type": "object", "properties": {"a": {"pattern": "a.{9}b"}}})
     monkeypatch.setattr(lexer, "_SLOW_MASK", 0)
-    monkeypatch.setattr(llguidance_engine, "PATIENCE", 0)
+    monkeypatch.setattr(llguidance_engine, "PATIENCE", 0)  # the check's own
     with pytest.raises(SchemaLimit, match="takes too long"):
         engine().check(grammar)
+    monkeypatch.setattr(llguidance_engine, "_COMPILED", 60_000_000_000)
     engine().compile(grammar)
+    # What no check has seen is refused as well where it takes far too long.
+    monkeypatch.setattr(llguidance_engine, "_COMPILED", 0)
+    with pytest.raises(SchemaLimit, match="takes too long"):
+        engine().compile(grammar)
