@@ -24,6 +24,7 @@ from enforcer.regex import (
     literal,
     parse,
 )
+from enforcer.regex import derivative as derivative_module
 from enforcer.regex.charset import ALL
 from enforcer.regex.derivative import derivative, first_classes
 from tests.languages import languages
@@ -150,3 +151,15 @@ def test_growth_is_of_counts_inside_counts_alone() -> None:
     assert growth(nested, budget=10**6) > 64
     # Going on stops soon after the budget is spent.
     assert 100 < growth(nested, budget=100) < growth(nested, budget=10**6)
+
+
+def test_what_follows_in_a_large_language_is_not_kept() -> None:
+    large = either(*(literal(f"{at:05}") for at in range(1_000)))
+    small = either(*(literal(f"{at:02}") for at in range(20)))
+    before = derivative_module._kept.cache_info().currsize
+    assert derivative(large, "0") == derivative(large, "0") != NOTHING
+    assert derivative_module._kept.cache_info().currsize == before
+    derivative(small, "0")
+    known = derivative_module._kept.cache_info().hits
+    derivative(small, "0")
+    assert derivative_module._kept.cache_info().hits > known
