@@ -1,7 +1,8 @@
 """Which request is being looked at, for the lines of the log that say something of it.
 
 Owns: the id and the names of the tools, from where a request comes in to where it is refused or
-its reply is read, in the same task. Must not know: what is refused, and why.
+its reply is read, in the same task; the header that gives an id. Must not know: what is refused,
+and why.
 """
 
 from __future__ import annotations
@@ -11,18 +12,39 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
+_HEADER = b"x-request-id"
+_header: ContextVar[str] = ContextVar("_header", default="")
 _id: ContextVar[str] = ContextVar("_id", default="")
 _names: ContextVar[tuple[object, ...]] = ContextVar("_names", default=())
 
 
+class RequestIdMiddleware:
+    """Reads the header `X-Request-Id` of what comes in, as vLLM does once a prompt is rendered.
+
+    An ASGI application around another (https://asgi.readthedocs.io), for vLLM's `--middleware`.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, or a lifespan."""
+        values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
+        _header.set(next(values, b"").decode("latin-1"))
+        await self._app(scope, receive, send)
+
+
 def begin(request: Any) -> None:
-    """Take the id that a client has given its request; one that vLLM makes up is told to nobody."""
+    """Take the id that a client has given its request; one that vLLM makes up is told to nobody.
+
+    Of a header and a field in the body the header counts, as it does for vLLM.
+    """
     given = "request_id" in getattr(request, "model_fields_set", ())
-    known_as(request.request_id if given else "")
+    known_as(_header.get() or (request.request_id if given else ""))
 
 
 def known_as(request_id: object) -> None:

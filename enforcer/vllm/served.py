@@ -2,7 +2,8 @@
 
 Owns: the one way from that name to dialects, and telling it to the processes that the launcher
 starts, which do not see its command line; the chat template that was given in place of the
-model's own. Must not know: what a dialect or a template says, tokenizers.
+model's own; what is added to the command line. Must not know: what a dialect or a template says,
+tokenizers.
 
 A stock parser's name counts like ours: behind it stands a front end that sends requests with a
 spec, or vLLM's own tags.
@@ -14,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import names, settings
+from enforcer.vllm import asked, names, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # `--chat-template`: a file or a text. Every API server reads the command line before it picks its
 # parser; the launcher's other processes have no use for it.
 _given: list[Any] = []
+_MIDDLEWARE = f"{asked.__name__}.{asked.RequestIdMiddleware.__name__}"
 
 
 def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,6 +36,10 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
         if hasattr(args, "tool_call_parser"):
             tell(args.tool_call_parser)
         _given[:] = [args.chat_template] if getattr(args, "chat_template", None) else []
+        # Launchers read the same arguments more than once, each API server among them.
+        middleware = getattr(args, "middleware", None)
+        if middleware is not None and _MIDDLEWARE not in middleware:
+            args.middleware = [*middleware, _MIDDLEWARE]
         return original(cls, args)
 
     return _from_cli_args

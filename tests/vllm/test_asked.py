@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -46,6 +47,36 @@ def test_the_id_is_the_one_that_the_client_gave(request_: Any, known: str) -> No
     asked.known_as("another's")
     asked.begin(request_)
     assert asked.told()["request"] == known
+
+
+@pytest.mark.parametrize(
+    ("headers", "known"),
+    [
+        ([(b"host", b"here"), (b"x-request-id", b"from-a-proxy")], "from-a-proxy"),
+        ([(b"x-request-id", b"first"), (b"x-request-id", b"second")], "first"),
+        ([(b"x-request-id", b"\xff")], "\xff"),
+        ([(b"x-request-id", b"")], "mine-7"),
+        ([], "mine-7"),
+        (None, "mine-7"),  # no request of HTTP's
+    ],
+)
+def test_a_header_counts_before_the_body(
+    headers: list[tuple[bytes, bytes]] | None, known: str
+) -> None:
+    seen = []
+
+    async def route(_scope: object, _receive: object, _send: object) -> None:
+        asked.begin(SimpleNamespace(request_id="mine-7", model_fields_set={"request_id"}))
+        seen.append(asked.told()["request"])
+
+    async def connection() -> None:
+        # One of its own, on which another request came before.
+        middleware = asked.RequestIdMiddleware(route)
+        await middleware({"headers": [(b"x-request-id", b"before")]}, None, None)
+        await middleware({} if headers is None else {"headers": headers}, None, None)
+
+    asyncio.run(connection())
+    assert seen == ["before", known]
 
 
 def test_what_a_client_wrote_is_cut() -> None:

@@ -205,7 +205,11 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
                 assert isinstance(arguments, dict)
                 assert schema is not EXACT or arguments["city"] in ("Paris", "Rome")
         off = body | {"vllm_xargs": {"enforcer": "off"}, "request_id": "off-1"}
-        httpx.post(f"{server.url}/v1/chat/completions", json=off, timeout=120).raise_for_status()
+        from_a_proxy = {"X-Request-Id": "proxy-9"}
+        for headers in ({}, from_a_proxy):
+            url = f"{server.url}/v1/chat/completions"
+            answer = httpx.post(url, json=off, headers=headers, timeout=120)
+            assert answer.json()["id"] == f"chatcmpl-{'proxy-9' if headers else 'off-1'}"
         # A call that no mask let through: the prompt has begun it, and its next marker is forced.
         marker = reader(TINY).table.vocabulary.control("<|tool_call_argument_begin|>")
         begun = "<|tool_calls_section_begin|><|tool_call_begin|>functions.evil:0"
@@ -228,7 +232,7 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
             'enforcer_tools_relaxed_total{how="isolated",keyword="type"} 5.0',
             'enforcer_tools_relaxed_total{how="isolated",keyword="$ref"} 5.0',
             'enforcer_tools_relaxed_total{how="relaxed",keyword="uniqueItems"} 5.0',
-            "enforcer_requests_switched_off_total 3.0",
+            "enforcer_requests_switched_off_total 4.0",
             'enforcer_calls_total{outcome="dropped"} 2.0',
         ):
             assert line in seen
@@ -238,7 +242,7 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
     assert "it isolates" in found["refuses what cannot be enforced"].found
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
     assert told.count('schema not exact enforced="relaxed"') == 1
-    for request_id in ("off-1", "off-False", "off-True"):
+    for request_id in ("off-1", "proxy-9", "off-False", "off-True"):
         assert told.count(f'enforcer: switched off request="{request_id}"') == 1
     for request_id in ("off-False", "off-True"):
         line = f'enforcer: call dropped tool="evil" request="chatcmpl-{request_id}"'

@@ -64,6 +64,16 @@ def test_a_launcher_tells_the_processes_that_it_starts() -> None:
     assert names.PARSER_VARIABLE not in os.environ
 
 
+def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads() -> None:
+    read = served.from_cli_args(lambda _cls, args: args)
+    args = Namespace(middleware=["their.own"])
+    assert read(int, read(int, args)).middleware == [
+        "their.own",
+        "enforcer.vllm.asked.RequestIdMiddleware",
+    ]
+    assert not hasattr(read(int, Namespace()), "middleware")  # a command that serves nothing
+
+
 def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name() -> None:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
