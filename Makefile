@@ -1,6 +1,8 @@
 # Everything runs in .venv, which the first target that needs it creates.
 PYTHON ?= python3
 BIN := .venv/bin
+# What one process makes for several tests it makes once (tests/conftest.py).
+TOGETHER := --dist loadgroup --no-loadscope-reorder
 
 .PHONY: help env demo lint quick test long bench docs
 .DEFAULT_GOAL := help
@@ -21,11 +23,11 @@ lint: env
 	$(BIN)/mypy
 
 quick: lint ## Lint, layers, types, the fast tests: no server, under two minutes on two cores.
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not vllm and not slow"
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto $(TOGETHER) -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests: those without servers on all cores, then the others.
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not vllm"
-	$(BIN)/python -m pytest -m "vllm and not long"
+	$(BIN)/python -m pytest -n auto $(TOGETHER) -m "not vllm"
+	$(BIN)/python -m pytest -n 2 $(TOGETHER) -m "vllm and not long"
 
 long: env ## Servers that `make test` leaves out, whose every part another test tries.
 	$(BIN)/python -m pytest -m long

@@ -1,13 +1,14 @@
-"""What every test module has: Hypothesis's profiles, and the two vocabularies.
+"""What every test module has: Hypothesis's profiles, the two vocabularies, and its company.
 
 Owns: how many examples are drawn (`HYPOTHESIS_PROFILE=thorough` for more, `quick`
-for fewer). Must not
+for fewer); which tests run in one process where there are several. Must not
 know: what is tested.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -37,6 +38,30 @@ settings.register_profile(
     "thorough", settings.get_profile("usual"), max_examples=600, derandomize=False
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
+
+# A server is started once, so that what asks for it, or for it and another, stays together; and
+# so do the tests of formats, whose vocabularies are dear.
+_TOGETHER = {
+    "tiny_server": "tiny",
+    "free_server": "tiny",
+    "random_server": "random",
+    "processor_server": "processor",
+}
+_FORMATS = Path(__file__).parent / "formats"
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks, for `--dist loadgroup`
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what shares something dear by its name, everything else by its file."""
+    for item in items:
+        shared = {
+            _TOGETHER[name] for name in getattr(item, "fixturenames", ()) if name in _TOGETHER
+        }
+        if len(shared) > 1:
+            raise pytest.UsageError(f"{item.nodeid} joins {shared}: say so in {__file__}")
+        own = _FORMATS if item.path.parent == _FORMATS else item.path
+        name = shared.pop() if shared else str(own.relative_to(Path(__file__).parent))
+        item.add_marker(pytest.mark.xdist_group(name))
 
 
 @pytest.fixture(autouse=True)

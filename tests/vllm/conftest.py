@@ -44,15 +44,8 @@ def random_server(
 
 @pytest.fixture(scope="session")
 def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    log = tmp_path_factory.mktemp("log") / "tiny.log"
-    with serving(TINY, ENFORCED, log, ENFORCER_ALLOW_CLIENT="finish") as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def long_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve the tiny model beyond the positions that it has learnt, as agents' tools need them."""
-    log = tmp_path_factory.mktemp("log") / "long.log"
+    log = tmp_path_factory.mktemp("log") / "tiny.log"
     flags = ("--max-model-len", "16384", "--hf-overrides", '{"max_position_embeddings": 16384}')
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
     with serving(TINY, setting, log, ENFORCER_ALLOW_CLIENT="finish") as server:

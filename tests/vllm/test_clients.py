@@ -150,10 +150,10 @@ def test_its_request_is_answered(tiny_server: Server, recorded: dict[str, Any]) 
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_AGENTS)
 def test_an_agents_request_is_answered_as_it_streams(
-    long_server: Server, recorded: dict[str, Any]
+    tiny_server: Server, recorded: dict[str, Any]
 ) -> None:
     body = recorded["body"] | _limit(recorded, 100)
-    answer = httpx.post(f"{long_server.url}{recorded['path']}", json=body, timeout=300)
+    answer = httpx.post(f"{tiny_server.url}{recorded['path']}", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
     events = [line[7:] for line in answer.text.splitlines() if line.startswith("event: ")]
     ends = {"message_stop", "response.completed", "response.incomplete"}
@@ -162,10 +162,10 @@ def test_an_agents_request_is_answered_as_it_streams(
 
 
 @pytest.mark.vllm
-def test_a_search_for_tools_is_answered(long_server: Server) -> None:
+def test_a_search_for_tools_is_answered(tiny_server: Server) -> None:
     recorded: Any = OF_AGENTS[0].values[0]
     body = recorded["body"] | _search(recorded["body"]["tools"]) | _limit(recorded, 100)
-    answer = httpx.post(f"{long_server.url}/v1/messages", json=body, timeout=300)
+    answer = httpx.post(f"{tiny_server.url}/v1/messages", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
     assert "event: message_stop" in answer.text
     assert "event: error" not in answer.text
@@ -174,13 +174,13 @@ def test_a_search_for_tools_is_answered(long_server: Server) -> None:
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_AGENTS)
 def test_a_demanded_call_of_an_agents_tools_is_valid(
-    long_server: Server, recorded: dict[str, Any]
+    tiny_server: Server, recorded: dict[str, Any]
 ) -> None:
     demanded = {"type": "any"} if "messages" in recorded["path"] else "required"
     body = recorded["body"] | _limit(recorded, 500) | {"stream": False, "tool_choice": demanded}
     body = {key: value for key, value in body.items() if key != "text"}  # calls, and then no answer
     body["vllm_xargs"] = {"enforcer": "finish"}
-    answer = httpx.post(f"{long_server.url}{recorded['path']}", json=body, timeout=300)
+    answer = httpx.post(f"{tiny_server.url}{recorded['path']}", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
     declared = _declared(body["tools"])
     calls = list(_calls(answer.json()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,13 +12,25 @@ from bench.matrix import cells
 from bench.matrix.routes import Client
 from tests.vllm_servers import TINY, reader
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bench.demo.servers import Server
+
 pytestmark = pytest.mark.vllm
 
 
-@pytest.mark.parametrize(("which", "repeats"), [("random", 1), ("tiny", 2)])
-def test_no_cell_has_a_finding(request: pytest.FixtureRequest, which: str, repeats: int) -> None:
-    server = request.getfixturevalue(f"{which}_server")
-    model = request.getfixturevalue("random_folder") if which == "random" else TINY
+def test_no_cell_of_random_weights_has_a_finding(
+    random_server: Server, random_folder: Path
+) -> None:
+    _judge(random_server, random_folder, repeats=1)
+
+
+def test_no_cell_of_a_model_that_calls_has_a_finding(tiny_server: Server) -> None:
+    _judge(tiny_server, TINY, repeats=2)
+
+
+def _judge(server: Server, model: Path, *, repeats: int) -> None:
     results = asyncio.run(
         cells.run(
             Client(server.url, MODEL_NAME, reader(model)),
