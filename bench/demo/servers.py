@@ -11,15 +11,16 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import httpx
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -82,17 +83,27 @@ class HttpServer:
         self._health = health
 
     def __enter__(self) -> Self:
-        # A group of its own, so that Ctrl-C reaches the demo alone, which then ends the
-        # server in order, and so that the engine processes can be ended with it.
-        with self.log.open("w") as log:
-            self._process = subprocess.Popen(
-                self._command,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                env={**os.environ, **self._environment},
-                start_new_session=True,
-            )
+        started: list[subprocess.Popen[bytes]] = []
+        try:
+            # A group of its own, so that Ctrl-C reaches the demo alone, which then ends the
+            # server in order, and so that the engine processes can be ended with it.
+            with self.log.open("w") as log, _interrupts_wait():
+                started.append(
+                    subprocess.Popen(
+                        self._command,
+                        stdout=log,
+                        stderr=subprocess.STDOUT,
+                        stdin=subprocess.DEVNULL,
+                        env={**os.environ, **self._environment},
+                        start_new_session=True,
+                    )
+                )
+        except KeyboardInterrupt:
+            # The block is not entered, so that its end would end nothing.
+            for process in started:
+                _end(process)
+            raise
+        (self._process,) = started
         return self
 
     def __exit__(
@@ -101,15 +112,7 @@ class HttpServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._process.terminate()
-        try:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_STOP_SECONDS)
-        finally:
-            # The group outlives its leader where the leader died without ending its children.
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        _end(self._process)
 
     def wait_until_ready(self) -> None:
         """Block until the server answers.
@@ -142,6 +145,39 @@ class HttpServer:
     def _complaint(self, what: str) -> str:
         lines = self.log.read_text(errors="replace").splitlines()
         return "\n".join([f"{what}; its log is {self.log}, which ends in:", *lines[-25:]])
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Let an interrupt come after the block: between a fork and its id nobody would end the child.
+
+    Handlers stay installed, for a mask would be the child's as well.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # interrupts come to the main thread
+        return
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    kept = {number: signal.signal(number, lambda at, _: came.append(at)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+        for at in came:
+            signal.raise_signal(at)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_SECONDS)
+    finally:
+        # The group outlives its leader where the leader died without ending its children.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 class Server(HttpServer):

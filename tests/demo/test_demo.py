@@ -60,16 +60,22 @@ def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not() -> None:
     assert int(valid) > REQUESTS / 3
 
 
-# The server alone; and with its engine, which is another process.
-@pytest.mark.parametrize(("number", "processes"), [(signal.SIGTERM, 1), (signal.SIGINT, 3)])
-def test_an_interrupted_demo_leaves_no_process(number: Signals, processes: int) -> None:
+# The server, not yet begun and alone; and with its engine, which is another process.
+@pytest.mark.parametrize(
+    ("number", "processes", "after"),
+    [(signal.SIGTERM, 1, 0), (signal.SIGTERM, 1, 0.5), (signal.SIGINT, 3, 0)],
+)
+def test_an_interrupted_demo_leaves_no_process(
+    number: Signals, processes: int, after: float
+) -> None:
     running = subprocess.Popen(DEMO, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     while len(started := descendants(running.pid)) < processes:
         assert running.poll() is None
-        time.sleep(0.05)
+    time.sleep(after)
     running.send_signal(number)
     printed, _ = running.communicate()
-    assert running.returncode == 130
+    # CPython ends by the signal's hand where it came in the midst of an `exec` of a text.
+    assert running.returncode in (130, -signal.SIGINT)
     assert "interrupted" in printed
     while [pid for pid in started if is_running(pid)]:  # killed; the kernel needs a moment
         time.sleep(0.05)
