@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-TURNS = int(os.environ.get("FORMAT_TURNS", "15"))
+TURNS = int(os.environ.get("FORMAT_TURNS", "10"))
 
 
 def plain(read: Read | Reading) -> tuple[Any, ...]:
