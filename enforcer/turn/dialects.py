@@ -71,7 +71,7 @@ def load(name: str) -> Dialect:
 
 def _as_path(name: str) -> str:
     """Say what to do with a file; every process of a server has to find it by its name."""
-    if not (str(name).endswith(".toml") or "/" in str(name)):
+    if not (isinstance(name, str) and (name.endswith(".toml") or "/" in name)):
         return ""
     return (
         f" (a dialect goes by its name, and not by a path: put the file into {_folder()}, and name "

@@ -86,6 +86,12 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: Any) -> None:
         dialects.load(name)
 
 
+@pytest.mark.parametrize("name", [{"/": None}, ["a.toml", "/"], b"/", 7, None])
+def test_what_is_no_name_is_none_of_a_dialect(name: Any) -> None:
+    with pytest.raises(UnknownDialect, match="unknown dialect .*; known are: "):
+        dialects.load(name)
+
+
 @pytest.mark.parametrize("path", ["mine.toml", "/etc/dialects/mine.toml", "./mine"])
 def test_who_gives_a_path_is_told_where_the_file_belongs(path: str) -> None:
     for find in (dialects.load, dialects.named):
