@@ -222,6 +222,9 @@ class Enforcer:
         Returns:
             What has been compiled.
 
+        Raises:
+            UnsupportedSchema, InvalidSchema: nothing had checked the request before.
+
         """
         toolset, options = spec.toolset, spec.resolve(self.options)
         alone = len(toolset.allowed) == 1 and toolset.choice is tools_.ToolChoice.REQUIRED
@@ -237,7 +240,10 @@ class Enforcer:
             if alone or not self._grammars.is_quick(schema, options):
                 if not self._grammars.has_arguments(schema, options):
                     yield
-                arguments[name] = _ready(self._grammars.arguments(schema, options))
+                try:
+                    arguments[name] = _ready(self._grammars.arguments(schema, options))
+                except SchemaError as error:
+                    raise error.under(toolset.tools[name].path) from error
         return Prepared(arguments, text_format)
 
     def start(

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from enforcer.turn.dialect import Dialect
     from enforcer.turn.pattern import Language
 
-BLANK_BYTES = frozenset(b" \t\n\r\x0b\x0c")
+# What ASCII has of white space, as in a token that is blank; what takes more bytes passes for text.
+BLANK_BYTES = frozenset(byte for byte in range(128) if chr(byte).isspace())
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength, br
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
-from enforcer.vllm import asked, families, metrics, runtime, settings
+from enforcer.vllm import asked, families, metrics, runtime, served, settings, stock
 from enforcer.vllm.families import Relaxed
 from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import not_allowed, option_refusal, placed, refusal
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from enforcer.request.spec import Spec
     from enforcer.vllm.checks import Inexact
+
+_READ_HERE = 200_000  # characters of a tag of vLLM's own; larger ones are read in the engine alone
 
 
 @contextmanager
@@ -127,6 +129,30 @@ def log_inexact(inexact: Iterable[Inexact]) -> None:
         if one.is_new:
             of = asked.told(one.problem.path)
             metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
+
+
+def refuse_stock(params: Any) -> None:
+    """Refuse what the engine could not begin of a tag of vLLM's own, as far as it shows here.
+
+    There it would be a 500, and a turn that failed.
+
+    Raises:
+        VLLMValidationError: the tag's tools are none, or an option does not go with it.
+
+    """
+    own = getattr(params, "structured_outputs", None)
+    tag = own.structural_tag if own else None
+    if not isinstance(tag, str) or len(tag) > _READ_HERE or specs.from_structural_tag(tag):
+        return
+    for dialect in served.dialects():
+        if stock.concerns(tag, dialect):
+            with answered():
+                spec = stock.turn_of(tag, dialect)
+                if spec is None:
+                    continue
+                asked.name_tools(list(spec.toolset.tools))
+                refuse_names(dialect, spec.toolset)
+            refuse_sampling(params, spec)
 
 
 def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) -> int:

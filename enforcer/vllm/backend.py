@@ -22,7 +22,7 @@ from vllm.v1.structured_output.backend_types import (
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, families, metrics, runtime, served, stock
+from enforcer.vllm import admission, asked, families, metrics, runtime, served, stock
 from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.readable import ReadableMatcher
@@ -146,6 +146,7 @@ class _Host:
 
     def _steps(self, source: _Source, request: Any) -> Generator[None, None, EnforcedGrammar]:
         prompt_ids = request.prompt_token_ids
+        spec: Spec | None = None
         try:
             if request.resumable:
                 _refuse_session()
@@ -178,7 +179,10 @@ class _Host:
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
-            metrics.failed(Failure.START, request.request_id, error=type(error).__name__)
+            asked.name_tools(list(spec.toolset.tools) if spec is not None else ())
+            path = getattr(error, "path", "")
+            of = {"error": type(error).__name__, "path": path, "tool": asked.told(path)["tool"]}
+            metrics.failed(Failure.START, request.request_id, **of)
             raise
         finally:
             metrics.cached(runtime.kept())

@@ -151,6 +151,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         missing = required.unmet(made, self.vllm_config)
         if missing is not None:
             raise option_refusal("tools", missing)
+        admission.refuse_stock(made.sampling_params)
         if banned is not None:
             admission.refuse_prefix(self.tokenizer, banned, made.prompt_token_ids)
             bans.ban(made.sampling_params, runtime.table_for(self.tokenizer))

@@ -18,7 +18,7 @@ from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
 from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import families, metrics, names, runtime, served, settings
+from enforcer.vllm import families, metrics, names, runtime, served, settings, stock
 
 if TYPE_CHECKING:
     from enforcer.vllm.settings import Settings
@@ -65,7 +65,8 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
         excepted = ", ".join(sorted(chosen.excepted()))
         others = "requests without a spec are refused" + (f" except {excepted}" if excepted else "")
     else:
-        others = f"{rest}: only requests with a spec of `enforcer.extra_body`"
+        of_vllm = "" if names.is_enforced(parser) else _constrained(dialects)
+        others = f"{rest}: only requests with a spec of `enforcer.extra_body`{of_vllm}"
     changed = [
         f" {name}={shlex.quote(value)}"
         for name, value in chosen.changed().items()
@@ -74,6 +75,16 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
     return (
         f"{what}; {others}; beam search is refused. dialect={' or '.join(dialects)} "
         f"engine={chosen.engine}{''.join(changed)}"
+    )
+
+
+def _constrained(dialects: tuple[str, ...]) -> str:
+    """Say that what vLLM constrains by a tag of its own is enforced, where such tags are known."""
+    if not any(stock.is_known(dialects_.load(name)) for name in dialects):
+        return ""
+    return (
+        ", and what vLLM's own parser or front end constrains (`tool_choice` that demands a call, "
+        "tools with `strict`)"
     )
 
 

@@ -56,13 +56,22 @@ class Stock:
     front_end: FrontEnd
 
 
+def is_known(dialect: Dialect) -> bool:
+    """Tell whether tags of vLLM's own for this format can be read."""
+    return bool(_markers(dialect))
+
+
+def _markers(dialect: Dialect) -> tuple[str, ...]:
+    return (*stock_k2.markers(dialect), *stock_k3.markers(dialect))
+
+
 def concerns(tag: object, dialect: Dialect) -> bool:
     """Tell whether a structural tag spells a marker of the dialect's calls.
 
     Cheap, and without effect on other models' tags: nothing of the dialect is needed to say no.
     Of formats whose tags are not known, none is concerned: they are vLLM's own affair.
     """
-    known = (*stock_k2.markers(dialect), *stock_k3.markers(dialect))
+    known = _markers(dialect)
     # As it stands in JSON, where quotes are escaped.
     return isinstance(tag, str) and any(json.dumps(marker)[1:-1] in tag for marker in known)
 
@@ -81,6 +90,24 @@ def left_free(tag: str, dialect: Dialect) -> list[str]:
         return stock_k2.Reader(dialect).left_free(json.loads(tag))
     except (ValueError, RecursionError):
         return []  # no tag at all, which is refused where it is read
+
+
+def turn_of(tag: str, dialect: Dialect) -> Spec | None:
+    """Read of a tag what takes no vocabulary, which a front end of vLLM's own has none of.
+
+    Returns:
+        The turn without the dialog's counter; None where the engine alone can tell.
+
+    Raises:
+        InvalidTools: as `recognise` does.
+
+    """
+    if not stock_k2.markers(dialect):
+        return None
+    try:
+        return stock_k2.Reader(dialect).turn(json.loads(tag))[0]
+    except (UnlikeError, ValueError, RecursionError):
+        return None
 
 
 def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock:

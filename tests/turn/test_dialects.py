@@ -88,7 +88,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(name: Any) -> None:
 
 @pytest.mark.parametrize("name", [{"/": None}, ["a.toml", "/"], b"/", 7, None])
 def test_what_is_no_name_is_none_of_a_dialect(name: Any) -> None:
-    with pytest.raises(UnknownDialect, match="unknown dialect .*; known are: "):
+    with pytest.raises(UnknownDialect, match=r"unknown dialect .*; known are: "):
         dialects.load(name)
 
 

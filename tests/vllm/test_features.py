@@ -422,6 +422,20 @@ def test_a_request_brings_its_spec_to_a_server_with_another_parser(tmp_path: Pat
         refused = _post(server, sent | enforcer.extra_body(bad, "auto"), "/v1/messages")
         assert refused.status_code == 400
         assert "backreferences" in refused.text
+        # vLLM's own tag is enforced as well, or refused.
+        demanded = {"messages": ASK, "tools": [*TOOLS, TOOLS[0]], "tool_choice": "required"}
+        for stream in (False, True):
+            twice = _post(server, demanded | {"stream": stream})
+            assert "declared twice" in twice.text
+            assert stream or twice.status_code == 400
+        nothing = {"properties": {"n": {"enum": [1], "not": {"const": 1}}}, "required": ["n"]}
+        function = {"name": "a", "parameters": nothing, "strict": True}
+        empty = [{"type": "function", "function": function}]  # to vLLM, which has no `not`, it is 1
+        assert _post(server, demanded | {"tools": empty}).status_code == 500
+    told = (tmp_path / "server.log").read_text()
+    assert told.count("enforcer: turn failed") == 1
+    path = "$.tools[0].function.parameters.properties.n"
+    assert f'error="UnsatisfiableSchema" path="{path}" tool="a"' in told
 
 
 def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> None:

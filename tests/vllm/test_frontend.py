@@ -27,6 +27,7 @@ from enforcer.vllm import checks, frontend, requests, runtime, settings
 from enforcer.vllm.places import Places
 from tests import vocabularies
 from tests.checking_cases import slow
+from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
     from httpx import Response
@@ -247,6 +248,32 @@ def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
             Processor().process(ids(BEGUN), parameters(carried(tools)))
     finally:
         requests._places.reset(places)
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "said"),
+    [
+        (["weather", "weather"], {}, "declared twice"),
+        (["get weather!"], {}, "InvalidTools"),
+        (["weather"], {"min_tokens": 3}, "min_tokens"),
+    ],
+)
+def test_what_no_engine_could_begin_of_vllms_own_tag_is_a_400(
+    names: list[str], more: dict[str, Any], said: str
+) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    tag = python_tag({"tools": tools, "tool_choice": "required"}, "auto")
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag), **more)
+    with pytest.raises(VLLMValidationError, match=said):
+        Processor().process(ids(OPENING), params)
+
+
+def test_vllms_own_tags_pass_as_they_are() -> None:
+    tag = python_tag({"tools": [TOOL], "tool_choice": "required"}, "auto")
+    for text in (tag, '{"type": "structural_tag"}', "no tag"):
+        wanted = StructuredOutputsParams(structural_tag=text)
+        made = Processor().process(ids(OPENING), SamplingParams(structured_outputs=wanted))
+        assert made.sampling_params.structured_outputs.structural_tag == text
 
 
 def test_streamed_input_is_refused() -> None:

@@ -99,6 +99,11 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
     ("parser", "environment", "expected"),
     [
         ("kimi_k2", {}, "no request is enforced by itself (--tool-call-parser kimi_k2; "),
+        (
+            "kimi_k2",
+            {},
+            "; on any route: only requests with a spec of `enforcer.extra_body`, and what",
+        ),
         (None, {}, "(no --tool-call-parser; kimi_k2_enforced would enforce all)"),
         (
             "kimi_k2_enforced",

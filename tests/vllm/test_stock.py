@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,6 @@ from tests.vocabularies import small, write
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-from transformers import AutoTokenizer
-from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
-from vllm.parser.parser_manager import ParserManager
 
 from bench.rust_front_end.record import BODIES
 from enforcer.errors import InvalidTools, UnknownTag
@@ -28,12 +24,10 @@ from enforcer.turn.envelope import Table
 from enforcer.vllm import stock, stock_shapes
 from enforcer.vllm.stock import FrontEnd
 from enforcer.vocabulary import Vocabulary
-from tests.vllm_servers import TINY
+from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
     from enforcer.vllm.stock import Stock
 
@@ -49,31 +43,6 @@ LEVELS = ("parameter", "function", "auto")
 
 def read(tag: str) -> Stock:
     return stock.recognise(tag, TABLE, None)
-
-
-@cache
-def tokenizer() -> TokenizersBackend:
-    return AutoTokenizer.from_pretrained(TINY)
-
-
-def python_tag(body: dict[str, Any], level: str) -> str | None:
-    """What vLLM's Python front end sends for a request."""
-    sent = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **copy.deepcopy(body)}
-    request = ChatCompletionRequest.model_validate(sent)
-    parser_class = ParserManager.get_parser(
-        tool_parser_name="kimi_k2",
-        reasoning_parser_name=None,
-        enable_auto_tools=True,
-        model_name="m",
-        tool_strict_level=level,
-        tokenizer=tokenizer(),
-    )
-    parser = parser_class(tokenizer(), request.tools)
-    before = request.structured_outputs
-    parser._apply_structural_tag(request)
-    after = request.structured_outputs
-    found: str | None = None if after is before or after is None else after.structural_tag
-    return found
 
 
 def expected(body: dict[str, Any], level: str) -> Spec:
