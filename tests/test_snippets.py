@@ -31,6 +31,7 @@ PYTHON = [
     ("README.md", "transformers"),
     ("docs/index.md", "client.completions"),
     ("docs/index.md", "LOGITS_PROCESSOR"),
+    ("docs/index.md", "llm.chat"),  # run in `vllm/test_offline.py`
     ("docs/index.md", "model.generate"),
     ("docs/index.md", "from_tiktoken"),
     ("docs/clients/openai.md", "openai"),
@@ -47,7 +48,7 @@ def test_every_example_in_python_is_run() -> None:
     assert len({find(page, *words) for page, *words in PYTHON}) == len(PYTHON)
 
 
-@pytest.mark.parametrize(("page", "word"), [("README.md", "transformers"), PYTHON[4]])
+@pytest.mark.parametrize(("page", "word"), [("README.md", "transformers"), PYTHON[5]])
 def test_transformers(page: str, word: str) -> None:
     transformers = pytest.importorskip("transformers")
     from tests.vllm_servers import TINY

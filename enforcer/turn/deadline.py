@@ -73,7 +73,7 @@ class Deadline:
             raise BudgetTooSmall(
                 "$.max_tokens",
                 f"the shortest turn that is valid takes {need:.0f} ids, and {self.total} are "
-                "left: allow more, or switch off `finish_within_budget`",
+                "left: allow more, or ask for fewer or shorter calls",
             )
 
     def arguments(self, name: str) -> Reading:

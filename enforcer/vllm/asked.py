@@ -61,15 +61,17 @@ def told(path: str = "$") -> dict[str, str]:
     """Give what a line says of the request, and of the tool that a path in a spec leads to.
 
     Returns:
-        `request` and `tool`, each at most 64 characters; empty where it is not known.
+        `request` and `tool`, each at most 64 characters; empty where it is not known. The header's
+        id, of as many, stands behind one that vLLM has not made of it (`/v1/responses`).
 
     """
     found = _TOOL.match(path)
     at = int(found[1]) if found else -1
     names = _names.get()
     name = names[at] if 0 <= at < len(names) else ""
+    given, header = _id.get()[:_LONGEST], _header.get()[:_LONGEST]
     return {
-        "request": _id.get()[:_LONGEST],
+        "request": given if header in given else f"{given} {header}".strip(),
         "tool": name[:_LONGEST] if isinstance(name, str) else "",
     }
 

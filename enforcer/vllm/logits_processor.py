@@ -73,13 +73,21 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         """
         # Needed in the API server only, and not in every worker.
         from enforcer.vllm import admission, checks
+        from enforcer.vllm.requests import option_refusal
 
         extra = sampling_params.extra_args or {}
         if extra.get(KEY) is None:
             _refuse_other_route(sampling_params)
             return
-        # What is no spec, a word for servers with the plugin for example, is refused as such.
         text = extra[KEY] if isinstance(extra[KEY], str) else ""
+        if not text.lstrip().startswith("{"):
+            # A word for servers with the plugin, or nothing of ours.
+            raise option_refusal(
+                f"vllm_xargs.{KEY}",
+                f"this server enforces with the logits processor, which takes no words such as "
+                f"`off`: in `vllm_xargs.{KEY}` it reads what `enforcer.extra_body(…, "
+                "via=enforcer.Route.LOGITS_PROCESSOR)` builds, and enforces nothing without it",
+            )
         settled, spec = admission.admit(text)
         admission.refuse_sampling(sampling_params, spec)
         with admission.answered():

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"
 _PROMPT = "$.prompt_token_ids"
+_MOST = "$.max_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,17 @@ def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
     moved.append((f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json"))
     if own is None:
         moved.append((_FORMAT, "$.structured_outputs"))
+    moved.append((_MOST, _most(request)))
     dialog = "$.input" if isinstance(request, ResponsesRequest) else "$.messages"
     return Places(tuple(moved), dialog)
+
+
+def _most(request: Any) -> str:
+    """Say which field has the most ids that a reply may have."""
+    if isinstance(request, ResponsesRequest):
+        return "$.max_output_tokens"
+    counts = getattr(request, "max_completion_tokens", None) is not None
+    return "$.max_completion_tokens" if counts and _sent_as_messages(request) is None else _MOST
 
 
 def _moved(at: int, one: Shown, parameters: str) -> Iterator[tuple[str, str]]:

@@ -79,6 +79,20 @@ def test_a_header_counts_before_the_body(
     assert seen == ["before", known]
 
 
+def test_the_header_stands_behind_an_id_that_was_not_made_of_it() -> None:
+    async def route(*_: object) -> None:
+        for known, told in (
+            ("resp_7_0", "resp_7_0 from-a-proxy"),
+            ("chatcmpl-from-a-proxy", "chatcmpl-from-a-proxy"),
+            ("", "from-a-proxy"),
+        ):
+            asked.known_as(known)
+            assert asked.told()["request"] == told
+
+    middleware = asked.RequestIdMiddleware(route)
+    asyncio.run(middleware({"headers": [(b"x-request-id", b"from-a-proxy")]}, None, None))
+
+
 def test_what_a_client_wrote_is_cut() -> None:
     asked.known_as("i" * 10_000)
     asked.name_tools(["n" * 10_000])

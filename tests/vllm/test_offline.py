@@ -10,25 +10,22 @@ import sys
 import pytest
 
 from bench.matrix import modes
+from tests.snippets import find
 from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
 
+# The example of the docs, with another model; and then more of the same.
 SCRIPT = """
 import json, sys
-import enforcer
-from vllm import LLM, SamplingParams
-from vllm.sampling_params import StructuredOutputsParams
+import vllm
 
 model, tools, messages = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
-spec = enforcer.extra_body(tools, "required", messages=messages)["structured_outputs"]
-params = SamplingParams(
-    max_tokens=150,
-    temperature=1.0,
-    skip_special_tokens=False,
-    structured_outputs=StructuredOutputsParams(**spec),
-)
-llm = LLM(model, dtype="float32", enforce_eager=True, max_model_len=2048, max_num_seqs=8)
+small = dict(dtype="float32", enforce_eager=True, max_model_len=2048, max_num_seqs=8)
+of_vllm = vllm.LLM
+vllm.LLM = lambda _name, **_: of_vllm(model, **small)
+exec(sys.argv[4])
+params.max_tokens, params.temperature, params.skip_special_tokens = 150, 1.0, False
 chats = llm.chat([messages] * 6, params, tools=tools)
 prompts = llm.generate(["Hi"] * 6, params)
 out = [[o.prompt_token_ids, list(o.outputs[0].token_ids)] for o in (*chats, *prompts)]
@@ -39,7 +36,8 @@ print("\\n" + json.dumps(out))
 def test_chat_and_generate() -> None:
     body = modes.body("required", "-", stream=False)
     names = {tool["function"]["name"] for tool in body["tools"]}
-    arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"])]
+    example = find("docs/index.md", "llm.chat")
+    arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"]), example]
     environment = {
         **os.environ,
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
