@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _BARE = (
     f"{specs.REQUIRES}, and this one brings no tools to the engine: send it with what "
     "`enforcer.extra_body` builds; chat routes bring them by themselves where the server has "
-    "--tool-call-parser NAME_enforced"
+    "--tool-call-parser NAME_enforced, and ENFORCER_REQUIRE_EXCEPT=completions serves plain text"
 )
 _LEFT_FREE = (
     f"{specs.REQUIRES}, and vLLM's front end leaves the arguments of {{names}} free, as it does "

@@ -442,7 +442,8 @@ BAD = {"type": "function", "function": {"name": "f", "parameters": {"type": "tex
     ("sampling", "says"),
     [
         (SamplingParams(extra_args={"enforcer": "{}"}), "enforcer"),
-        (SamplingParams(extra_args={"enforcer": 3}), "enforcer"),
+        (SamplingParams(extra_args={"enforcer": 3}), "takes no words"),
+        (SamplingParams(extra_args={"enforcer": "off"}), "takes no words"),
         (params([BAD]), "type"),
         (params(TOOLS, min_tokens=3, max_tokens=9), "min_tokens"),
         (params(TOOLS, allowed_token_ids=[1]), "allowed_token_ids"),

@@ -236,6 +236,23 @@ def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
     assert moved.of("$.tools[0].function.parametersX") == "$.tools[0].function.parametersX"
 
 
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        (_chat(max_tokens=5), "max_tokens"),
+        (_chat(max_completion_tokens=5), "max_completion_tokens"),
+        (_chat(), "max_tokens"),
+        (_responses(max_output_tokens=5), "max_output_tokens"),
+    ],
+)
+def test_a_budget_is_named_as_the_body_has_it(request_: Any, field: str) -> None:
+    assert places.places(request_, (), None).of("$.max_tokens") == f"$.{field}"
+
+
+def test_a_budget_of_messages_is_named_as_the_body_has_it() -> None:
+    assert places.places(_messages(), (), None).of("$.max_tokens") == "$.max_tokens"
+
+
 def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     """As the plugin lets the body keep it; vLLM's own model of it has no such field."""
 
