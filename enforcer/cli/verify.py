@@ -1,7 +1,7 @@
 """`enforcer verify`: measures a running server.
 
-Owns: the command's options, its progress bar, what it prints and its exit status. Must
-not know: how requests are made, sent, judged or counted (that is `enforcer.verify`).
+Owns: the command's options, the runs, and its exit status. Must not know: what is printed of the
+results (that is `verified`), how requests are made, sent, judged or counted (`enforcer.verify`).
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ import asyncio
 import json
 import os
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enforcer.cli import verified
 from enforcer.cli.options import add_documents, positive
+from enforcer.cli.progress import progress
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
-from enforcer.verify import KEY_VARIABLE, expected, measure, report, suites
+from enforcer.verify import KEY_VARIABLE, expected, measure, suites
 from enforcer.verify.measure import Fault, IdRule
 from enforcer.verify.report import Result
 from enforcer.vllm import names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from enforcer.verify.client import Endpoint
     from enforcer.verify.expected import Expected
@@ -44,12 +46,6 @@ Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be mea
 130 after Ctrl-C, which shows what was measured until then.
 A reply that max_tokens cut off is counted as such; it is no violation unless it
 reports a call."""
-_SHOWN = 5  # findings of one kind
-_HOW_ALIKE = (
-    "\nThe similarity compares which requests were answered by a call. Sampled (at a temperature "
-    "above 0), a\nserver is not like itself either: send the same requests to the reference twice, "
-    "and compare with that."
-)
 INTERRUPTED = 130  # as shells have it, 128 and the signal's number
 
 
@@ -169,7 +165,7 @@ def run(options: argparse.Namespace) -> int:
         concurrency=options.concurrency,
     )
     if options.report:
-        _try(options.report)
+        verified.refuse_unwritable(options.report)
     runs = _runs(options)
     _tell_skipped(runs)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
@@ -179,7 +175,7 @@ def run(options: argparse.Namespace) -> int:
     judging = expected.of(dialect, options.ids, provided)
     results: dict[str, list[Result]] = {}
     total = sum(len(one.cases) for one in runs)
-    with _progress(total, quiet=options.quiet) as advance:
+    with progress(total, quiet=options.quiet) as advance:
         for one in runs:
             results[one.name] = _measure(endpoint, model, one, options, advance, judging=judging)
             if len(results[one.name]) < len(one.cases):
@@ -194,7 +190,7 @@ def _tell_part(
 ) -> int:
     """Tell what was measured before Ctrl-C."""
     if results:
-        _show(results, options)
+        verified.show(results, options.reference, options.report)
     measured = sum(map(len, results.values()))
     print(f"\ninterrupted: {measured} of {total} requests were measured", file=sys.stderr)
     return INTERRUPTED
@@ -243,7 +239,7 @@ def _measure(
     model: str,
     one: _Run,
     options: argparse.Namespace,
-    advance: Callable[[Reply], None],
+    advance: Callable[[], None],
     *,
     judging: Expected,
 ) -> list[Result]:
@@ -254,7 +250,7 @@ def _measure(
 
     def arrived(at: int, reply: Reply) -> None:
         replies[at] = reply
-        advance(reply)
+        advance()
 
     with suppress(KeyboardInterrupt):  # fewer results than cases say so
         asyncio.run(client.send_all(endpoint, bodies, arrived))
@@ -283,7 +279,7 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
         reply = every[0].reply
         status = f"HTTP {reply.status}: " if reply.status else ""
         raise ConfigurationError(f"no request was answered: {status}{reply.error}")
-    _show(results, options)
+    verified.show(results, options.reference, options.report)
     violated = sum(bool(result.verdict.faults - _allowed(options)) for result in every)
     calls = sum(result.verdict.has_calls for result in every)
     said = f"{violated} of {len(every)} replies violate" if violated else "no reply violates"
@@ -296,102 +292,5 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
     return 1 if violated else 0
 
 
-def _show(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) -> None:
-    """Print the table and the findings, and write the report."""
-    every = [result for run in results.values() for result in run]
-    rows = {name: measure.count([r.verdict for r in run]) for name, run in results.items()}
-    if len(rows) > 1:
-        rows["all"] = measure.count([result.verdict for result in every])
-    similarity = _similarity(results, options.reference) if options.reference else None
-    print(report.table(rows, similarity))
-    if similarity is not None:
-        print(_HOW_ALIKE)
-    _print_findings(every)
-    if options.report:
-        _write(options.report, report.as_json(rows, every, similarity))
-
-
-def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.Similarity:
-    """Compare each run of the recorded requests with the reference."""
-    pairs: list[tuple[str | None, str | None]] = []
-    for name, run in results.items():
-        if name.startswith("requests"):
-            ours = {r.case.at: r.reply.finish_reason for r in run if r.case.at is not None}
-            theirs = suites.reference(path, 1 + max(ours))
-            pairs += [(reason, theirs[at]) for at, reason in ours.items()]
-    return measure.similarity(pairs)
-
-
 def _allowed(options: argparse.Namespace) -> set[Fault]:
     return {Fault.REFUSED} if options.allow_refused else set()
-
-
-def _print_findings(results: Sequence[Result]) -> None:
-    """Print the first findings of every kind; the report has them all."""
-    for fault in Fault:
-        told = [
-            f"{result.case.name}: {finding.message}"
-            for result in results
-            for finding in result.verdict.findings
-            if finding.fault is fault
-        ]
-        if told:
-            print(f"\n{fault.value}:")
-        for line in told[:_SHOWN]:
-            print(f"  {line}")
-        if len(told) > _SHOWN:
-            print(f"  {len(told) - _SHOWN} more, which --report has")
-
-
-def _try(path: Path) -> None:
-    """Find out before anything is sent whether the report can be written."""
-    is_new = not path.exists()
-    try:
-        with path.open("a", encoding="utf-8"):
-            pass
-        if is_new:
-            path.unlink()  # there is no report yet
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot write {path}: {error}") from error
-
-
-def _write(path: Path, value: Mapping[str, Any]) -> None:
-    try:
-        path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot write {path}: {error}") from error
-
-
-@contextmanager
-def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Reply], None]]:
-    """Show how far it is, on standard error: a bar where there is a terminal and `rich`."""
-    if quiet:
-        yield lambda _: None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
-    except ModuleNotFoundError:
-        yield _Lines(total).advance
-        return
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _Lines(total).advance
-        return
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda _: bar.advance(task)
-
-
-@dataclass(slots=True)
-class _Lines:
-    """Progress as a line every tenth of the way, for logs and where `rich` is missing."""
-
-    total: int
-    done: int = 0
-
-    def advance(self, _: Reply) -> None:
-        before, self.done = self.done, self.done + 1
-        if self.done * 10 // self.total > before * 10 // self.total:
-            print(f"{self.done} of {self.total} answered", file=sys.stderr, flush=True)

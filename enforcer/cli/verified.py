@@ -1,0 +1,103 @@
+"""What `enforcer verify` tells of what it measured: the table, the findings, the report.
+
+Owns: what is printed of them and in which order, and the report's file. Must not know: how it was
+measured, or what the command exits with.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import ConfigurationError
+from enforcer.verify import measure, report, suites
+from enforcer.verify.measure import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from enforcer.verify.report import Result
+
+_SHOWN = 5  # findings of one kind
+_HOW_ALIKE = (
+    "\nThe similarity compares which requests were answered by a call. Sampled (at a temperature "
+    "above 0), a\nserver is not like itself either: send the same requests to the reference twice, "
+    "and compare with that."
+)
+
+
+def show(
+    results: Mapping[str, Sequence[Result]], reference: Path | None, file: Path | None
+) -> None:
+    """Print the table and the findings, and write the report.
+
+    Args:
+        results: those of each run.
+        reference: finish reasons to compare with.
+        file: where the report goes.
+
+    """
+    every = [result for run in results.values() for result in run]
+    rows = {name: measure.count([r.verdict for r in run]) for name, run in results.items()}
+    if len(rows) > 1:
+        rows["all"] = measure.count([result.verdict for result in every])
+    similarity = _similarity(results, reference) if reference else None
+    print(report.table(rows, similarity))
+    if similarity is not None:
+        print(_HOW_ALIKE)
+    _print_findings(every)
+    if file:
+        _write(file, report.as_json(rows, every, similarity))
+
+
+def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.Similarity:
+    """Compare each run of the recorded requests with the reference."""
+    pairs: list[tuple[str | None, str | None]] = []
+    for name, run in results.items():
+        if name.startswith("requests"):
+            ours = {r.case.at: r.reply.finish_reason for r in run if r.case.at is not None}
+            theirs = suites.reference(path, 1 + max(ours))
+            pairs += [(reason, theirs[at]) for at, reason in ours.items()]
+    return measure.similarity(pairs)
+
+
+def _print_findings(results: Sequence[Result]) -> None:
+    """Print the first findings of every kind; the report has them all."""
+    for fault in Fault:
+        told = [
+            f"{result.case.name}: {finding.message}"
+            for result in results
+            for finding in result.verdict.findings
+            if finding.fault is fault
+        ]
+        if told:
+            print(f"\n{fault.value}:")
+        for line in told[:_SHOWN]:
+            print(f"  {line}")
+        if len(told) > _SHOWN:
+            print(f"  {len(told) - _SHOWN} more, which --report has")
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Find out before anything is sent whether the report can be written.
+
+    Raises:
+        ConfigurationError: it cannot.
+
+    """
+    is_new = not path.exists()
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+        if is_new:
+            path.unlink()  # there is no report yet
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot write {path}: {error}") from error
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    try:
+        path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot write {path}: {error}") from error
