@@ -56,9 +56,12 @@ def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.
     pairs: list[tuple[str | None, str | None]] = []
     for name, run in results.items():
         if name.startswith("requests"):
-            ours = {r.case.at: r.reply.finish_reason for r in run if r.case.at is not None}
+            ours = {r.case.at: r.reply for r in run if r.case.at is not None}
             theirs = suites.reference(path, 1 + max(ours))
-            pairs += [(reason, theirs[at]) for at, reason in ours.items()]
+            pairs += [
+                (reply.finish_reason if reply.answered else None, theirs[at])
+                for at, reply in ours.items()
+            ]
     return measure.similarity(pairs)
 
 

@@ -276,9 +276,8 @@ def _body(case: Case, model: str, stream: Stream, options: argparse.Namespace) -
 def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) -> int:
     every = [result for run in results.values() for result in run]
     if not any(one.reply.answered or measure.is_refusal(one.reply) for one in every):
-        reply = every[0].reply
-        status = f"HTTP {reply.status}: " if reply.status else ""
-        raise ConfigurationError(f"no request was answered: {status}{reply.error}")
+        [finding] = every[0].verdict.findings
+        raise ConfigurationError(f"no request was answered: {finding.message}")
     verified.show(results, options.reference, options.report)
     violated = sum(bool(result.verdict.faults - _allowed(options)) for result in every)
     calls = sum(result.verdict.has_calls for result in every)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 OK = 200
+ABORTED = "abort"  # vLLM's finish_reason of what it ended itself, as when it is told to stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Reply:
 
     Attributes:
         status: HTTP status; 0 if there was no answer.
-        error: what went wrong; empty for a reply that can be judged.
+        error: what went wrong; empty for a reply that can be judged. One that the server aborted
+            cannot: what it lacks is not the model's fault.
         content, reasoning: texts, empty where there are none.
         token_ids: the ids that the model generated, where the server tells them.
 
@@ -60,6 +62,7 @@ def whole(response: Any) -> Reply:
         message = choice["message"]
         return Reply(
             OK,
+            _aborted(choice["finish_reason"]),
             finish_reason=choice["finish_reason"],
             content=message.get("content") or "",
             calls=tuple(
@@ -71,6 +74,10 @@ def whole(response: Any) -> Reply:
         )
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         return Reply(OK, f"not a chat completion: {error!r}")
+
+
+def _aborted(finish_reason: str | None) -> str:
+    return "the server aborted the reply" if finish_reason == ABORTED else ""
 
 
 def _reasoning(part: Mapping[str, Any]) -> str:
@@ -120,7 +127,7 @@ class Deltas:
 
     def reply(self) -> Reply:
         """Give the turn as far as it has come."""
-        error = self._error
+        error = self._error or _aborted(self._finish_reason)
         if not error and self._finish_reason is None:
             error = "the stream ended without a finish_reason"
         return Reply(

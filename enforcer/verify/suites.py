@@ -14,6 +14,7 @@ from typing import Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
+from enforcer.verify import replies
 
 TOOL_NAME = "submit"
 _PROMPT = "Call the tool `submit` once, with any arguments that its schema allows."
@@ -274,5 +275,5 @@ def _finish_reason(entry: Any, where: str) -> str | None:
         entry = choices[0] if isinstance(choices, list) and choices else None
     reason = entry.get("finish_reason", entry) if isinstance(entry, Mapping) else entry
     if reason is None or isinstance(reason, str):
-        return reason
+        return None if reason == replies.ABORTED else reason
     raise ConfigurationError(f"{where} has no finish_reason")

@@ -132,6 +132,38 @@ def test_cut_off_replies_are_counted_apart(
     assert report["runs"]["all"]["with_calls"] == 2
 
 
+def test_what_the_server_aborts_has_failed(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
+) -> None:
+    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
+        schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
+        begun = [call("submit", '{"val')]
+        return reply(body, "abort", calls=begun) if "enum" in schema else enforced(body)
+
+    status, report, out, _ = verify(stopping, "--schemas", schemas)
+    assert status == 1
+    faults = report["runs"]["all"]["faults"]
+    assert {name: count for name, count in faults.items() if count} == {"failed": 2}
+    assert "jsonl:2: the server aborted the reply" in out
+    status, _, out, _ = verify(lambda body: reply(body, "abort"), "--schemas", schemas)
+    assert status == 2
+    assert "no request was answered: the server aborted the reply" in out
+
+
+def test_what_was_aborted_is_compared_with_nothing(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
+) -> None:
+    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
+        return reply(body, "abort" if body["stream"] else "stop", "Hello.")
+
+    reference = tmp_path / "reference.jsonl"
+    reference.write_text('"stop"\n"stop"')
+    _, report, _, _ = verify(stopping, "--requests", requests, "--reference", str(reference))
+    assert report["trigger_similarity"]["compared"] == 1
+
+
 def test_a_reply_that_was_cut_off_must_not_report_a_call(
     verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
 ) -> None:

@@ -87,6 +87,16 @@ def test_a_stream_without_an_end_is_an_error() -> None:
     assert "without a finish_reason" in streamed([{"choices": [{"delta": {"content": "x"}}]}]).error
 
 
+def test_what_the_server_aborts_is_no_answer() -> None:
+    begun = [call("f", '{"a')]
+    for got in (
+        whole(reply({}, "abort", calls=begun)[1]),
+        streamed(reply({"stream": True}, "abort", calls=begun)[1]),
+    ):
+        assert not got.answered
+        assert (got.error, got.finish_reason) == ("the server aborted the reply", "abort")
+
+
 def test_an_error_in_a_stream_is_an_error() -> None:
     for error, status in (({"message": "died", "code": 503}, 503), ("died", 500)):
         got = streamed([{"error": error}])

@@ -230,8 +230,9 @@ def test_a_reference_has_several_forms(tmp_path: Path, lines: list[Any]) -> None
 
 
 def test_a_reference_without_an_answer(tmp_path: Path) -> None:
-    file = write(tmp_path / "r.jsonl", {"response": {"error": "x"}}, {"finish_reason": None})
-    assert suites.reference(file, 2) == [None, None]
+    lines = [{"response": {"error": "x"}}, {"finish_reason": None}, {"finish_reason": "abort"}]
+    file = write(tmp_path / "r.jsonl", *lines)
+    assert suites.reference(file, 3) == [None, None, None]
 
 
 @pytest.mark.parametrize("line", [{}, 7, {"finish_reason": 3}, {"data_index": 0}])
