@@ -34,6 +34,11 @@ class Document:
     value: Any
     where: str
 
+    @property
+    def values(self) -> list[Any]:
+        """The elements of a list; of anything else, itself."""
+        return self.value if isinstance(self.value, list) else [self.value]
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:

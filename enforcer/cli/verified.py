@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
-from enforcer.verify import measure, report, suites
+from enforcer.verify import measure, reference, report
 from enforcer.verify.measure import Fault
 
 if TYPE_CHECKING:
@@ -28,13 +28,17 @@ _HOW_ALIKE = (
 
 
 def show(
-    results: Mapping[str, Sequence[Result]], reference: Path | None, file: Path | None
+    results: Mapping[str, Sequence[Result]],
+    requests: int,
+    compared: Path | None,
+    file: Path | None,
 ) -> None:
     """Print the table and the findings, and write the report.
 
     Args:
         results: those of each run.
-        reference: finish reasons to compare with.
+        requests: how many were to be sent.
+        compared: the reference.
         file: where the report goes.
 
     """
@@ -42,22 +46,35 @@ def show(
     rows = {name: measure.count([r.verdict for r in run]) for name, run in results.items()}
     if len(rows) > 1:
         rows["all"] = measure.count([result.verdict for result in every])
-    similarity = _similarity(results, reference) if reference else None
+    theirs = reference.read(compared, _recorded(every)) if compared else None
+    similarity = _similarity(results, theirs.reasons) if theirs else None
     print(report.table(rows, similarity))
-    if similarity is not None:
+    if theirs:
         print(_HOW_ALIKE)
+        if theirs.interrupted:
+            measured, planned = theirs.interrupted
+            print(
+                f"The reference was interrupted: {measured} of its {planned} requests were "
+                "measured, and no others are compared."
+            )
     _print_findings(every)
     if file:
-        _write(file, report.as_json(rows, every, similarity))
+        _write(file, report.as_json(rows, every, similarity, requests))
 
 
-def _similarity(results: Mapping[str, Sequence[Result]], path: Path) -> measure.Similarity:
+def _recorded(results: Sequence[Result]) -> int:
+    """Tell how many records a reference has to tell of."""
+    return max((1 + one.case.at for one in results if one.case.at is not None), default=0)
+
+
+def _similarity(
+    results: Mapping[str, Sequence[Result]], theirs: Sequence[str | None]
+) -> measure.Similarity:
     """Compare each run of the recorded requests with the reference."""
     pairs: list[tuple[str | None, str | None]] = []
     for name, run in results.items():
         if name.startswith("requests"):
             ours = {r.case.at: r.reply for r in run if r.case.at is not None}
-            theirs = suites.reference(path, 1 + max(ours))
             pairs += [
                 (reply.finish_reason if reply.answered else None, theirs[at])
                 for at, reply in ours.items()

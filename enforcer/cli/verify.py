@@ -190,7 +190,7 @@ def _tell_part(
 ) -> int:
     """Tell what was measured before Ctrl-C."""
     if results:
-        verified.show(results, options.reference, options.report)
+        verified.show(results, total, options.reference, options.report)
     measured = sum(map(len, results.values()))
     print(f"\ninterrupted: {measured} of {total} requests were measured", file=sys.stderr)
     return INTERRUPTED
@@ -278,7 +278,7 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
     if not any(one.reply.answered or measure.is_refusal(one.reply) for one in every):
         [finding] = every[0].verdict.findings
         raise ConfigurationError(f"no request was answered: {finding.message}")
-    verified.show(results, options.reference, options.report)
+    verified.show(results, len(every), options.reference, options.report)
     violated = sum(bool(result.verdict.faults - _allowed(options)) for result in every)
     calls = sum(result.verdict.has_calls for result in every)
     said = f"{violated} of {len(every)} replies violate" if violated else "no reply violates"

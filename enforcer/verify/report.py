@@ -83,10 +83,23 @@ def _similarity(found: Similarity) -> str:
 
 
 def as_json(
-    rows: Mapping[str, Row], results: Sequence[Result], similarity: Similarity | None
+    rows: Mapping[str, Row],
+    results: Sequence[Result],
+    similarity: Similarity | None,
+    requests: int,
 ) -> dict[str, Any]:
-    """Give the whole measurement as JSON values; `results` may serve as a reference later."""
+    """Give the whole measurement as JSON values; `results` may serve as a reference later.
+
+    Args:
+        rows: the counts of each run.
+        results: those of all runs.
+        similarity: to the reference, if there is one.
+        requests: how many were to be sent; after Ctrl-C, more than were measured.
+
+    """
     return {
+        "requests": requests,
+        "measured": len(results),
         "runs": {name: _row(row) for name, row in rows.items()},
         "trigger_similarity": None if similarity is None else _similarity_values(similarity),
         "results": [_result(result) for result in results],

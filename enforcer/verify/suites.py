@@ -1,20 +1,20 @@
 """The requests of a measurement, made of files.
 
-Owns: the schema suite (one request a schema, as Kimi-Vendor-Verifier wraps it), the
-replay of recorded requests, and the finish reasons of a reference. Must not know: how
-requests are sent or replies judged.
+Owns: the schema suite (one request a schema, as Kimi-Vendor-Verifier wraps it), and the
+replay of recorded requests. Must not know: how requests are sent or replies judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
-from enforcer.verify import replies
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TOOL_NAME = "submit"
 _PROMPT = "Call the tool `submit` once, with any arguments that its schema allows."
@@ -86,16 +86,12 @@ def schema_cases(path: Path) -> list[Case]:
 def _schemas(document: documents.Document) -> list[Any]:
     schemas = [
         value["schema"] if isinstance(value, dict) and "schema" in value else value
-        for value in _values(document)
+        for value in document.values
     ]
     for schema in schemas:
         if not isinstance(schema, dict | bool):
             raise ConfigurationError(f"{document.where}: a schema is an object, true or false")
     return schemas
-
-
-def _values(document: documents.Document) -> list[Any]:
-    return document.value if isinstance(document.value, list) else [document.value]
 
 
 def _schema_body(schema: Any) -> dict[str, Any]:
@@ -169,7 +165,7 @@ def recorded_cases(path: Path) -> Recorded:
         if isinstance(record, documents.Unreadable):
             skipped.append(record.message)
             continue
-        for value in _values(record):
+        for value in record.values:
             body = _body(value)
             if problem := _malformed(body):
                 skipped.append(f"{record.where} is no chat request: {problem}")
@@ -232,48 +228,3 @@ def _malformed(value: Any) -> str:
 def _is_named(tool: Any) -> bool:
     function = tool.get("function") if isinstance(tool, dict) else None
     return isinstance(function, dict) and isinstance(function.get("name"), str)
-
-
-def reference(path: Path, number: int) -> list[str | None]:
-    """Read a reference's finish reasons, in the order of the recorded requests.
-
-    Understood: our own reports, and JSON Lines whose lines are finish reasons or objects
-    that have one: as `finish_reason`, or in a recorded `response`. Where lines have
-    K2-Vendor-Verifier's `data_index` (from 1), that tells their request; otherwise their
-    order does.
-
-    Args:
-        path: the file.
-        number: how many requests there are; a request without a line has None.
-
-    Raises:
-        ConfigurationError: the file cannot be read, or a line has no finish reason.
-
-    """
-    found: list[str | None] = [None] * number
-    read = documents.read(path)
-    if len(read) == 1 and isinstance(read[0].value, dict) and "results" in read[0].value:
-        entries = [(entry, read[0].where) for entry in read[0].value["results"]]
-    else:
-        entries = [(value, document.where) for document in read for value in _values(document)]
-    for at, (entry, where) in enumerate(entries):
-        index = entry.get("data_index", at + 1) if isinstance(entry, dict) else at + 1
-        if not isinstance(index, int) or index < 1:
-            raise ConfigurationError(f"{where}: {index!r} is no data_index (1, 2, …)")
-        if index <= number:
-            found[index - 1] = _finish_reason(entry, where)
-    return found
-
-
-def _finish_reason(entry: Any, where: str) -> str | None:
-    """Find the finish reason of one line; None where the reference had no answer."""
-    if isinstance(entry, Mapping) and "finish_reason" not in entry:
-        if "response" not in entry:
-            raise ConfigurationError(f"{where} has no finish_reason")
-        response = entry["response"]
-        choices = response.get("choices") if isinstance(response, dict) else None
-        entry = choices[0] if isinstance(choices, list) and choices else None
-    reason = entry.get("finish_reason", entry) if isinstance(entry, Mapping) else entry
-    if reason is None or isinstance(reason, str):
-        return None if reason == replies.ABORTED else reason
-    raise ConfigurationError(f"{where} has no finish_reason")

@@ -224,6 +224,26 @@ def test_a_report_is_a_reference(
     }  # fmt: skip
 
 
+def test_a_reference_that_was_interrupted_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
+) -> None:
+    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
+        return reply(body, "stop", "Hello.")
+
+    _, whole, out, _ = verify(stopping, "--requests", requests)
+    assert (whole["requests"], whole["measured"]) == (2, 2)
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(json.dumps({**whole, "measured": 1, "results": whole["results"][1:]}))
+    named = ("--requests", requests, "--reference", str(earlier))
+    status, report, out, _ = verify(stopping, *named)
+    assert (status, report["trigger_similarity"]["compared"]) == (0, 1)
+    assert "The reference was interrupted: 1 of its 2 requests were measured" in out
+    earlier.write_text(json.dumps(whole))
+    assert "interrupted" not in verify(stopping, *named)[2]
+
+
 def test_undeclared_calls_of_a_replay(
     verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
 ) -> None:
@@ -356,7 +376,8 @@ def test_an_interruption_shows_what_was_measured(schemas: str, tmp_path: Path) -
     assert "successful calls" in out
     assert "interrupted: 1 of 4 requests were measured" in err
     assert "Traceback" not in err
-    assert len(json.loads(report.read_text())["results"]) == 1
+    written = json.loads(report.read_text())
+    assert (written["requests"], written["measured"], len(written["results"])) == (4, 1, 1)
 
 
 def test_one_of_several_models_must_be_named(

@@ -206,41 +206,6 @@ def test_what_is_no_request_is_told(tmp_path: Path, value: Any) -> None:
         suites.recorded_cases(write(tmp_path / "r.jsonl", value))
 
 
-def choices(reason: str) -> dict[str, Any]:
-    return {"response": {"choices": [{"finish_reason": reason}]}}
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ["stop", "tool_calls"],
-        [{"finish_reason": "stop"}, {"finish_reason": "tool_calls"}],
-        [choices("stop"), choices("tool_calls")],
-        [{"results": [{"finish_reason": "stop"}, {"finish_reason": "tool_calls"}]}],
-        [
-            {"data_index": 2, "finish_reason": "tool_calls"},
-            {"data_index": 1, "finish_reason": "stop"},
-            {"data_index": 9, "finish_reason": "stop"},
-        ],
-    ],
-)
-def test_a_reference_has_several_forms(tmp_path: Path, lines: list[Any]) -> None:
-    file = write(tmp_path / "r.jsonl", *lines)
-    assert suites.reference(file, 3) == ["stop", "tool_calls", None]
-
-
-def test_a_reference_without_an_answer(tmp_path: Path) -> None:
-    lines = [{"response": {"error": "x"}}, {"finish_reason": None}, {"finish_reason": "abort"}]
-    file = write(tmp_path / "r.jsonl", *lines)
-    assert suites.reference(file, 3) == [None, None, None]
-
-
-@pytest.mark.parametrize("line", [{}, 7, {"finish_reason": 3}, {"data_index": 0}])
-def test_what_is_no_reference_is_told(tmp_path: Path, line: Any) -> None:
-    with pytest.raises(ConfigurationError):
-        suites.reference(write(tmp_path / "r.jsonl", line), 1)
-
-
 RESPONSES = {"model": "m", "input": "hi"}
 MESSAGES = {"model": "m", "max_tokens": 9, "system": "x", "messages": [USER]}
 

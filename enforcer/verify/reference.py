@@ -1,0 +1,89 @@
+"""The finish reasons that another server gave to the same recorded requests.
+
+Owns: the forms of a reference, and what an interrupted report is of one. Must not know: what is
+compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from enforcer import documents
+from enforcer.errors import ConfigurationError
+from enforcer.verify import replies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What another server answered.
+
+    Attributes:
+        reasons: finish reasons in the order of the recorded requests; None where it has none.
+        interrupted: of a report that Ctrl-C ended, how many requests were measured, and how
+            many were to be; None of any other reference.
+
+    """
+
+    reasons: tuple[str | None, ...]
+    interrupted: tuple[int, int] | None = None
+
+
+def read(path: Path, number: int) -> Reference:
+    """Read a reference.
+
+    Understood: our own reports, and JSON Lines whose lines are finish reasons or objects
+    that have one: as `finish_reason`, or in a recorded `response`. Where lines have
+    K2-Vendor-Verifier's `data_index` (from 1), that tells their request; otherwise their
+    order does.
+
+    Args:
+        path: the file.
+        number: how many requests there are; a request without a line has None.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a line has no finish reason.
+
+    """
+    found: list[str | None] = [None] * number
+    lines = documents.read(path)
+    first = lines[0].value
+    interrupted = None
+    if len(lines) == 1 and isinstance(first, dict) and "results" in first:
+        entries = [(entry, lines[0].where) for entry in first["results"]]
+        measured, requests = first.get("measured"), first.get("requests")
+        if isinstance(measured, int) and isinstance(requests, int):
+            # What such a report has no `data_index` of is no recorded request, but a schema.
+            entries = [
+                (entry, where)
+                for entry, where in entries
+                if isinstance(entry, dict) and "data_index" in entry
+            ]
+            interrupted = (measured, requests) if measured < requests else None
+    else:
+        entries = [(value, line.where) for line in lines for value in line.values]
+    for at, (entry, where) in enumerate(entries):
+        index = entry.get("data_index", at + 1) if isinstance(entry, dict) else at + 1
+        if not isinstance(index, int) or index < 1:
+            raise ConfigurationError(f"{where}: {index!r} is no data_index (1, 2, …)")
+        if index <= number:
+            found[index - 1] = _finish_reason(entry, where)
+    return Reference(tuple(found), interrupted)
+
+
+def _finish_reason(entry: Any, where: str) -> str | None:
+    """Find the finish reason of one line; None where the reference had no answer."""
+    if isinstance(entry, Mapping) and "finish_reason" not in entry:
+        if "response" not in entry:
+            raise ConfigurationError(f"{where} has no finish_reason")
+        response = entry["response"]
+        choices = response.get("choices") if isinstance(response, dict) else None
+        entry = choices[0] if isinstance(choices, list) and choices else None
+    reason = entry.get("finish_reason", entry) if isinstance(entry, Mapping) else entry
+    if reason is None or isinstance(reason, str):
+        return None if reason == replies.ABORTED else reason
+    raise ConfigurationError(f"{where} has no finish_reason")
