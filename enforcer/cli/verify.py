@@ -26,6 +26,7 @@ from enforcer.turn import dialects
 from enforcer.verify import KEY_VARIABLE, expected, measure, suites
 from enforcer.verify.measure import Fault, IdRule
 from enforcer.verify.report import Result
+from enforcer.verify.suites import Recorded
 from enforcer.vllm import names
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ undeclared calls, arguments that fail their schema, ids, finish reasons, markers
 text. A suite of schemas, each of which must be called with (--schemas), recorded
 requests (--requests), or both.
 
-Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be measured,
-130 after Ctrl-C, which shows what was measured until then.
+Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be measured or
+a line of --requests is no JSON (the others are measured all the same), 130 after Ctrl-C,
+which shows what was measured until then.
 A reply that max_tokens cut off is counted as such; it is no violation unless it
 reports a call."""
 INTERRUPTED = 130  # as shells have it, 128 and the signal's number
@@ -68,7 +70,6 @@ class _Run:
     name: str
     stream: Stream  # any but BOTH
     cases: Sequence[Case]
-    skipped: Sequence[str] = ()  # records of its file that cannot be sent
 
 
 def add_parser(commands: Any) -> None:
@@ -166,8 +167,9 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.report:
         verified.refuse_unwritable(options.report)
-    runs = _runs(options)
-    _tell_skipped(runs)
+    recorded = suites.recorded_cases(options.requests) if options.requests else Recorded()
+    runs = _runs(options, recorded)
+    _tell_left_out(recorded)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)
     provided, _ = read_schemas(options.documents)
     told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
@@ -182,7 +184,15 @@ def run(options: argparse.Namespace) -> int:
                 return _tell_part(
                     {name: run for name, run in results.items() if run}, total, options
                 )
-    return _tell(results, options)
+    status = _tell(results, options)
+    if recorded.unreadable:
+        count = len(recorded.unreadable)
+        said = (
+            "1 line is not JSON, and was" if count == 1 else f"{count} lines are not JSON, and were"
+        )
+        print(f"{said} not measured", file=sys.stderr)
+        return 2
+    return status
 
 
 def _tell_part(
@@ -203,7 +213,7 @@ def _only_model(served: list[str], endpoint: Endpoint) -> str:
     raise ConfigurationError(f"name the model of {endpoint.url} with --model: {known}")
 
 
-def _runs(options: argparse.Namespace) -> list[_Run]:
+def _runs(options: argparse.Namespace, recorded: Recorded) -> list[_Run]:
     runs = []
     if options.schemas:
         cases = suites.schema_cases(options.schemas)[: options.limit]
@@ -211,20 +221,20 @@ def _runs(options: argparse.Namespace) -> list[_Run]:
             _Run("schemas" + _SUFFIX[stream], stream, cases)
             for stream in _ways(options.stream or Stream.BOTH)
         ]
-    if options.requests:
-        recorded = suites.recorded_cases(options.requests)
-        sent, skipped = recorded.cases[: options.limit], recorded.skipped
+    if recorded.cases:
+        sent = recorded.cases[: options.limit]
         runs += [
-            _Run("requests" + _SUFFIX[stream], stream, sent, skipped)
+            _Run("requests" + _SUFFIX[stream], stream, sent)
             for stream in _ways(options.stream or Stream.RECORDED)
         ]
     return runs
 
 
-def _tell_skipped(runs: Sequence[_Run]) -> None:
-    """Tell once of what is not sent; all runs of a file skip the same."""
-    skipped = next((one.skipped for one in runs if one.skipped), ())
-    if skipped:
+def _tell_left_out(recorded: Recorded) -> None:
+    """Tell of what is not sent; each line that cannot be read is to be mended, so all are named."""
+    for line in recorded.unreadable:
+        print(f"enforcer: {line}", file=sys.stderr)
+    if skipped := recorded.skipped:
         count = "1 record is" if len(skipped) == 1 else f"{len(skipped)} records are"
         first = "" if len(skipped) == 1 else "the first: "
         print(f"enforcer: {count} skipped; {first}{skipped[0]}", file=sys.stderr)

@@ -47,13 +47,17 @@ class Recorded:
     """The records of a file.
 
     Attributes:
-        cases: those that can be sent, in order; never empty.
-        skipped: those that cannot: where each stands, and what keeps it from being sent.
+        cases: those that can be sent, in order.
+        skipped: those that are something else: where each stands, and what keeps it from being
+            sent.
+        unreadable: lines that are no JSON: where each stands, and why. They may have been chat
+            requests, which then are not measured.
 
     """
 
-    cases: tuple[Case, ...]
-    skipped: tuple[str, ...]
+    cases: tuple[Case, ...] = ()
+    skipped: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 def schema_cases(path: Path) -> list[Case]:
@@ -152,8 +156,8 @@ def _moved(node: Any, *, root: bool = False) -> Any:
 def recorded_cases(path: Path) -> Recorded:
     """Read recorded chat requests, one a line: a body, or an object with it as `request` or `body`.
 
-    What is no chat request is skipped. The role `_input` of K2-Vendor-Verifier's files is sent
-    as `system`, as it does.
+    What is no chat request is skipped, and a line that is no JSON spoils no other. The role
+    `_input` of K2-Vendor-Verifier's files is sent as `system`, as it does.
 
     Raises:
         ConfigurationError: the file cannot be read, or has no chat request.
@@ -161,23 +165,24 @@ def recorded_cases(path: Path) -> Recorded:
     """
     cases: list[Case] = []
     skipped: list[str] = []
+    unreadable: list[str] = []
     for record in documents.records(path):
         if isinstance(record, documents.Unreadable):
-            skipped.append(record.message)
+            unreadable.append(record.message)
             continue
         for value in record.values:
             body = _body(value)
             if problem := _malformed(body):
                 skipped.append(f"{record.where} is no chat request: {problem}")
             else:
-                # Each record before it is one or the other.
-                cases.append(Case(record.where, _sent(body), len(cases) + len(skipped)))
+                # Each record before it is one of the three.
+                at = len(cases) + len(skipped) + len(unreadable)
+                cases.append(Case(record.where, _sent(body), at))
     if not cases:
+        told = "; ".join([*unreadable, *skipped[:1]])
         more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
-        raise ConfigurationError(
-            f"no requests in {path}" + (f": {skipped[0]}{more}" if skipped else "")
-        )
-    return Recorded(tuple(cases), tuple(skipped))
+        raise ConfigurationError(f"no requests in {path}" + (f": {told}{more}" if told else ""))
+    return Recorded(tuple(cases), tuple(skipped), tuple(unreadable))
 
 
 def _body(value: Any) -> Any:

@@ -509,6 +509,25 @@ def test_what_is_no_chat_request_is_skipped_with_a_note(
     assert report["trigger_similarity"]["both"] == 2
 
 
+def test_every_line_that_is_no_json_is_named_and_the_others_are_measured(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+) -> None:
+    file = tmp_path / "broken.jsonl"
+    body = json.dumps({"messages": [USER], "tools": [TOOL]})
+    file.write_text(f'{{"input": "hi"}}\n{body}\n{{"messages\n{body}\n{{\n{body}')
+
+    def calling(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        return reply(asked, "tool_calls", calls=[call("f", "{}")])
+
+    status, report, out, server = verify(calling, "--requests", str(file))
+    assert (status, len(server.bodies)) == (2, 3)
+    assert f"enforcer: {file}:3 is not JSON" in out
+    assert f"enforcer: {file}:5 is not JSON" in out
+    assert f"1 record is skipped; {file}:1 is no chat request" in out
+    assert out.endswith("2 lines are not JSON, and were not measured\n")
+    assert [one["data_index"] for one in report["results"]] == [2, 4, 6]
+
+
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
     verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
     schemas: str,

@@ -216,12 +216,23 @@ def test_what_is_no_chat_request_is_skipped(tmp_path: Path) -> None:
     recorded = suites.recorded_cases(file)
     # Their places among all records are those of a reference's lines.
     assert [(case.name[-1], case.at) for case in recorded.cases] == [("2", 1), ("6", 5)]
-    first, third, *others = recorded.skipped
+    first, third, fourth = recorded.skipped
     assert ":1 is no chat request: it is one of the Responses API" in first
     assert ":3 is no chat request: it is one of the Messages API" in third
-    assert [":4 is no chat request" in others[0], ":5 is not JSON" in others[1]] == [True, True]
+    assert ":4 is no chat request" in fourth
+    [unreadable] = recorded.unreadable
+    assert ":5 is not JSON" in unreadable
 
 
 def test_nothing_but_what_is_skipped_is_told_with_the_first(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"Responses API.*\(and 1 more\)"):
         suites.recorded_cases(write(tmp_path / "r.jsonl", RESPONSES, MESSAGES))
+
+
+def test_every_line_that_cannot_be_read_is_told_where_nothing_else_can_be_sent(
+    tmp_path: Path,
+) -> None:
+    file = write(tmp_path / "r.jsonl", RESPONSES, MESSAGES)
+    file.write_text(file.read_text() + "\n{\n[")
+    with pytest.raises(ConfigurationError, match=r":3 is not JSON.*:4 is not JSON.*:1 is no chat"):
+        suites.recorded_cases(file)
