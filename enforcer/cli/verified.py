@@ -62,6 +62,21 @@ def show(
         _write(file, report.as_json(rows, every, similarity, requests))
 
 
+def summary(results: Sequence[Result]) -> str:
+    """Tell what replies violate apart from what was refused or failed, which are no replies."""
+    row = measure.count([result.verdict for result in results])
+    refused, failed = (row.faults.get(fault, 0) for fault in (Fault.REFUSED, Fault.FAILED))
+    replies = row.requests - refused - failed
+    violated = replies - row.right
+    said = f"{violated} of {replies} replies violate" if violated else "no reply violates"
+    line = f"{said} what the requests demand; {row.with_calls} have calls"
+    if refused:
+        line += f"; the server refused {refused} of {row.requests} requests"
+    if failed:
+        line += f"; {failed} of {row.requests} requests failed"
+    return line
+
+
 def _recorded(results: Sequence[Result]) -> int:
     """Tell how many records a reference has to tell of."""
     return max((1 + one.case.at for one in results if one.case.at is not None), default=0)

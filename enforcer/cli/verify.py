@@ -43,7 +43,8 @@ undeclared calls, arguments that fail their schema, ids, finish reasons, markers
 text. A suite of schemas, each of which must be called with (--schemas), recorded
 requests (--requests), or both.
 
-Exit status: 0 if nothing is wrong, 1 if something is, 2 if nothing could be measured or
+Exit status: 0 if nothing is wrong, 1 if a reply violates what its request demands, or a
+request was refused (unless --allow-refused) or failed, 2 if nothing could be measured or
 a line of --requests is no JSON (the others are measured all the same), 130 after Ctrl-C,
 which shows what was measured until then.
 A reply that max_tokens cut off is counted as such; it is no violation unless it
@@ -126,7 +127,7 @@ def add_parser(commands: Any) -> None:
     )  # fmt: skip
     add_documents(judging)
     judging.add_argument(
-        "--allow-refused", action="store_true", help="a refused request (HTTP 400) is no violation"
+        "--allow-refused", action="store_true", help="a refused request (HTTP 400) is nothing wrong"
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
@@ -256,6 +257,7 @@ def _measure(
     from enforcer.verify import client
 
     bodies = [_body(case, model, one.stream, options) for case in one.cases]
+    ids = [_request_id(case, at) for at, case in enumerate(one.cases)]
     replies: dict[int, Reply] = {}
 
     def arrived(at: int, reply: Reply) -> None:
@@ -263,12 +265,17 @@ def _measure(
         advance()
 
     with suppress(KeyboardInterrupt):  # fewer results than cases say so
-        asyncio.run(client.send_all(endpoint, bodies, arrived))
+        asyncio.run(client.send_all(endpoint, bodies, arrived, ids))
     return [
-        Result(case, bool(body.get("stream")), reply, judging.judge(body, reply))
+        Result(case, bool(body.get("stream")), reply, judging.judge(body, reply), ids[at])
         for at, (case, body) in enumerate(zip(one.cases, bodies, strict=True))
         if (reply := replies.get(at)) is not None
     ]
+
+
+def _request_id(case: Case, at: int) -> str:
+    """Name a request by its record's number, or a schema's place among the schemas, from 1."""
+    return f"enforcer-verify-{1 + (at if case.at is None else case.at)}"
 
 
 def _body(case: Case, model: str, stream: Stream, options: argparse.Namespace) -> Mapping[str, Any]:
@@ -289,16 +296,14 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
         [finding] = every[0].verdict.findings
         raise ConfigurationError(f"no request was answered: {finding.message}")
     verified.show(results, len(every), options.reference, options.report)
-    violated = sum(bool(result.verdict.faults - _allowed(options)) for result in every)
-    calls = sum(result.verdict.has_calls for result in every)
-    said = f"{violated} of {len(every)} replies violate" if violated else "no reply violates"
-    print(f"\n{said} what the requests demand; {calls} have calls")
+    print(f"\n{verified.summary(every)}")
+    wrong = any(result.verdict.faults - _allowed(options) for result in every)
     if not any(result.verdict.complete for result in every):
         cut_off = any(result.reply.answered for result in every)
-        mend = "raise --max-tokens" if cut_off else "every request was refused"
+        mend = "raise --max-tokens" if cut_off else "every request was refused or failed"
         print(f"no reply was complete, so nothing was shown: {mend}", file=sys.stderr)
-        return 1 if violated else 2
-    return 1 if violated else 0
+        return 1 if wrong else 2
+    return int(wrong)
 
 
 def _allowed(options: argparse.Namespace) -> set[Fault]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
+_REQUEST_ID = "X-Request-Id"
 _QUOTED = 10_000  # characters of a server's error that are kept
 
 
@@ -142,6 +143,7 @@ async def send_all(
     endpoint: Endpoint,
     bodies: Sequence[Mapping[str, Any]],
     done: Callable[[int, Reply], None] = lambda _at, _reply: None,
+    ids: Sequence[str] | None = None,
 ) -> list[Reply]:
     """Send every body to `/chat/completions`.
 
@@ -149,6 +151,7 @@ async def send_all(
         endpoint: where to.
         bodies: chat completion requests; one with `"stream": true` is read as a stream.
         done: called with each reply and its body's place, in the order of arrival.
+        ids: those of the requests, by which the server's log names them.
 
     Returns:
         Replies in the order of the bodies. An error is a reply too.
@@ -159,7 +162,7 @@ async def send_all(
 
         async def send(at: int, body: Mapping[str, Any]) -> Reply:
             async with gate:
-                reply = await _send(client, body)
+                reply = await _send(client, body, {_REQUEST_ID: ids[at]} if ids else {})
             done(at, reply)
             return reply
 
@@ -177,9 +180,13 @@ def _message(text: str) -> str:
     return said if isinstance(said, str) else ""
 
 
-async def _send(client: httpx.AsyncClient, body: Mapping[str, Any]) -> Reply:
+async def _send(
+    client: httpx.AsyncClient, body: Mapping[str, Any], headers: Mapping[str, str]
+) -> Reply:
     try:
-        async with client.stream("POST", "/chat/completions", json=body) as response:
+        async with client.stream(
+            "POST", "/chat/completions", json=body, headers=headers
+        ) as response:
             if not response.is_success:
                 text = (await response.aread()).decode(errors="replace")
                 said = _message(text) or text or response.reason_phrase

@@ -32,12 +32,13 @@ _FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One request of a run: what was asked, what came, what is wrong with it."""
+    """One request of a run: what was asked, what came, what is wrong with it, its id."""
 
     case: Case
     streamed: bool
     reply: Reply
     verdict: Verdict
+    request_id: str
 
 
 def percent(share: float) -> str:
@@ -136,6 +137,7 @@ def _result(result: Result) -> dict[str, Any]:
     return {
         "case": result.case.name,
         **({} if at is None else {"data_index": at + 1}),
+        "request_id": result.request_id,
         "streamed": result.streamed,
         "status": reply.status,
         "finish_reason": reply.finish_reason,

@@ -112,11 +112,52 @@ def test_a_refusal_is_a_column_of_its_own(
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         return (400, {"error": "unsupported"}) if "enum" in schema else enforced(body)
 
-    status, report, _, _ = verify(refusing, "--schemas", schemas)
+    status, report, out, _ = verify(refusing, "--schemas", schemas)
     assert status == 1
     assert report["runs"]["all"]["faults"]["refused"] == 2
     assert report["runs"]["all"]["faults"]["failed"] == 0
+    said = "no reply violates what the requests demand; 2 have calls"
+    assert f"\n{said}; the server refused 2 of 4 requests\n" in out
     assert verify(refusing, "--schemas", schemas, "--allow-refused")[0] == 0
+
+
+def test_what_violates_what_is_refused_and_what_fails_are_told_apart(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+) -> None:
+    def mixed(body: dict[str, Any]) -> tuple[int, Any]:
+        said = body["messages"][0]["content"]
+        if said in ("refused", "failed"):
+            return 400 if said == "refused" else 500, {"error": said}
+        return loose(body) if said == "violates" else reply(body, "stop", "Hello.")
+
+    file = tmp_path / "requests.jsonl"
+    asked = ("refused", "violates", "failed", "good", "failed")
+    bodies = ({"messages": [{"role": "user", "content": said}]} for said in asked)
+    file.write_text("\n".join(map(json.dumps, bodies)))
+    status, _, out, _ = verify(mixed, "--requests", str(file), "--allow-refused")
+    assert status == 1
+    line = "1 of 2 replies violate what the requests demand; 1 have calls"
+    assert out.endswith(f"\n{line}; the server refused 1 of 5 requests; 2 of 5 requests failed\n")
+
+
+def test_requests_are_named_by_their_records(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    schemas: str,
+    tmp_path: Path,
+) -> None:
+    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
+        return reply(body, "stop", "Hello.")
+
+    file = tmp_path / "requests.jsonl"
+    body = {"messages": [USER]}
+    file.write_text("\n".join(map(json.dumps, [body, {"input": "hi"}, body])))
+    _, report, _, server = verify(stopping, "--requests", str(file))
+    named = ["enforcer-verify-1", "enforcer-verify-3"]
+    assert sorted(headers["X-Request-Id"] for headers in server.headers) == named
+    assert [one["request_id"] for one in report["results"]] == named
+    _, _, _, server = verify(enforced, "--schemas", schemas, "--stream", "no")
+    named = ["enforcer-verify-1", "enforcer-verify-2"]
+    assert sorted(headers["X-Request-Id"] for headers in server.headers) == named
 
 
 def test_cut_off_replies_are_counted_apart(

@@ -78,6 +78,19 @@ def test_the_key_is_sent() -> None:
         assert server.headers[0]["Authorization"] == "Bearer secret"
 
 
+def test_requests_have_ids_where_they_are_given() -> None:
+    with serving(answer) as server:
+        endpoint, bodies = Endpoint.at(server.url), [{"name": "x"}, {"name": "y"}]
+        asyncio.run(client.send_all(endpoint, bodies, ids=["first", "second"]))
+        named = {
+            (body["name"], headers["X-Request-Id"])
+            for body, headers in zip(server.bodies, server.headers, strict=True)
+        }
+        ask(server.url, {"name": "z"})
+    assert named == {("x", "first"), ("y", "second")}
+    assert "X-Request-Id" not in server.headers[-1]
+
+
 @pytest.mark.parametrize(
     ("typed", "read"),
     [
