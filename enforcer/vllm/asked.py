@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 _TOOL = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _LONGEST = 64  # characters; an id or a name is whatever a client has written
@@ -33,9 +33,14 @@ class RequestIdMiddleware:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or a lifespan."""
-        values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
-        _header.set(next(values, b"").decode("latin-1"))
+        read_header(scope)
         await self._app(scope, receive, send)
+
+
+def read_header(scope: Mapping[str, Any]) -> None:
+    """Take the id in the headers of what comes in, if there is one."""
+    values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
+    _header.set(next(values, b"").decode("latin-1"))
 
 
 def begin(request: Any) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from vllm.exceptions import VLLMValidationError
+from vllm.sampling_params import SamplingParams
 from vllm.tokenizers import cached_tokenizer_from_config
 from vllm.v1.sample.logits_processor.builtin import process_dict_updates
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
@@ -33,8 +34,9 @@ from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import RowTurn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vllm.config import VllmConfig
-    from vllm.sampling_params import SamplingParams
     from vllm.v1.sample.logits_processor.interface import BatchUpdate
     from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
 
@@ -73,22 +75,13 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         """
         # Needed in the API server only, and not in every worker.
         from enforcer.vllm import admission, checks
-        from enforcer.vllm.requests import option_refusal
 
         extra = sampling_params.extra_args or {}
         if extra.get(KEY) is None:
-            _refuse_other_route(sampling_params)
+            own = sampling_params.structured_outputs
+            refuse_other_route(own.structural_tag if own else None)
             return
-        text = extra[KEY] if isinstance(extra[KEY], str) else ""
-        if not text.lstrip().startswith("{"):
-            # A word for servers with the plugin, or nothing of ours.
-            raise option_refusal(
-                f"vllm_xargs.{KEY}",
-                f"this server enforces with the logits processor, which takes no words such as "
-                f"`off`: in `vllm_xargs.{KEY}` it reads what `enforcer.extra_body(…, "
-                "via=enforcer.Route.LOGITS_PROCESSOR)` builds, and enforces nothing without it",
-            )
-        settled, spec = admission.admit(text)
+        settled, spec = admission.admit(spec_text(extra))
         admission.refuse_sampling(sampling_params, spec)
         with admission.answered():
             inexact = checks.check(spec)
@@ -146,11 +139,38 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         return logits
 
 
-def _refuse_other_route(params: SamplingParams) -> None:
-    """Refuse a spec for the plugin on a server that has not loaded it: the engine fails on it."""
-    own = params.structured_outputs
-    plugin = hasattr(type(params)._validate_structured_outputs, PATCHED)  # noqa: SLF001
-    if own is not None and from_structural_tag(own.structural_tag) is not None and not plugin:
+def spec_text(extra: Mapping[str, Any]) -> str:
+    """Give the spec that a request brings in its `vllm_xargs`.
+
+    Raises:
+        VLLMValidationError: it is a word for servers with the plugin, or nothing of ours.
+
+    """
+    from enforcer.vllm.requests import option_refusal
+
+    text = extra[KEY]
+    if isinstance(text, str) and text.lstrip().startswith("{"):
+        return text
+    raise option_refusal(
+        f"vllm_xargs.{KEY}",
+        f"this server enforces with the logits processor, which takes no words such as `off`: in "
+        f"`vllm_xargs.{KEY}` it reads what `enforcer.extra_body(…, "
+        "via=enforcer.Route.LOGITS_PROCESSOR)` builds, and enforces nothing without it",
+    )
+
+
+def refuse_other_route(tag: object) -> None:
+    """Refuse a spec for the plugin on a server that has not loaded it: the engine fails on it.
+
+    Args:
+        tag: `structured_outputs.structural_tag` of the request.
+
+    Raises:
+        VLLMValidationError: it carries one, and there is no plugin.
+
+    """
+    plugin = hasattr(SamplingParams._validate_structured_outputs, PATCHED)  # noqa: SLF001
+    if from_structural_tag(tag) is not None and not plugin:
         raise VLLMValidationError(
             "this server enforces with the logits processor: build the request with "
             "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`",

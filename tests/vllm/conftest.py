@@ -64,6 +64,7 @@ def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
     """A server that cannot have the plugin, with the logits processor in its place."""
     log = tmp_path_factory.mktemp("log") / "processor.log"
     processor = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
-    setting = Setting("logits processor", (*FREE.flags, "--logits-processors", processor))
+    flags = ("--logits-processors", processor, "--middleware", "enforcer.vllm.early.RefuseEarly")
+    setting = Setting("logits processor", (*FREE.flags, *flags))
     with serving(TINY, setting, log) as server:
         yield server

@@ -1,0 +1,108 @@
+"""Refusals before a reply begins, on a server that has the logits processor and not the plugin.
+
+Owns: an ASGI application (https://asgi.readthedocs.io) around vLLM's, for its `--middleware`, which
+reads the bodies that carry a spec. Must not know: what is refused and why (that is `admission`),
+the engine.
+
+vLLM asks a logits processor about a request only when it generates, which is after HTTP 200 where
+the reply streams; and it drops a spec that came another way for a constraint of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from http import HTTPStatus
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from vllm.exceptions import GracefulHTTPError, VLLMValidationError
+
+from enforcer.request import spec as specs
+from enforcer.vllm import admission, asked, checks, logits_processor
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+_MESSAGES = "/v1/messages"
+_ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/responses", _MESSAGES)
+_MARK = specs.KEY.encode()  # a body without it carries no spec
+
+
+class RefuseEarly:
+    """Answers what the logits processor would refuse, with HTTP 400 whether it streams or not."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request, or a lifespan."""
+        asked.read_header(scope)
+        path = scope.get("path", "")
+        if scope["type"] != "http" or scope["method"] != "POST" or not path.endswith(_ROUTES):
+            await self._app(scope, receive, send)
+            return
+        came = [await receive()]
+        while came[-1].get("more_body"):
+            came.append(await receive())
+        refused = await _refused(b"".join(message.get("body", b"") for message in came))
+        if refused is None:
+            pending = iter(came)
+
+            async def again() -> Any:
+                message = next(pending, None)
+                return await receive() if message is None else message
+
+            await self._app(scope, again, send)
+        else:
+            await _answer(send, refused, is_anthropic=path.endswith(_MESSAGES))
+
+
+async def _refused(raw: bytes) -> Exception | None:
+    """Say why a body cannot be served; None where that is vLLM's affair."""
+    if _MARK not in raw:
+        return None
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict):
+        return None
+    own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
+    tag = own.get("structural_tag") if isinstance(own, dict) else None
+    try:
+        if isinstance(extra, dict) and extra.get(specs.KEY) is not None:
+            await _check(logits_processor.spec_text(extra), body)
+        else:
+            logits_processor.refuse_other_route(tag)
+    except (VLLMValidationError, GracefulHTTPError) as error:
+        found: Exception = error
+        return found
+    return None
+
+
+async def _check(text: str, body: dict[str, Any]) -> None:
+    _, spec = admission.admit(text)
+    with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
+        admission.refuse_sampling(SimpleNamespace(**body), spec)
+    with admission.answered():
+        admission.log_inexact(await checks.check_async(spec))
+
+
+async def _answer(send: Any, error: Exception, *, is_anthropic: bool) -> None:
+    status = getattr(error, "http_status", HTTPStatus.BAD_REQUEST)
+    said: dict[str, Any] = {"type": "BadRequestError", "message": str(error)}
+    if status != HTTPStatus.BAD_REQUEST:
+        said["type"] = HTTPStatus(status).phrase.replace(" ", "")
+    if is_anthropic:
+        content: dict[str, Any] = {"type": "error", "error": said}
+    else:
+        said |= {"param": getattr(error, "parameter", None), "code": int(status)}
+        content = {"error": said}
+    body = json.dumps(content).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": body})

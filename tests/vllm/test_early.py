@@ -1,0 +1,213 @@
+"""What a server with the logits processor alone refuses before a reply begins."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+from vllm.exceptions import GracefulHTTPError
+from vllm.sampling_params import SamplingParams
+
+import enforcer
+from bench.demo.servers import MODEL_NAME
+from enforcer.vllm import checks, metrics, names
+from enforcer.vllm.early import RefuseEarly
+
+if TYPE_CHECKING:
+    from bench.demo.servers import Server
+
+
+CHAT = "/v1/chat/completions"
+ASK = [{"role": "user", "content": "Where?"}]
+VIA = enforcer.Route.LOGITS_PROCESSOR
+
+
+def tool(schema: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": "get", "parameters": schema}}
+
+
+GOOD = tool({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
+BAD = tool({"properties": {"n": {"type": "float"}}})
+
+
+@pytest.fixture(autouse=True)
+def _no_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = "_validate_structured_outputs"
+    patched = getattr(SamplingParams, method)
+    monkeypatch.setattr(SamplingParams, method, getattr(patched, names.PATCHED, patched))
+
+
+def sent(
+    raw: bytes,
+    path: str = CHAT,
+    pieces: int = 1,
+    method: str = "POST",
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> tuple[bytes | None, int, Any]:
+    """Give what reaches vLLM, and what is answered in its place."""
+    size = -(-len(raw) // pieces) or 1
+    parts = [raw[at : at + size] for at in range(0, len(raw), size)] or [b""]
+    coming = [
+        {"type": "http.request", "body": part, "more_body": at + 1 < len(parts)}
+        for at, part in enumerate(parts)
+    ]
+    coming.append({"type": "http.disconnect"})
+    reached: list[bytes] = []
+    answered: list[dict[str, Any]] = []
+
+    async def receive() -> Any:
+        return coming.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        answered.append(message)
+
+    async def vllm(_scope: Any, receive: Any, _send: Any) -> None:
+        whole = b""
+        while (message := await receive())["type"] == "http.request":
+            whole += message["body"]
+        reached.append(whole)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": headers}
+    asyncio.run(RefuseEarly(vllm)(scope, receive, send))
+    if reached:
+        return reached[0], 0, None
+    start, body = answered
+    assert dict(start["headers"])[b"content-length"] == str(len(body["body"])).encode()
+    return None, start["status"], json.loads(body["body"])
+
+
+def body(tools: list[Any], **more: Any) -> dict[str, Any]:
+    own: dict[str, Any] = enforcer.extra_body(tools, via=VIA)
+    return {"messages": ASK, "tools": tools, **own, **more}
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize(
+    ("raw", "path", "method"),
+    [
+        (json.dumps(body([GOOD])).encode(), CHAT, "POST"),
+        (json.dumps(body([BAD])).encode(), "/v1/embeddings", "POST"),
+        (json.dumps(body([BAD])).encode(), CHAT, "GET"),
+        (json.dumps({"messages": ASK, "tools": [BAD]}).encode(), CHAT, "POST"),
+        (b'{"enforcer": ', CHAT, "POST"),
+        (b'["enforcer"]', CHAT, "POST"),
+        (b"", CHAT, "POST"),
+        (b'{"vllm_xargs": "enforcer", "structured_outputs": 3}', CHAT, "POST"),
+        # vLLM says itself that it takes no such types.
+        (json.dumps(body([GOOD], logit_bias="x", min_tokens=None)).encode(), CHAT, "POST"),
+    ],
+)
+def test_what_is_not_refused_reaches_vllm_as_it_is(
+    raw: bytes, path: str, method: str, pieces: int
+) -> None:
+    assert sent(raw, path, pieces, method) == (raw, 0, None)
+
+
+@pytest.mark.parametrize("path", [CHAT, "/v1/completions", "/v1/responses", "/base" + CHAT])
+def test_a_schema_that_cannot_be_enforced_is_refused(path: str) -> None:
+    reached, status, said = sent(json.dumps(body([BAD], stream=True)).encode(), path, 2)
+    where = "tools[0].function.parameters.properties.n.type"
+    assert (reached, status) == (None, 400)
+    assert said["error"]["param"] == where
+    assert f"InvalidSchema: {said['error']['message'].partition(': ')[2]}" in str(said)
+    assert f"$.{where}" in said["error"]["message"]
+
+
+def test_messages_are_answered_as_anthropics_clients_read_it() -> None:
+    _, status, said = sent(json.dumps(body([BAD])).encode(), "/v1/messages")
+    assert (status, said["type"], sorted(said["error"])) == (400, "error", ["message", "type"])
+    assert "InvalidSchema" in said["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"min_tokens": 3}, "min_tokens"),
+        ({"allowed_token_ids": [1]}, "allowed_token_ids"),
+        ({"vllm_xargs": {"enforcer": "off"}}, "takes no words"),
+        ({"vllm_xargs": {"enforcer": "{"}}, "not JSON"),
+    ],
+)
+def test_options_are_refused(more: dict[str, Any], word: str) -> None:
+    _, status, said = sent(json.dumps(body([GOOD], **more)).encode())
+    assert status == 400
+    assert word in said["error"]["message"]
+
+
+def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = enforcer.extra_body([GOOD], "required")
+    raw = json.dumps({"messages": ASK, "tools": [GOOD], "tool_choice": "required", **own}).encode()
+    _, status, said = sent(raw)
+    assert status == 400
+    assert "via=enforcer.Route.LOGITS_PROCESSOR" in said["error"]["message"]
+
+    def patched(*_: object) -> None:
+        """Stand in for the plugin's."""
+
+    setattr(patched, names.PATCHED, patched)
+    monkeypatch.setattr(SamplingParams, "_validate_structured_outputs", patched)
+    assert sent(raw) == (raw, 0, None)
+
+
+def test_no_room_for_a_check_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check(_spec: object) -> list[Any]:
+        raise GracefulHTTPError("come again", 503)
+
+    monkeypatch.setattr(checks, "check_async", check)
+    _, status, said = sent(json.dumps(body([GOOD])).encode())
+    assert (status, said["error"]["code"]) == (503, 503)
+    assert said["error"]["message"] == "come again"
+    assert said["error"]["type"] == "ServiceUnavailable"
+
+
+def test_a_refusal_has_the_headers_id_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    sent(json.dumps(body([BAD])).encode(), headers=((b"x-request-id", b"from-a-proxy"),))
+    (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
+    assert line.startswith('enforcer: refused error="InvalidSchema" ')
+    assert line.endswith('request="from-a-proxy" tool="get"')
+
+
+def _bodies() -> dict[str, dict[str, Any]]:
+    function = BAD["function"]
+    own: dict[str, Any] = enforcer.extra_body([BAD], "required", via=VIA)
+    return {
+        CHAT: {"messages": ASK, "tools": [BAD], **own},
+        "/v1/completions": {"prompt": "Hi", **own},
+        "/v1/responses": {"input": "Hi", "tools": [{"type": "function", **function}], **own},
+        "/v1/messages": {
+            "messages": ASK,
+            "max_tokens": 9,
+            "tools": [{"name": "get", "input_schema": function["parameters"]}],
+            **own,
+        },
+    }
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("path", _bodies())
+def test_over_http(processor_server: Server, path: str, stream: bool) -> None:
+    asked = {"model": MODEL_NAME, "stream": stream, **_bodies()[path]}
+    answer = httpx.post(f"{processor_server.url}{path}", json=asked, timeout=300)
+    assert answer.status_code == 400, answer.text
+    assert "InvalidSchema" in answer.json()["error"]["message"]
+    assert "$.tools[0].function.parameters.properties.n.type" in answer.text
+
+
+@pytest.mark.vllm
+def test_a_spec_without_via_over_http(processor_server: Server) -> None:
+    own = enforcer.extra_body([GOOD], "required")
+    for path, body_ in _bodies().items():
+        asked = {key: value for key, value in body_.items() if key != "vllm_xargs"}
+        asked |= {"model": MODEL_NAME, "tool_choice": "required", **own}
+        answer = httpx.post(f"{processor_server.url}{path}", json=asked, timeout=300)
+        assert answer.status_code == 400, (path, answer.text)
+        assert "via=" in answer.text
