@@ -38,7 +38,9 @@ class RequestIdMiddleware:
 
 
 def read_header(scope: Mapping[str, Any]) -> None:
-    """Take the id in the headers of what comes in, if there is one."""
+    """Take the id in the headers of what comes in, if there is one, and forget what was known."""
+    known_as("")
+    name_tools(())
     values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
     _header.set(next(values, b"").decode("latin-1"))
 

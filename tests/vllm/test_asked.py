@@ -79,6 +79,19 @@ def test_a_header_counts_before_the_body(
     assert seen == ["before", known]
 
 
+def test_a_request_that_comes_knows_nothing_of_the_one_before() -> None:
+    async def route(*_: object) -> None:
+        assert asked.told("$.tools[0]") == {"request": "", "tool": ""}
+        asked.known_as("mine-7")
+        asked.name_tools(["get"])
+
+    async def connection() -> None:
+        for _ in range(2):
+            await asked.RequestIdMiddleware(route)({}, None, None)
+
+    asyncio.run(connection())
+
+
 def test_the_header_stands_behind_an_id_that_was_not_made_of_it() -> None:
     async def route(*_: object) -> None:
         for known, told in (
