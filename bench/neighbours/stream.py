@@ -1,7 +1,7 @@
 """The neighbours: streams, plain and enforced, and the gaps between their tokens.
 
-Owns: keeping streams going for a while, timing them, and sending a load beside them. Must not
-know: what is in a load, how figures are shown.
+Owns: keeping streams going for a while, and timing them beside a load. Must not know: what is in
+a load, how it is sent, how figures are shown.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +19,13 @@ import httpx
 import enforcer
 from bench.demo.servers import MODEL_NAME
 from bench.neighbours.hostile import Constraint
+from bench.neighbours.sender import Sender
 
 if TYPE_CHECKING:
     from bench.neighbours.hostile import Load
 
 _STREAMS = 2  # of each kind
 _BEFORE = 0.75  # seconds of streaming before a load arrives
-_PATIENCE = 60.0
 _WORDS = {
     "type": "object",
     "properties": {"words": {"type": "array", "items": {"type": "string"}, "minItems": 60}},
@@ -82,28 +83,24 @@ async def observe(
     """
     window = Window()
     done = asyncio.Event()
-    # Made before: what the client is busy with would count as a gap.
-    bodies = (
-        []
-        if load is None
-        else [_written(load, f"{salt}w{at}", constraint) for at in range(load.count)]
-    )
+    sender = nullcontext() if load is None else _sender(url, load, salt, constraint)
     # A kept connection may be closed by the server just as the next request is written.
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-    async with httpx.AsyncClient(base_url=url, timeout=None, limits=limits) as client:  # noqa: S113 - each wait has its own bound
-        streams = [
-            asyncio.create_task(_stream(client, kind, body, window, done))
-            for kind, body in _bodies(constraint).items()
-            for _ in range(_STREAMS)
-        ]
-        begun = time.monotonic()
-        await asyncio.sleep(_BEFORE)
-        if load is not None:
-            sent = (_send(client, load, route, data, window) for route, data in bodies)
-            await asyncio.gather(*sent)
-        await asyncio.sleep(max(0.0, seconds - (time.monotonic() - begun)))
-        done.set()
-        await asyncio.gather(*streams)
+    client = httpx.AsyncClient(base_url=url, timeout=None, limits=limits)  # noqa: S113 - a stream goes on
+    with sender as loaded:
+        async with client:
+            streams = [
+                asyncio.create_task(_stream(client, kind, body, window, done))
+                for kind, body in _bodies(constraint).items()
+                for _ in range(_STREAMS)
+            ]
+            begun = time.monotonic()
+            await asyncio.sleep(_BEFORE)
+            if loaded is not None:
+                window.outcomes = await loaded.send()
+            await asyncio.sleep(max(0.0, seconds - (time.monotonic() - begun)))
+            done.set()
+            await asyncio.gather(*streams)
     return window
 
 
@@ -130,23 +127,7 @@ async def _stream(
                     break
 
 
-def _written(load: Load, word: str, constraint: Constraint) -> tuple[str, bytes]:
-    route, body = load.build(word, constraint)
-    return route, json.dumps(body).encode()
-
-
-async def _send(
-    client: httpx.AsyncClient, load: Load, route: str, data: bytes, window: Window
-) -> None:
-    headers = {"content-type": "application/json"}
-    patience = _PATIENCE if load.patience is None else load.patience
-    try:
-        async with asyncio.timeout(patience):
-            answer = await client.post(route, content=data, headers=headers)
-    except TimeoutError:
-        window.outcomes["abandoned" if load.patience is not None else "no answer"] += 1
-        return
-    except httpx.TransportError as error:
-        window.outcomes[type(error).__name__] += 1
-        return
-    window.outcomes[str(answer.status_code)] += 1
+def _sender(url: str, load: Load, salt: str, constraint: Constraint) -> Sender:
+    built = (load.build(f"{salt}w{at}", constraint) for at in range(load.count))
+    requests = [(route, json.dumps(body).encode()) for route, body in built]
+    return Sender(url, requests, load.patience)

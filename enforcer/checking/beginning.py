@@ -10,7 +10,6 @@ is demanded fits into the ids that the turn may have.
 
 from __future__ import annotations
 
-import json
 from array import array
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from enforcer.api import Enforcer
+from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request import spec as specs
@@ -54,23 +54,20 @@ class Beginning:
         digest.update(array("q", self.prompt_ids).tobytes())
         return (NAME, digest.digest(), self.skipped, len(self.prompt_ids), self.budget)
 
-    def to_json(self) -> bytes:
+    def to_message(self) -> bytes:
         """Write it for a worker."""
-        written = {
+        head = {
             "asks": NAME,
-            "spec": self.spec,
             "skipped": self.skipped,
             "prompt_ids": self.prompt_ids,
             "budget": self.budget,
         }
-        return json.dumps(written).encode()
+        return message.write(head, self.spec)
 
     @classmethod
-    def from_json(cls, written: dict[str, Any]) -> Beginning:
-        """Read what `to_json` has written."""
-        return cls(
-            written["spec"], written["skipped"], tuple(written["prompt_ids"]), written["budget"]
-        )
+    def from_message(cls, head: dict[str, Any], spec: str) -> Beginning:
+        """Read what `to_message` has written, as `message.read` took it apart."""
+        return cls(spec, head["skipped"], tuple(head["prompt_ids"]), head["budget"])
 
 
 def starter(vocabulary: Vocabulary, engine: ArgumentEngine) -> Callable[[Beginning], Verdict]:

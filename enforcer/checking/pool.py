@@ -144,7 +144,7 @@ class Pool:
         with self._changed:
             job = self._jobs.get(key)
             if job is None:
-                data = check.to_json()
+                data = check.to_message()
                 held = sum(len(one.data) for one in self._queue)
                 if len(self._queue) >= self._most or held + len(data) > _QUEUED:
                     raise Busy(_BUSY)

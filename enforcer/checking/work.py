@@ -14,6 +14,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import Problem, SchemaError, SchemaLimit, UnsupportedSchema, brief
 from enforcer.request.response_format import FormatKind, ResponseFormat
@@ -86,12 +87,11 @@ class Check:
             *(self.writes, self.dialect, self.controls),
         )
 
-    def to_json(self) -> bytes:
+    def to_message(self) -> bytes:
         """Write it for a worker."""
-        written = {
+        head = {
             "asks": NAME,
             "kind": self.kind.value,
-            "source": self.source,
             "root": self.root.value,
             "on_unsupported": self.on_unsupported.value,
             "limits": {
@@ -104,21 +104,21 @@ class Check:
             "dialect": self.dialect,
             "controls": self.controls,
         }
-        return json.dumps(written).encode()
+        return message.write(head, self.source)
 
     @classmethod
-    def from_json(cls, written: dict[str, Any]) -> Check:
-        """Read what `to_json` has written."""
+    def from_message(cls, head: dict[str, Any], source: str) -> Check:
+        """Read what `to_message` has written, as `message.read` took it apart."""
         return cls(
-            FormatKind(written["kind"]),
-            written["source"],
-            Root(written["root"]),
-            OnUnsupported(written["on_unsupported"]),
-            Limits(**written["limits"]),
-            Conventions.from_json(written["conventions"]),
-            written["writes"],
-            written["dialect"],
-            None if written["controls"] is None else tuple(map(tuple, written["controls"])),
+            FormatKind(head["kind"]),
+            source,
+            Root(head["root"]),
+            OnUnsupported(head["on_unsupported"]),
+            Limits(**head["limits"]),
+            Conventions.from_json(head["conventions"]),
+            head["writes"],
+            head["dialect"],
+            None if head["controls"] is None else tuple(map(tuple, head["controls"])),
         )
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import json
 import os
 import resource
 import signal
@@ -28,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from enforcer import engines
-from enforcer.checking import beginning
+from enforcer.checking import beginning, message
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.work import LENGTH, NUMBER, READY, SECONDS, Check, Order, perform, survived
 from enforcer.errors import EnforcerError
@@ -109,10 +108,10 @@ def _serve(
     controls = vocabulary.controls
 
     def answer(data: bytes) -> Verdict:
-        written = json.loads(data)
-        if written["asks"] == beginning.NAME:
-            return start(Beginning.from_json(written))
-        return perform(Check.from_json(written), engine, controls)
+        head, text = message.read(data)
+        if head["asks"] == beginning.NAME:
+            return start(Beginning.from_message(head, text))
+        return perform(Check.from_message(head, text), engine, controls)
 
     while (data := _read(asked)) is not None:
         begun = time.process_time()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, asked, checks, logits_processor
+from enforcer.vllm import admission, asked, checks, logits_processor, pacing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -45,7 +45,9 @@ class RefuseEarly:
         came = [await receive()]
         while came[-1].get("more_body"):
             came.append(await receive())
-        refused = await _refused(b"".join(message.get("body", b"") for message in came))
+        raw = b"".join(message.get("body", b"") for message in came)
+        await pacing.turn(len(raw))
+        refused = await _refused(raw)
         if refused is None:
             pending = iter(came)
 
@@ -53,7 +55,7 @@ class RefuseEarly:
                 message = next(pending, None)
                 return await receive() if message is None else message
 
-            await self._app(scope, again, send)
+            await self._app(scope, pacing.paced(again), send)
         else:
             await _answer(send, refused, is_anthropic=path.endswith(_MESSAGES))
 
@@ -82,9 +84,11 @@ async def _refused(raw: bytes) -> Exception | None:
 
 
 async def _check(text: str, body: dict[str, Any]) -> None:
+    await pacing.turn(len(text))
     _, spec = admission.admit(text)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
         admission.refuse_sampling(SimpleNamespace(**body), spec)
+    await pacing.turn(len(text))
     with admission.answered():
         admission.log_inexact(await checks.check_async(spec))
 

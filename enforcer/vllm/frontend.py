@@ -8,13 +8,22 @@ schemas are checked.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, asked, bans, checks, metrics, required, runtime, settings
+from enforcer.vllm import (
+    admission,
+    asked,
+    bans,
+    checks,
+    metrics,
+    pacing,
+    required,
+    runtime,
+    settings,
+)
 from enforcer.vllm.families import Relaxed
 from enforcer.vllm.requests import option_refusal
 
@@ -23,7 +32,6 @@ if TYPE_CHECKING:
 
     from enforcer.request.spec import Spec
 
-_LARGE = 200_000  # characters of a spec, read in some milliseconds
 # The backend of vLLM's that reads a structural tag; whichever the server has for others.
 _READS_OUR_TAG = SimpleNamespace(backend="xgrammar")
 
@@ -63,10 +71,10 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         own = getattr(request, "structured_outputs", None)
         text = specs.from_structural_tag(own.structural_tag) if own else None
         if text is not None:
-            await _let_others(text)
+            await pacing.turn(len(text))
             settled, spec = admission.admit(text, self.renderer.tokenizer)
             admission.refuse_sampling(request, spec)
-            await _let_others(text)
+            await pacing.turn(len(text))
             with admission.answered():
                 inexact = await checks.check_async(spec)
             settled = admission.isolated(settled, inexact)
@@ -78,15 +86,6 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         return result
 
     return _rendered
-
-
-async def _let_others(text: str) -> None:
-    """Let the event loop go its rounds before a large request is read on.
-
-    vLLM and we need some ten milliseconds each for a body of a megabyte.
-    """
-    if len(text) > _LARGE:
-        await asyncio.sleep(0)
 
 
 async def _refuse_beginning(
@@ -125,7 +124,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         asked.known_as(request_id)
         for text in _texts(params):
             _, spec = admission.admit(text, getattr(self, "tokenizer", None))
-            await _let_others(text)
+            await pacing.turn(len(text))
             with admission.answered():
                 admission.log_inexact(await checks.check_async(spec))
         return await original(self, request_id, prompt, params, *args, **kwargs)

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams
 from vllm.tokenizers import cached_tokenizer_from_config
 from vllm.v1.sample.logits_processor.builtin import process_dict_updates
@@ -171,10 +170,12 @@ def refuse_other_route(tag: object) -> None:
     """
     plugin = hasattr(SamplingParams._validate_structured_outputs, PATCHED)  # noqa: SLF001
     if from_structural_tag(tag) is not None and not plugin:
-        raise VLLMValidationError(
+        from enforcer.vllm.requests import option_refusal
+
+        raise option_refusal(
+            "structured_outputs",
             "this server enforces with the logits processor: build the request with "
             "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`",
-            parameter="structured_outputs",
         )
 
 

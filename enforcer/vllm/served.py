@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import asked, names, settings
+from enforcer.vllm import asked, names, pacing, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 # `--chat-template`: a file or a text. Every API server reads the command line before it picks its
 # parser; the launcher's other processes have no use for it.
 _given: list[Any] = []
-_MIDDLEWARE = f"{asked.__name__}.{asked.RequestIdMiddleware.__name__}"
+_MIDDLEWARE = tuple(
+    f"{kind.__module__}.{kind.__name__}"
+    for kind in (pacing.TurnsMiddleware, asked.RequestIdMiddleware)  # the last one comes first
+)
 
 
 def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,8 +41,9 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
         _given[:] = [args.chat_template] if getattr(args, "chat_template", None) else []
         # Launchers read the same arguments more than once, each API server among them.
         middleware = getattr(args, "middleware", None)
-        if middleware is not None and _MIDDLEWARE not in middleware:
-            args.middleware = [*middleware, _MIDDLEWARE]
+        if middleware is not None:
+            missing = (name for name in _MIDDLEWARE if name not in middleware)
+            args.middleware = [*middleware, *missing]
         return original(cls, args)
 
     return _from_cli_args

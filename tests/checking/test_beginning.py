@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from enforcer import engines
 from enforcer.api import Enforcer
+from enforcer.checking import message
 from enforcer.checking.beginning import Beginning, starter
 from enforcer.checking.pool import Pool
 from enforcer.checking.verdict import Verdict
@@ -60,7 +60,7 @@ def found(one: Beginning) -> Verdict:
 
 def test_it_comes_back_as_it_was() -> None:
     one = asked(BEGUN, budget=7)
-    again = Beginning.from_json(json.loads(one.to_json()))
+    again = Beginning.from_message(*message.read(one.to_message()))
     assert again == one
     assert again.key() == one.key()
 

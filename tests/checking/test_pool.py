@@ -188,7 +188,7 @@ def test_a_worker_that_the_kernel_ended_for_its_time_is_told_from_others(worker:
 
 
 def test_memory_is_bounded(worker: Any) -> None:
-    worker.send(quick().to_json())
+    worker.send(quick().to_message())
     assert worker.receive(60)
     lines = Path(f"/proc/{worker.pid}/limits").read_text().splitlines()
     (line,) = [each for each in lines if each.startswith("Max address space")]
@@ -197,7 +197,7 @@ def test_memory_is_bounded(worker: Any) -> None:
 
 def test_a_paused_worker_goes_on(worker: Any) -> None:
     worker.pause()
-    worker.send(quick().to_json())
+    worker.send(quick().to_message())
     assert worker.receive(0.5) is None
     worker.resume()
     assert worker.receive(60)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer import engines
+from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import Check, perform
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
@@ -45,7 +46,7 @@ CHECKS = [
 
 @pytest.mark.parametrize("asked", CHECKS)
 def test_a_check_comes_back_as_it_was(asked: Check) -> None:
-    assert Check.from_json(json.loads(asked.to_json())) == asked
+    assert Check.from_message(*message.read(asked.to_message())) == asked
 
 
 def test_keys_tell_checks_apart_and_do_not_grow() -> None:
@@ -148,7 +149,7 @@ def test_an_end_that_is_meant_is_none(error: KeyboardInterrupt | SystemExit) -> 
 def test_a_schema_is_written_for_the_engine() -> None:
     asked = replace(check({"type": "object", "properties": {"a": {"const": 1}}}), writes=True)
     verdict = Verdict.from_json(
-        perform(Check.from_json(json.loads(asked.to_json())), ENGINE).to_json()
+        perform(Check.from_message(*message.read(asked.to_message())), ENGINE).to_json()
     )
     matcher = ENGINE.read(verdict.written).matcher()
     assert all(matcher.accept(byte) for byte in b'{"a": 1}')

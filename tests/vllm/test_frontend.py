@@ -392,7 +392,9 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
     )
     monkeypatch.setattr(checks, "check_async", check)
     asyncio.run(both())
-    assert list(turns.values()) == [0, 2]
+    small, large = turns.values()
+    assert small == 0
+    assert large > 1
 
 
 # Over HTTP.

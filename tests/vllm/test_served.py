@@ -69,6 +69,7 @@ def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads()
     args = Namespace(middleware=["their.own"])
     assert read(int, read(int, args)).middleware == [
         "their.own",
+        "enforcer.vllm.pacing.TurnsMiddleware",
         "enforcer.vllm.asked.RequestIdMiddleware",
     ]
     assert not hasattr(read(int, Namespace()), "middleware")  # a command that serves nothing

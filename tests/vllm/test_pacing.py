@@ -1,0 +1,124 @@
+"""Large requests take turns on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from enforcer.vllm import pacing
+
+LARGE = 10**6
+WORK = 0.02  # seconds
+
+
+async def _reads(order: list[str], name: str, size: int = LARGE) -> None:
+    await pacing.turn(size)
+    order.append(f"{name} begins")
+    time.sleep(WORK)  # noqa: ASYNC251 - as reading does, it holds the loop up
+    order.append(f"{name} ends")
+
+
+def test_others_have_the_loop_for_as_long_between_two_large_ones() -> None:
+    async def streams() -> tuple[list[float], list[str]]:
+        order: list[str] = []
+        ends: list[float] = []
+
+        async def stream() -> None:
+            while True:
+                await asyncio.sleep(WORK / 10)
+                ends.append(time.monotonic())
+
+        beside = asyncio.create_task(stream())
+        await asyncio.gather(*(_reads(order, str(at)) for at in range(4)))
+        beside.cancel()
+        return ends, order
+
+    ends, order = asyncio.run(streams())
+    assert order == [f"{at} {what}" for at in range(4) for what in ("begins", "ends")]
+    # Without turns the four come one right after the other, and the stream goes on after them.
+    assert len(ends) >= 3
+
+
+def test_nothing_comes_between_the_turn_and_the_work() -> None:
+    async def reads() -> bool:
+        seen: list[str] = []
+        await pacing.turn(LARGE)
+        asyncio.get_running_loop().call_soon(seen.append, "another")
+        await pacing.turn(0)
+        return not seen
+
+    assert asyncio.run(reads())
+
+
+def test_small_ones_wait_for_nobody() -> None:
+    async def reads() -> list[str]:
+        order: list[str] = []
+        large = [asyncio.create_task(_reads(order, f"large {at}")) for at in range(2)]
+        await _reads(order, "small", 10)
+        await asyncio.gather(*large)
+        return order
+
+    assert asyncio.run(reads())[:2] == ["small begins", "small ends"]
+
+
+def test_one_that_is_given_up_keeps_nobody_waiting() -> None:
+    async def reads() -> list[str]:
+        order: list[str] = []
+        tasks = [asyncio.create_task(_reads(order, str(at))) for at in range(3)]
+        await asyncio.sleep(0)  # the first has its turn, the others wait for theirs
+        tasks[1].cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait_for(asyncio.gather(*tasks), 10)
+        await asyncio.wait_for(_reads(order, "later"), 10)
+        return order
+
+    order = asyncio.run(reads())
+    assert "1 begins" not in order
+    assert order[-1] == "later ends"
+
+
+@pytest.mark.parametrize("sizes", [[LARGE], [LARGE // 3] * 3, [10], [0], []])
+def test_a_body_comes_whole_whatever_its_size(
+    sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+
+    async def turn(size: int) -> None:
+        waited.append(size)
+
+    monkeypatch.setattr(pacing, "turn", turn)
+    coming = [
+        {"type": "http.request", "body": b"x" * size, "more_body": at + 1 < len(sizes)}
+        for at, size in enumerate(sizes)
+    ]
+    coming.append({"type": "http.disconnect"})
+    seen: list[Any] = []
+
+    async def app(_scope: object, receive: Any, _send: object) -> None:
+        seen.extend([await receive() for _ in coming])
+
+    pending = iter(coming)
+
+    async def receive() -> Any:
+        return next(pending)
+
+    asyncio.run(pacing.TurnsMiddleware(app)({"type": "http"}, receive, None))
+    assert seen == coming
+    assert waited == ([sum(sizes)] if sizes else [])
+
+
+def test_what_is_no_request_passes_as_it_is() -> None:
+    seen = []
+
+    async def app(scope: Any, receive: object, _send: object) -> None:
+        seen.append((scope["type"], receive))
+
+    async def receive() -> Any:
+        return {"type": "lifespan.startup"}
+
+    asyncio.run(pacing.TurnsMiddleware(app)({"type": "lifespan"}, receive, None))
+    assert seen == [("lifespan", receive)]
