@@ -69,9 +69,11 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         admission.refuse_unread_spec(getattr(request, "vllm_xargs", None), self.model_config)
         result = await original(self, request, *args, **kwargs)
         own = getattr(request, "structured_outputs", None)
-        text = specs.from_structural_tag(own.structural_tag) if own else None
+        tag = own.structural_tag if own else None
+        if isinstance(tag, str):
+            await pacing.turn(len(tag))
+        text = specs.from_structural_tag(tag)
         if text is not None:
-            await pacing.turn(len(text))
             settled, spec = admission.admit(text, self.renderer.tokenizer)
             admission.refuse_sampling(request, spec)
             await pacing.turn(len(text))

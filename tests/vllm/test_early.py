@@ -157,6 +157,26 @@ def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(
     assert sent(raw) == (raw, 0, None)
 
 
+def test_a_client_that_goes_in_the_middle_of_its_body_is_vllms_affair() -> None:
+    raw = json.dumps(body([BAD])).encode()
+    coming = [
+        {"type": "http.request", "body": raw[:-1], "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    seen: list[Any] = []
+
+    async def vllm(_scope: object, receive: Any, _send: object) -> None:
+        seen.extend([await receive() for _ in coming])
+
+    async def receive() -> Any:
+        return next(pending)
+
+    pending = iter(coming)
+    scope = {"type": "http", "method": "POST", "path": CHAT}
+    asyncio.run(RefuseEarly(vllm)(scope, receive, None))
+    assert seen == coming
+
+
 def test_no_room_for_a_check_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(_spec: object) -> list[Any]:
         raise GracefulHTTPError("come again", 503)
