@@ -13,6 +13,7 @@ from enforcer.vllm import pacing
 
 LARGE = 10**6
 WORK = 0.02  # seconds
+_STEPS = ("begins", "ends")
 
 
 async def _reads(order: list[str], name: str, size: int = LARGE) -> None:
@@ -23,24 +24,19 @@ async def _reads(order: list[str], name: str, size: int = LARGE) -> None:
 
 
 def test_others_have_the_loop_for_as_long_between_two_large_ones() -> None:
-    async def streams() -> tuple[list[float], list[str]]:
+    async def reads() -> list[str]:
         order: list[str] = []
-        ends: list[float] = []
 
-        async def stream() -> None:
-            while True:
-                await asyncio.sleep(WORK / 10)
-                ends.append(time.monotonic())
+        async def read(at: int) -> None:
+            await _reads(order, str(at))
+            # Due before as long as the work took has passed, however late the machine is.
+            asyncio.get_running_loop().call_later(WORK / 2, order.append, f"others after {at}")
 
-        beside = asyncio.create_task(stream())
-        await asyncio.gather(*(_reads(order, str(at)) for at in range(4)))
-        beside.cancel()
-        return ends, order
+        await asyncio.gather(*(read(at) for at in range(4)))
+        return order
 
-    ends, order = asyncio.run(streams())
-    assert order == [f"{at} {what}" for at in range(4) for what in ("begins", "ends")]
-    # Without turns the four come one right after the other, and the stream goes on after them.
-    assert len(ends) >= 3
+    steps = [(f"{at} begins", f"{at} ends", f"others after {at}") for at in range(4)]
+    assert asyncio.run(reads()) == [step for each in steps for step in each][:-1]
 
 
 def test_nothing_comes_between_the_turn_and_the_work() -> None:
@@ -58,11 +54,13 @@ def test_small_ones_wait_for_nobody() -> None:
     async def reads() -> list[str]:
         order: list[str] = []
         large = [asyncio.create_task(_reads(order, f"large {at}")) for at in range(2)]
+        await asyncio.sleep(0)  # the first has had its turn, the second waits for its own
         await _reads(order, "small", 10)
         await asyncio.gather(*large)
         return order
 
-    assert asyncio.run(reads())[:2] == ["small begins", "small ends"]
+    names = ("large 0", "small", "large 1")
+    assert asyncio.run(reads()) == [f"{name} {what}" for name in names for what in _STEPS]
 
 
 def test_one_that_is_given_up_keeps_nobody_waiting() -> None:
