@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from enforcer.request.spec import extra_body
+from enforcer.request.spec import KEY, extra_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +23,11 @@ def twice(model: str) -> dict[str, Any]:
     """Make a request that declares one name twice, which vLLM takes and no enforcer does."""
     tool = _tool("twice", {})
     return _body(model, "Say hello.", tools=[tool, tool], tool_choice="auto", max_tokens=1)
+
+
+def switching_off(model: str) -> dict[str, Any]:
+    """Make the same request switch enforcement off: it is served only where a request may."""
+    return {**twice(model), "vllm_xargs": {KEY: "off"}}
 
 
 def unenforceable(model: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.diagnosis import Check, Status, bad, note, ok
 from enforcer.doctor import probes
 from enforcer.errors import ConfigurationError, InvalidTools, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.request.spec import REQUIRES, Route
+from enforcer.request.spec import ALLOW, REQUIRES, Route
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
 from enforcer.verify.expected import Expected
@@ -100,6 +100,8 @@ def checks(
         yield calls(body, _ask(endpoint, probes.asking(body, route)), route, expected)
     body = probes.without_tools(model)
     yield keeps_quiet(body, _ask(endpoint, probes.asking(body, route)), route, expected)
+    if route is None:
+        yield switches(_ask(endpoint, probes.switching_off(model)))
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield processes(metrics)
 
@@ -192,6 +194,23 @@ def by_request_alone(route: Route) -> Check:
     )
     mend = f"to serve the others as well, enforced, {_START}"
     return note("enforces every request", found, mend, "requests that do not ask are refused")
+
+
+def switches(reply: Reply) -> Check:
+    """Judge the answer to `probes.switching_off`: refused, or served as nobody enforces it."""
+    title = "lets no request switch it off"
+    if _is_ours(reply, InvalidTools) or (measure.is_refusal(reply) and ALLOW in reply.error):
+        return ok(title, f"HTTP {reply.status} for one that wants to")
+    if reply.answered:
+        return note(title, "a request may switch enforcement off (ENFORCER_ALLOW_CLIENT=off)",
+                    "take `off` out of ENFORCER_ALLOW_CLIENT once nobody needs it; "
+                    "enforcer_requests_switched_off_total counts who does",
+                    "requests may switch it off")  # fmt: skip
+    if not reply.status:
+        return _unanswered(title, reply)
+    return bad(
+        title, f"no refusal of ours: HTTP {reply.status}: {reply.error}", "read the server's log"
+    )
 
 
 def refuses(inexact: Reply, nothing: Reply) -> Check:

@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from enforcer.request.response_format import ResponseFormat
 
 KEY = "enforcer"
+HERE = f"$.{KEY}"  # the path of a spec, in errors about it
 # How a server's refusal begins where no request without a spec is served.
 REQUIRES = "this server serves enforced requests only"
+# The operator's setting that a refused switch names.
+ALLOW = "ENFORCER_ALLOW_CLIENT"
 _VERSION = 3
 _MOST_CALLS = 10**8  # an index of more than nine digits is not read back
 _FIELDS = {
@@ -258,13 +261,13 @@ def read(text: object) -> Spec:
     try:
         spec = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
-        raise InvalidTools(f"$.{KEY}", f"the spec is not JSON: {error}") from error
+        raise InvalidTools(HERE, f"the spec is not JSON: {error}") from error
     if not isinstance(spec, dict) or spec.get("version") != _VERSION or set(spec) != _FIELDS:
-        raise InvalidTools(f"$.{KEY}", "not a spec; build it with `enforcer.extra_body`")
+        raise InvalidTools(HERE, "not a spec; build it with `enforcer.extra_body`")
     first = spec["first_index"]
     if not isinstance(first, int) or isinstance(first, bool) or not 0 <= first < _MOST_CALLS:
         raise InvalidTools(
-            f"$.{KEY}.first_index", f"it must be a whole number from 0 to {_MOST_CALLS - 1}"
+            f"{HERE}.first_index", f"it must be a whole number from 0 to {_MOST_CALLS - 1}"
         )
     toolset = tools_.parse(spec["tools"], spec["tool_choice"], spec["parallel_tool_calls"])
     return Spec(
@@ -281,7 +284,7 @@ def read(text: object) -> Spec:
 def _read_choice(spec: Mapping[str, object], name: str) -> bool | None:
     value = spec[name]
     if value is not None and not isinstance(value, bool):
-        raise InvalidTools(f"$.{KEY}.{name}", "it must be true or false")
+        raise InvalidTools(f"{HERE}.{name}", "it must be true or false")
     return value
 
 
@@ -297,7 +300,7 @@ def _read_settled(value: object) -> Settled | None:
         return Settled(dialect, engine, Options.from_json(value["options"]))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InvalidTools(
-            f"$.{KEY}.settled", "only a server of the same version writes it: leave it out"
+            f"{HERE}.settled", "only a server of the same version writes it: leave it out"
         ) from error
 
 
@@ -307,7 +310,7 @@ def _read_on_unsupported(value: object) -> OnUnsupported | None:
     for option in OnUnsupported:
         if option.value == value:
             return option
-    raise InvalidTools(f"$.{KEY}.on_unsupported", "it must be 'refuse', 'relax' or 'isolate'")
+    raise InvalidTools(f"{HERE}.on_unsupported", "it must be 'refuse', 'relax' or 'isolate'")
 
 
 def structural_tag(spec: str) -> str:

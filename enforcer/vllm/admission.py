@@ -11,7 +11,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from vllm.exceptions import GracefulHTTPError
 
@@ -45,7 +45,7 @@ def answered() -> Iterator[None]:
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 
-def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
+def admit(text: str, tokenizer: Any = None, where: str = specs.HERE) -> tuple[str, Spec]:
     """Read a spec that somebody has sent, and settle what the server decides for it.
 
     What its schemas refer to of the operator's documents is in them from here on.
@@ -53,6 +53,7 @@ def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
     Args:
         text: the spec.
         tokenizer: the model's; None where it is not at hand, as `runtime.dialect_for` has it.
+        where: the path of the spec in the request.
 
     Returns:
         The spec with the server's decisions in it, as text and read.
@@ -64,7 +65,8 @@ def admit(text: str, tokenizer: Any = None) -> tuple[str, Spec]:
     try:
         spec = runtime.read(text)
     except RequestError as error:
-        raise refusal(error) from error
+        here = error.at(lambda path: path.replace(specs.HERE, where, 1))
+        raise refusal(here) from error
     asked.name_tools(list(spec.toolset.tools))
     dialect = runtime.dialect_for(tokenizer)
     try:
@@ -191,6 +193,18 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
             "would be ignored here: leave out `via` where the client builds it with "
             "`enforcer.extra_body`",
         )
+
+
+def refuse_beam_search() -> NoReturn:
+    """Refuse a request for beam search, in which vLLM drops what masks it.
+
+    Raises:
+        VLLMValidationError: always.
+
+    """
+    raise option_refusal(
+        "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
+    )
 
 
 def refuse_sampling(params: Any, spec: Spec) -> None:

@@ -70,6 +70,7 @@ async def _refused(raw: bytes) -> Exception | None:
         return None
     if not isinstance(body, dict):
         return None
+    asked.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
     try:
@@ -85,7 +86,9 @@ async def _refused(raw: bytes) -> Exception | None:
 
 async def _check(text: str, body: dict[str, Any]) -> None:
     await pacing.turn(len(text))
-    _, spec = admission.admit(text)
+    if body.get("use_beam_search"):
+        admission.refuse_beam_search()
+    _, spec = admission.admit(text, where=logits_processor.WHERE)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
         admission.refuse_sampling(SimpleNamespace(**body), spec)
     await pacing.turn(len(text))

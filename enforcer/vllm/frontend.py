@@ -207,9 +207,7 @@ def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
     def to_beam_search_params(self: Any, *args: Any, **kwargs: Any) -> Any:
         own = self.structured_outputs
         if own is not None and specs.from_structural_tag(own.structural_tag) is not None:
-            raise option_refusal(
-                "use_beam_search", "beam search cannot be enforced: leave out `use_beam_search`"
-            )
+            admission.refuse_beam_search()
         return original(self, *args, **kwargs)
 
     return to_beam_search_params

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("vllm.enforcer")
 
+WHERE = f"$.vllm_xargs.{KEY}"  # a spec's place in a request
 _WORD = 32
 # Those that sample nothing but what the masked logits allow. "synthetic" and "fly" accept
 # drafts against the logits.
@@ -80,7 +81,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
             own = sampling_params.structured_outputs
             refuse_other_route(own.structural_tag if own else None)
             return
-        settled, spec = admission.admit(spec_text(extra))
+        settled, spec = admission.admit(spec_text(extra), where=WHERE)
         admission.refuse_sampling(sampling_params, spec)
         with admission.answered():
             inexact = checks.check(spec)

@@ -82,7 +82,7 @@ def not_allowed(option: str, what: str) -> VLLMValidationError:
     return option_refusal(
         option,
         f"this server does not let a request set {what}: leave it out "
-        f"(ENFORCER_ALLOW_CLIENT allows {here})",
+        f"({specs.ALLOW} allows {here})",
     )
 
 

@@ -127,7 +127,7 @@ def test_a_server_is_checked(
     with serving(answer) as server:
         status, out = doctor(capsys, "--url", server.url)
     assert status == 0
-    assert out.count("ok ") == 7
+    assert out.count("ok ") == 8
 
 
 def test_a_model_is_checked(

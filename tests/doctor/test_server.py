@@ -64,7 +64,7 @@ def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
 
 
 def test_an_enforced_server() -> None:
-    assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 7
+    assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 8
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
 ) -> None:
     with serving(answers(refusals), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url))
-    assert [check.status for check in checks] == [OK, OK, NOTE, OK, OK, OK, OK]
+    assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 5
     assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
     assert [check.caveat for check in checks if check.caveat] == [
         f"schemas that cannot be enforced exactly are {done}"
@@ -119,16 +119,16 @@ def test_a_probe_that_fails_is_told(failing: dict[str, Any], said: str) -> None:
     ],
 )
 def test_a_demanded_call_that_is_wrong(calls: list[dict[str, Any]]) -> None:
-    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, OK, BAD, BAD, OK, NOTE]
+    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, OK, BAD, BAD, OK, OK, NOTE]
 
 
 def test_a_demanded_call_that_was_cut_off() -> None:
-    assert statuses(answers(pick=("length", []))) == [OK, OK, OK, NOTE, NOTE, OK, NOTE]
+    assert statuses(answers(pick=("length", []))) == [OK, OK, OK, NOTE, NOTE, OK, OK, NOTE]
 
 
 def test_a_call_without_tools() -> None:
     quiet = ("tool_calls", [call("img_gen", "{}", index=2)])
-    assert statuses(answers(quiet=quiet)) == [OK] * 5 + [BAD, NOTE]
+    assert statuses(answers(quiet=quiet)) == [OK] * 5 + [BAD, OK, NOTE]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_wrong_path_in_the_url_is_told() -> None:
 def test_a_gateway_without_a_list_is_checked_all_the_same() -> None:
     with serving(answers(), listing=(404, {})) as fake:
         checks = list(server.checks(fake.url, model="toy"))
-    assert [check.status for check in checks] == [OK] * 6 + [NOTE]
+    assert [check.status for check in checks] == [OK] * 7 + [NOTE]
 
 
 def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., tuple[int, Any]]:
@@ -243,7 +243,39 @@ def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_me
 def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> None:
     with serving(answers(RELAX), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url, require_all=True))
-    assert [check.status for check in checks] == [OK, OK, NOTE, OK, OK, OK, OK]
+    assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 5
+
+
+@pytest.mark.parametrize(
+    ("off", "status", "said"),
+    [
+        (None, NOTE, "ENFORCER_ALLOW_CLIENT=off"),  # served
+        (
+            (400, {"error": {"message": "not set (ENFORCER_ALLOW_CLIENT allows nothing)"}}),
+            OK,
+            "400",
+        ),
+        (refused("InvalidTools"), OK, "400"),  # a gateway has dropped the wish
+        ((400, {"error": {"message": "unknown field"}}), BAD, "unknown field"),
+        ((500, {"error": {"message": "broken"}}), BAD, "broken"),
+    ],
+)
+def test_whether_a_request_may_switch_it_off_is_told(off: Any, status: Status, said: str) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        if "vllm_xargs" in body:
+            assert body["vllm_xargs"] == {"enforcer": "off"}
+            return off or reply(body, "length", content="Hello")
+        found: tuple[int, Any] = answers()(body)
+        return found
+
+    with serving(answer, metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url, require_all=True))
+    found = next(check for check in checks if "switch it off" in check.name)
+    assert found.status is status
+    assert said in found.found
+    assert [check.caveat for check in checks if check.caveat] == (
+        ["requests may switch it off"] if status is NOTE else []
+    )
 
 
 REQUIRED = (400, {"error": {"message": f"{REQUIRES}, and this one brings no tools", "code": 400}})

@@ -132,6 +132,8 @@ def test_messages_are_answered_as_anthropics_clients_read_it() -> None:
         ({"allowed_token_ids": [1]}, "allowed_token_ids"),
         ({"vllm_xargs": {"enforcer": "off"}}, "takes no words"),
         ({"vllm_xargs": {"enforcer": "{"}}, "not JSON"),
+        ({"vllm_xargs": {"enforcer": "{}"}}, "(at `$.vllm_xargs.enforcer`)"),
+        ({"use_beam_search": True, "n": 2}, "use_beam_search"),
     ],
 )
 def test_options_are_refused(more: dict[str, Any], word: str) -> None:
@@ -193,6 +195,12 @@ def test_a_refusal_has_the_headers_id_in_the_log(caplog: pytest.LogCaptureFixtur
     (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
     assert line.startswith('enforcer: refused error="InvalidSchema" ')
     assert line.endswith('request="from-a-proxy" tool="get"')
+
+
+def test_without_a_header_the_log_has_the_bodys_id(caplog: pytest.LogCaptureFixture) -> None:
+    sent(json.dumps(body([BAD], request_id="mine-7")).encode())
+    (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
+    assert line.endswith('request="mine-7" tool="get"')
 
 
 def _bodies() -> dict[str, dict[str, Any]]:
