@@ -48,7 +48,8 @@ def checks() -> Iterator[Check]:
     for name in TESTED_ENGINES:
         yield engine(name, chosen=name == wanted)
     if find_spec("vllm") is None:
-        yield note("vLLM", "not installed here", "pip install '.[vllm]' in a checkout to serve")
+        mend = "pip install '.[vllm]' in a checkout to serve"
+        yield note("vLLM", "not installed here", mend, "vLLM is not installed here")
         return
     yield entry_point()
     yield plugin_filter(os.environ)

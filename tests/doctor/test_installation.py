@@ -131,6 +131,7 @@ def test_without_vllm_nothing_of_it_is_checked(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(installation, "find_spec", lambda _: None)
     *_, last = installation.checks()
     assert (last.name, last.status) == ("vLLM", Status.NOTE)
+    assert last.caveat == "vLLM is not installed here"
 
 
 def test_an_untested_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
