@@ -32,13 +32,14 @@ class Sender:
 
     def __init__(self, url: str, requests: list[tuple[str, bytes]], patience: float | None) -> None:
         context = multiprocessing.get_context("spawn")
-        self._here, there = context.Pipe()
+        self._here, self._there = context.Pipe()
         self._process = context.Process(
-            target=_serve, args=(there, url, requests, patience), daemon=True
+            target=_serve, args=(self._there, url, requests, patience), daemon=True
         )
 
     def __enter__(self) -> Self:
         self._process.start()
+        self._there.close()  # so that the pipe ends with that process, whatever ends it
         self._here.recv()  # ready
         return self
 

@@ -2,8 +2,8 @@
 
 A heartbeat in the server's own loop measures it, so a crowded machine and its scheduler count less
 than in the gaps of a stream. Beside each load the same bytes under a name that vLLM does not know,
-sent to a server of vLLM's alone: what it takes to receive them. Printed is the median, over the
-repeats, of the longest standstill in milliseconds.
+sent to a server of vLLM's alone: what it takes to receive them. Printed is the median, over all
+repeats but the first, of the longest standstill in milliseconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Serve, measure, print; see the module."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=7, help="at least two")
     parser.add_argument("--only", nargs="*", default=[""], help="loads whose name has one of these")
     arguments = parser.parse_args()
     middleware = ("--middleware", f"{Heartbeat.__module__}.{Heartbeat.__name__}")
