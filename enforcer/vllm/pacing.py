@@ -55,7 +55,8 @@ async def turn(size: int) -> None:
     """Wait until nothing large has just been worked on; what the caller does next is.
 
     That is all up to the next time it waits for anything. Others have the loop for as long again
-    before the next turn, of the same request too. Turns come in the order in which they are asked for.
+    before the next turn, of the same request too. Turns come in the order in which they are asked
+    for.
 
     Args:
         size: bytes or characters that are about to be read; small ones do not wait.
