@@ -51,10 +51,11 @@ class Relaxed(Enum):
 
 
 class Outcome(Enum):
-    """What became of a call that the model began."""
+    """What became of a call that the model began, or was made to."""
 
     COMPLETED = "completed"
     CUT_OFF = "cut_off"
+    NOT_BEGUN = "not_begun"  # demanded, and the reply ended before it
     DROPPED = "dropped"
 
 
@@ -114,7 +115,8 @@ RELAXED = Counter(
 )
 CALLS = Counter(
     "enforcer_calls",
-    "Calls in replies that were parsed: completed, cut off, or dropped as undeclared.",
+    "Calls in replies that were parsed: completed, cut off, demanded and not begun, or dropped as "
+    "undeclared.",
     (("outcome", tuple(outcome.value for outcome in Outcome)),),
 )
 CHECKS = Counter(

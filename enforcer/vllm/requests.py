@@ -45,6 +45,8 @@ class _Dialog:
 _dialog: ContextVar[_Dialog] = ContextVar("_dialog", default=_Dialog())  # noqa: B039 - frozen
 # Set where the spec is written, read where it is refused, in the same task.
 _places: ContextVar[Places] = ContextVar("_places", default=Places())  # noqa: B039 - frozen
+# The request whose demand was taken back, for its other replies, which are read in the same task.
+_owned_up: ContextVar[Any] = ContextVar("_owned_up", default=None)
 
 
 class _RefusalError(VLLMValidationError):  # type: ignore[misc]
@@ -318,6 +320,17 @@ def own_up(request: Any) -> None:
     """
     if not isinstance(request, ResponsesRequest) and request.tool_choice == "required":
         request.tool_choice = "auto"
+        _owned_up.set(request)
+
+
+def demands_call(request: Any) -> bool:
+    """Return whether a request demands a call, also of a reply after one that owned up (`n`)."""
+    if _owned_up.get() is request:
+        return True
+    choice = _plain(request.tool_choice)
+    if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools":
+        choice = choice.get("mode")
+    return choice not in (None, "auto", "none")
 
 
 def most_ids(request: Any) -> float:

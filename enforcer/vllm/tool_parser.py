@@ -68,6 +68,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._parser: Parser | None = None
         self._clip: Clip | None = None
         self._length = 0
+        self._demanded = False
         self._calls = 0
         self._completed = 0
 
@@ -127,7 +128,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if not calls:
             requests.own_up(request)
         if self._parser is None:  # else its deltas have been counted
-            _count(parser, _how_many(events, Happening.CALL), len(calls))
+            self._count(parser, _how_many(events, Happening.CALL), len(calls))
         return _join(events, Happening.REASONING), _join(events, Happening.CONTENT), calls
 
     def parse_delta(
@@ -149,12 +150,13 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         calls = self._delta_calls(events)
         self._completed += _how_many(events, Happening.CALL_END)
         if finished:
-            _count(self._parser, self._calls, self._completed)
+            self._count(self._parser, self._calls, self._completed)
         if not (reasoning or content or calls):
             return None
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
     def _begin(self, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
+        self._demanded = requests.demands_call(request)
         tools = requests.callable_tools(request)
         return Parser(self._table, prompt_ids, tools.keys(), tools.get)
 
@@ -190,6 +192,15 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
                 )
         return deltas
 
+    def _count(self, parser: Parser, begun: int, completed: int) -> None:
+        metrics.calls(Outcome.COMPLETED, completed)
+        metrics.calls(Outcome.CUT_OFF, begun - completed)
+        metrics.calls(Outcome.DROPPED, parser.dropped)
+        if self._demanded and not begun and not parser.dropped:
+            metrics.calls(Outcome.NOT_BEGUN, 1)
+        if parser.dropped:
+            metrics.log_dropped(**asked.told_of_call(parser.dropped_name))
+
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Count the ids inside a think, for vLLM's usage statistics."""
         parser = Parser(self._table, self._prompt_ids)
@@ -203,14 +214,6 @@ def _join(events: list[Event], what: Happening) -> str | None:
 
 def _how_many(events: list[Event], what: Happening) -> int:
     return sum(event.what is what for event in events)
-
-
-def _count(parser: Parser, begun: int, completed: int) -> None:
-    metrics.calls(Outcome.COMPLETED, completed)
-    metrics.calls(Outcome.CUT_OFF, begun - completed)
-    metrics.calls(Outcome.DROPPED, parser.dropped)
-    if parser.dropped:
-        metrics.log_dropped(**asked.told_of_call(parser.dropped_name))
 
 
 def _completed(events: list[Event], ids: Ids) -> list[FunctionCall]:

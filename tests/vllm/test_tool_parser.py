@@ -1,7 +1,8 @@
-"""What the log has of a reply with calls that its request did not declare."""
+"""What is told of a reply's calls: of those that were not declared, and of those that lack."""
 
 from __future__ import annotations
 
+from collections import Counter
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,11 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 import enforcer
-from enforcer.vllm import asked, runtime
+from enforcer.vllm import asked, metrics, runtime
+from enforcer.vllm.families import Outcome
 from enforcer.vllm.tool_parser import EnforcedParser
 from tests import vocabularies
 
@@ -35,6 +38,10 @@ def reply(*headers: str) -> list[int]:
     return vocabularies.write(VOCABULARY, text)
 
 
+TEXT = vocabularies.write(VOCABULARY, "Let me")
+BEGUN = reply("functions.get:0")[:-4]
+
+
 def parsed(parser: EnforcedParser, request: Any, ids: list[int]) -> list[str]:
     _, _, calls = parser.parse("", request, True, ids)
     return [call.name for call in calls]
@@ -49,6 +56,20 @@ def streamed(parser: EnforcedParser, request: Any, ids: list[int]) -> list[str]:
     return found
 
 
+def new_parser(request: Any) -> EnforcedParser:
+    parser = EnforcedParser(None, request.tools)
+    parser.set_prompt_token_ids(vocabularies.write(VOCABULARY, HEADER))
+    return parser
+
+
+def count(monkeypatch: pytest.MonkeyPatch) -> Counter[Outcome]:
+    """Count what is told of calls from here on."""
+    counted: Counter[Outcome] = Counter()
+    monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
+    monkeypatch.setattr(metrics, "calls", lambda what, number: counted.update({what: number}))
+    return counted
+
+
 @pytest.fixture(params=[parsed, streamed])
 def read(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -58,10 +79,8 @@ def read(
 
     def _read(ids: list[int], known_as: str) -> list[str]:
         sent = ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice="auto")
-        parser = EnforcedParser(None, sent.tools)
-        parser.set_prompt_token_ids(vocabularies.write(VOCABULARY, HEADER))
         asked.known_as(known_as)
-        found: list[str] = request.param(parser, sent, ids)
+        found: list[str] = request.param(new_parser(sent), sent, ids)
         return found
 
     return lambda ids, known_as="chatcmpl-7": copy_context().run(_read, ids, known_as)
@@ -103,3 +122,62 @@ def test_a_reply_of_declared_calls_has_no_line(
 ) -> None:
     assert read(reply("functions.get:0", "functions.get:1")) == ["get", "get"]
     assert not caplog.records
+
+
+SENT = {"model": "m", "messages": [], "tools": [TOOL]}
+NAMED = {"type": "function", "function": {"name": "get"}}
+LISTED = {
+    "type": "allowed_tools",
+    "mode": "required",
+    "tools": [{"type": "function", "name": "get"}],
+}
+AT_CHOICE = {"type": "function", "name": "get", "parameters": {}}
+
+
+def chat(choice: Any) -> ChatCompletionRequest:
+    return ChatCompletionRequest(**SENT, tool_choice=choice)
+
+
+def responses(choice: Any) -> ResponsesRequest:
+    return ResponsesRequest(input="", tools=[AT_CHOICE], tool_choice=choice)
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+@pytest.mark.parametrize(
+    ("request_", "ids", "lacks"),
+    [
+        (chat("required"), TEXT, True),
+        (chat(NAMED), TEXT, True),
+        (chat("required"), BEGUN, False),  # cut off, which is counted by itself
+        (chat("required"), reply("functions.get:0"), False),
+        (chat("required"), reply("functions.evil:0"), False),  # dropped, likewise
+        (chat("auto"), TEXT, False),
+        (chat("none"), TEXT, False),
+        (responses("required"), TEXT, True),
+        (responses(LISTED), TEXT, True),
+        (responses({**LISTED, "mode": "auto"}), TEXT, False),
+    ],
+)
+def test_a_demanded_call_that_was_not_begun_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+    reader: Callable[..., list[str]],
+    request_: Any,
+    ids: list[int],
+    lacks: bool,
+) -> None:
+    counted = count(monkeypatch)
+    copy_context().run(reader, new_parser(request_), request_.model_copy(), ids)
+    assert counted[Outcome.NOT_BEGUN] == lacks
+
+
+def test_each_of_several_replies_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first makes vLLM forget that a call was demanded."""
+    counted, request = count(monkeypatch), chat("required")
+
+    def _read() -> None:
+        for _ in range(3):
+            parsed(new_parser(request), request, TEXT)
+
+    copy_context().run(_read)
+    assert request.tool_choice == "auto"
+    assert counted[Outcome.NOT_BEGUN] == 3

@@ -1,0 +1,96 @@
+"""What `docs/vllm.md` says that the logits processor does not do, seen on a server that has it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import enforcer
+from bench.demo.servers import MODEL_NAME
+from tests.snippets import MESSAGES, PROMPT, TOOLS
+
+if TYPE_CHECKING:
+    from bench.demo.servers import Server
+
+pytestmark = pytest.mark.vllm
+
+CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
+UNDECLARED = (
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.evil:0<|tool_call_argument_begin|>"
+)
+# A whole call of the tiny model's is of 20 ids or more.
+FEW = 14
+
+
+def spec(choice: str) -> dict[str, Any]:
+    """Write what a client sends on this route, for a request whose `tool_choice` is `auto`."""
+    return enforcer.extra_body(TOOLS, choice, via=enforcer.Route.LOGITS_PROCESSOR)
+
+
+def send(server: Server, path: str, **body: Any) -> httpx.Response:
+    return httpx.post(f"{server.url}{path}", json={"model": MODEL_NAME, **body}, timeout=300)
+
+
+def chat(server: Server, **more: Any) -> dict[str, Any]:
+    """Send a request whose spec demands a call, and give its choice."""
+    body = {"messages": MESSAGES, "tools": TOOLS, "temperature": 0, **spec("required"), **more}
+    answer = send(server, CHAT, **body)
+    assert answer.status_code == 200, answer.text
+    choice: dict[str, Any] = answer.json()["choices"][0]
+    return choice
+
+
+def arguments(choice: dict[str, Any]) -> str:
+    (call,) = choice["message"]["tool_calls"]
+    text: str = call["function"]["arguments"]
+    return text
+
+
+def test_a_whole_call(processor_server: Server) -> None:
+    """What the others cut short."""
+    choice = chat(processor_server)
+    assert json.loads(arguments(choice))["city"] in ("Paris", "Rome")
+
+
+def test_a_prompt_that_begins_what_the_tools_do_not_allow_ends_empty(
+    processor_server: Server,
+) -> None:
+    answer = send(processor_server, COMPLETIONS, prompt=PROMPT + UNDECLARED, **spec("auto"))
+    assert answer.status_code == 200, answer.text
+    (choice,) = answer.json()["choices"]
+    assert (choice["text"], choice["finish_reason"]) == ("", "stop")
+    log = processor_server.log.read_text()
+    assert 'turn failed reason="start" error="IllegalPrefix"' in log
+
+
+def test_beam_search_is_refused_by_the_middleware(processor_server: Server) -> None:
+    beams = {"use_beam_search": True, "n": 2, "max_tokens": 8}
+    answer = send(processor_server, COMPLETIONS, prompt=PROMPT, **beams, **spec("required"))
+    assert answer.status_code == 400, answer.text
+    assert "use_beam_search" in answer.text
+
+
+@pytest.mark.parametrize("cut", [{"max_tokens": FEW}, {"stop": ["city"]}])
+def test_a_call_that_is_cut_is_reported(processor_server: Server, cut: dict[str, Any]) -> None:
+    choice = chat(processor_server, **cut)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(arguments(choice))
+    assert choice["finish_reason"] == "tool_calls"
+
+
+def test_a_stop_id_ends_a_call(processor_server: Server) -> None:
+    asked = {"prompt": '{"city', "add_special_tokens": False}
+    ids = send(processor_server, "/tokenize", **asked).json()["tokens"]
+    choice = chat(processor_server, stop_token_ids=ids)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(arguments(choice))
+
+
+def test_it_has_no_metrics(processor_server: Server) -> None:
+    chat(processor_server)
+    shown = httpx.get(f"{processor_server.url}/metrics/", timeout=60).text
+    assert "vllm:" in shown
+    assert "enforcer_" not in shown
