@@ -47,3 +47,20 @@ def test_every_option_is_on_the_page_and_no_other_in_its_tables(command: str) ->
     rows = re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE)
     calls = re.findall(rf"^(?:\$ )?enforcer {command} ((?:.*\\\n)*.*)$", section, re.MULTILINE)
     assert set(re.findall(r"--[a-z][a-z-]*", "\n".join([*rows, *calls]))) <= known
+
+
+def test_the_example_of_check_is_what_it_prints(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tools,) = re.findall(r"^```json\n(.*?)^```", SECTIONS["check"], re.DOTALL | re.MULTILINE)
+    ((call, shown),) = re.findall(
+        r"^```console\n\$ enforcer (.*?)\n(.*?)^```", SECTIONS["check"], re.DOTALL | re.MULTILINE
+    )
+    monkeypatch.chdir(tmp_path)
+    Path("tools.json").write_text(tools)
+    assert main(call.split()) == 1
+    assert _without_times(capsys.readouterr().out) == _without_times(shown)
+
+
+def _without_times(printed: str) -> list[str]:
+    return re.sub(r"[0-9.]+ ms", "T ms", printed).split()
