@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, asked, checks, logits_processor, pacing
+from enforcer.vllm import admission, asked, checks, logits_processor, pacing, stops
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -90,7 +90,9 @@ async def _check(text: str, body: dict[str, Any]) -> None:
         admission.refuse_beam_search()
     _, spec = admission.admit(text, where=logits_processor.WHERE)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
-        admission.refuse_sampling(SimpleNamespace(**body), spec)
+        sent = SimpleNamespace(**body)
+        admission.refuse_sampling(sent, spec)
+        stops.refuse_all(sent, spec)
     await pacing.turn(len(text))
     with admission.answered():
         admission.log_inexact(await checks.check_async(spec))

@@ -74,7 +74,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
 
         """
         # Needed in the API server only, and not in every worker.
-        from enforcer.vllm import admission, checks
+        from enforcer.vllm import admission, checks, stops
 
         extra = sampling_params.extra_args or {}
         if extra.get(KEY) is None:
@@ -83,6 +83,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
             return
         settled, spec = admission.admit(spec_text(extra), where=WHERE)
         admission.refuse_sampling(sampling_params, spec)
+        stops.refuse_all(sampling_params, spec)
         with admission.answered():
             inexact = checks.check(spec)
         sampling_params.extra_args = {**extra, KEY: admission.isolated(settled, inexact)}

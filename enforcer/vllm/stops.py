@@ -1,8 +1,8 @@
 """Stop strings and stop ids: they may end what a turn says, never a call that has begun.
 
-Owns: where vLLM's detokenizer looks for stop strings, and which stop ids a request that may
-call can have. Runs in the API server, where stop strings are found. Must not know: deltas,
-how a reply is read.
+Owns: where vLLM's detokenizer looks for stop strings, and which stops a request that may call
+can have. Runs in the API server, where stop strings are found. Must not know: deltas, how a
+reply is read.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from enforcer.vllm.requests import option_refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from enforcer.request.spec import Spec
     from enforcer.turn.envelope import Table
 
 
@@ -85,6 +86,28 @@ def refuse_ids(request: Any, table: Table) -> None:
             "tool call, where the reply would end with half a call: use `stop`, which ends text "
             "only, or an id that ends the turn",
         )
+
+
+def refuse_all(params: Any, spec: Spec) -> None:
+    """Refuse stops where nothing keeps them from cutting a call: behind the logits processor.
+
+    Args:
+        params: vLLM's, or a body as attributes; `stop_sequences` is the Messages API's `stop`.
+        spec: the request's.
+
+    Raises:
+        VLLMValidationError: the request may call, and has stops.
+
+    """
+    if not spec.toolset.allowed:
+        return
+    for name in ("stop", "stop_sequences", "stop_token_ids"):
+        if getattr(params, name, None):
+            raise option_refusal(
+                name,
+                f"`{name}` could end the reply inside a tool call, which a server with the logits "
+                "processor alone cannot prevent: leave it out, or use a server with the plugin",
+            )
 
 
 def _cuts_calls(token: int, table: Table) -> bool:

@@ -134,6 +134,8 @@ def test_messages_are_answered_as_anthropics_clients_read_it() -> None:
         ({"vllm_xargs": {"enforcer": "{"}}, "not JSON"),
         ({"vllm_xargs": {"enforcer": "{}"}}, "(at `$.vllm_xargs.enforcer`)"),
         ({"use_beam_search": True, "n": 2}, "use_beam_search"),
+        ({"stop": "x"}, "`stop`"),
+        ({"stop_sequences": ["x"]}, "`stop_sequences`"),
     ],
 )
 def test_options_are_refused(more: dict[str, Any], word: str) -> None:

@@ -448,6 +448,8 @@ BAD = {"type": "function", "function": {"name": "f", "parameters": {"type": "tex
         (params(TOOLS, min_tokens=3, max_tokens=9), "min_tokens"),
         (params(TOOLS, allowed_token_ids=[1]), "allowed_token_ids"),
         (params(TOOLS, thinking_token_budget=5), "thinking_token_budget"),
+        (params(TOOLS, stop=["x"]), "`stop`"),
+        (params(TOOLS, stop_token_ids=[3]), "`stop_token_ids`"),
     ],
 )
 def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(
@@ -455,6 +457,10 @@ def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(
 ) -> None:
     with pytest.raises(VLLMValidationError, match=says):
         EnforcerLogitsProcessor.validate_params(sampling)
+
+
+def test_stops_of_a_request_that_calls_nothing_are_served() -> None:
+    EnforcerLogitsProcessor.validate_params(params(TOOLS, "none", stop=["x"], stop_token_ids=[3]))
 
 
 def test_the_engine_is_told_what_the_server_has_settled() -> None:

@@ -73,20 +73,23 @@ def test_beam_search_is_refused_by_the_middleware(processor_server: Server) -> N
     assert "use_beam_search" in answer.text
 
 
-@pytest.mark.parametrize("cut", [{"max_tokens": FEW}, {"stop": ["city"]}])
-def test_a_call_that_is_cut_is_reported(processor_server: Server, cut: dict[str, Any]) -> None:
-    choice = chat(processor_server, **cut)
+def test_a_call_that_is_cut_is_reported(processor_server: Server) -> None:
+    choice = chat(processor_server, max_tokens=FEW)
     with pytest.raises(json.JSONDecodeError):
         json.loads(arguments(choice))
     assert choice["finish_reason"] == "tool_calls"
 
 
-def test_a_stop_id_ends_a_call(processor_server: Server) -> None:
-    asked = {"prompt": '{"city', "add_special_tokens": False}
-    ids = send(processor_server, "/tokenize", **asked).json()["tokens"]
-    choice = chat(processor_server, stop_token_ids=ids)
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(arguments(choice))
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("stops", [{"stop": ["city"]}, {"stop_token_ids": [7]}])
+def test_stops_that_could_cut_a_call_are_refused(
+    processor_server: Server, stops: dict[str, Any], stream: bool
+) -> None:
+    body = {"messages": MESSAGES, "tools": TOOLS, "stream": stream, **stops}
+    answer = send(processor_server, CHAT, **body, **spec("auto"))
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["error"]["param"] == next(iter(stops))
+    assert send(processor_server, CHAT, **body, **spec("none")).status_code == 200
 
 
 def test_it_has_no_metrics(processor_server: Server) -> None:
