@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _MESSAGES = "/v1/messages"
 _ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/responses", _MESSAGES)
-_MARK = specs.KEY.encode()  # a body without it carries no spec
+# A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
+# in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
+_MARKS = (specs.KEY.encode(), rb"\u006", rb"\u007")
 
 
 class RefuseEarly:
@@ -62,7 +64,7 @@ class RefuseEarly:
 
 async def _refused(raw: bytes) -> Exception | None:
     """Say why a body cannot be served; None where that is vLLM's affair."""
-    if _MARK not in raw:
+    if b"\0" not in raw[:4] and not any(mark in raw for mark in _MARKS):
         return None
     try:
         body = json.loads(raw)

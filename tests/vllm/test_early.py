@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -16,10 +17,13 @@ from vllm.sampling_params import SamplingParams
 
 import enforcer
 from bench.demo.servers import MODEL_NAME
+from enforcer.request import spec as specs
 from enforcer.vllm import checks, metrics, names
 from enforcer.vllm.early import RefuseEarly
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bench.demo.servers import Server
 
 
@@ -107,6 +111,29 @@ def test_what_is_not_refused_reaches_vllm_as_it_is(
     raw: bytes, path: str, method: str, pieces: int
 ) -> None:
     assert sent(raw, path, pieces, method) == (raw, 0, None)
+
+
+def _escaped(text: str, at: int, form: str) -> bytes:
+    """Spell one letter of the key with an escape."""
+    key = specs.KEY
+    return text.replace(key, key[:at] + form.format(ord(key[at])) + key[at + 1 :]).encode()
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        *(partial(_escaped, at=at, form="\\u{:04x}") for at in range(len(specs.KEY))),
+        partial(_escaped, at=1, form="\\u{:04X}"),
+        partial(str.encode, encoding="utf-16"),
+        partial(str.encode, encoding="utf-32-be"),
+    ],
+)
+def test_a_spec_is_found_however_its_key_is_spelled(spelled: Callable[[str], bytes]) -> None:
+    raw = spelled(json.dumps(body([BAD], use_beam_search=True)))
+    assert specs.KEY.encode() not in raw
+    assert json.loads(raw) == body([BAD], use_beam_search=True)
+    reached, status, _ = sent(raw)
+    assert (reached, status) == (None, 400)
 
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/completions", "/v1/responses", "/base" + CHAT])
