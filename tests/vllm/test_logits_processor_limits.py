@@ -21,8 +21,8 @@ CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
 UNDECLARED = (
     "<|tool_calls_section_begin|><|tool_call_begin|>functions.evil:0<|tool_call_argument_begin|>"
 )
-# A whole call of the tiny model's is of 20 ids or more.
-FEW = 14
+# After the arguments come the ends of the call, of the section and of the turn.
+INTO_THE_ARGUMENTS = 5
 
 
 def spec(choice: str) -> dict[str, Any]:
@@ -35,24 +35,18 @@ def send(server: Server, path: str, **body: Any) -> httpx.Response:
 
 
 def chat(server: Server, **more: Any) -> dict[str, Any]:
-    """Send a request whose spec demands a call, and give its choice."""
-    body = {"messages": MESSAGES, "tools": TOOLS, "temperature": 0, **spec("required"), **more}
-    answer = send(server, CHAT, **body)
+    """Send a request whose spec demands a call, and give its answer."""
+    sent = {"messages": MESSAGES, "tools": TOOLS, "temperature": 0, **spec("required"), **more}
+    answer = send(server, CHAT, **sent)
     assert answer.status_code == 200, answer.text
-    choice: dict[str, Any] = answer.json()["choices"][0]
-    return choice
+    body: dict[str, Any] = answer.json()
+    return body
 
 
-def arguments(choice: dict[str, Any]) -> str:
-    (call,) = choice["message"]["tool_calls"]
+def arguments(answer: dict[str, Any]) -> str:
+    (call,) = answer["choices"][0]["message"]["tool_calls"]
     text: str = call["function"]["arguments"]
     return text
-
-
-def test_a_whole_call(processor_server: Server) -> None:
-    """What the others cut short."""
-    choice = chat(processor_server)
-    assert json.loads(arguments(choice))["city"] in ("Paris", "Rome")
 
 
 def test_a_prompt_that_begins_what_the_tools_do_not_allow_ends_empty(
@@ -66,6 +60,13 @@ def test_a_prompt_that_begins_what_the_tools_do_not_allow_ends_empty(
     assert 'turn failed reason="start" error="IllegalPrefix"' in log
 
 
+def test_beside_a_constraint_of_vllms_own_it_is_an_error(processor_server: Server) -> None:
+    begun = [*MESSAGES, {"role": "assistant", "content": UNDECLARED}]
+    goes_on = {"add_generation_prompt": False, "continue_final_message": True}
+    body = {"messages": begun, "tools": TOOLS, "tool_choice": "required", **goes_on}
+    assert send(processor_server, CHAT, **body, **spec("required")).status_code == 500
+
+
 def test_beam_search_is_refused_by_the_middleware(processor_server: Server) -> None:
     beams = {"use_beam_search": True, "n": 2, "max_tokens": 8}
     answer = send(processor_server, COMPLETIONS, prompt=PROMPT, **beams, **spec("required"))
@@ -74,10 +75,13 @@ def test_beam_search_is_refused_by_the_middleware(processor_server: Server) -> N
 
 
 def test_a_call_that_is_cut_is_reported(processor_server: Server) -> None:
-    choice = chat(processor_server, max_tokens=FEW)
+    whole = chat(processor_server)
+    assert json.loads(arguments(whole))["city"] in ("Paris", "Rome")
+    few = whole["usage"]["completion_tokens"] - INTO_THE_ARGUMENTS
+    cut = chat(processor_server, max_tokens=few)
     with pytest.raises(json.JSONDecodeError):
-        json.loads(arguments(choice))
-    assert choice["finish_reason"] == "tool_calls"
+        json.loads(arguments(cut))
+    assert cut["choices"][0]["finish_reason"] == "tool_calls"
 
 
 @pytest.mark.parametrize("stream", [False, True])
