@@ -1,8 +1,7 @@
-"""One turn, id by id: over arguments that are known by heart, to see the matcher alone."""
+"""One turn, id by id: what is legal where, and what a mask says of it."""
 
 from __future__ import annotations
 
-import gc
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -10,46 +9,34 @@ import numpy as np
 import pytest
 import torch
 
-from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
+from enforcer.errors import ConfigurationError, IllegalPrefix
 from enforcer.turn.envelope import Due
 from tests import toys
-from tests.vocabularies import call, feed, legal, row_of, section, small, write
+from tests.turn.known import (
+    ARGUMENTS,
+    BEGIN,
+    CALL,
+    CALL_END,
+    END,
+    HEADER,
+    HOLE,
+    OPENED,
+    STOP,
+    TEXT,
+    TEXTS,
+    THINK,
+    THOUGHT,
+    V,
+    at,
+    byte,
+    matcher,
+)
+from tests.vocabularies import call, feed, legal, row_of, section, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.turn.matcher import Matcher
-    from tests.toys import Failing
-
-
-V = small()
-TEXTS = [b'{"a": 1}', b'{"a": 12}', b"{}"]
-HOLE = next(i for i in range(V.size) if not V.token_bytes(i))
-TEXT = {i for i in range(V.size) if V.token_bytes(i)} - V.control_ids
-OPENED = (
-    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>"
-)
-BEGIN, END = V.control("<|tool_calls_section_begin|>"), V.control("<|tool_calls_section_end|>")
-CALL, CALL_END = V.control("<|tool_call_begin|>"), V.control("<|tool_call_end|>")
-ARGUMENTS = V.control("<|tool_call_argument_begin|>")
-THINK, THOUGHT = V.control("<think>"), V.control("</think>")
-STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
-HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
-
-
-def matcher(arguments: dict[str, Any] | None = None, **options: Any) -> Matcher:
-    return toys.matcher(V, {"get": TEXTS} if arguments is None else arguments, **options)
-
-
-def at(text: str, arguments: dict[str, Any] | None = None, **options: Any) -> Matcher:
-    """Give the matcher after a text."""
-    found = matcher(arguments, **options)
-    feed(found, write(V, text))
-    return found
-
-
-def byte(char: str) -> int:
-    return ord(char)
 
 
 # What is legal where
@@ -387,269 +374,3 @@ def test_a_row_that_the_mask_has_not_is_refused(make: Callable[..., Any]) -> Non
 def test_a_mask_of_another_type_is_refused(dtype: Any) -> None:
     with pytest.raises(ConfigurationError, match="32-bit"):
         matcher().fill(np.zeros((1, V.words * 4), dtype=dtype))
-
-
-# Going back
-
-
-def test_rollback_crosses_every_segment() -> None:
-    calls = call("get", 0, '{"a": 1}'), call("get", 1, "{}")
-    ids = write(V, "<think>hm</think>I look." + section(*calls))
-    prompt = write(V, HEADER)
-    masks = []
-    found = matcher(prompt_ids=prompt)
-    for token_id in ids:
-        masks.append(row_of(found))
-        feed(found, [token_id])
-    last = row_of(found)
-    for back in range(len(ids) + 1):
-        found.rollback(back)
-        assert found.accepted == len(ids) - back
-        if back:
-            assert (row_of(found) == masks[len(ids) - back]).all()
-        feed(found, ids[len(ids) - back :])
-        assert (row_of(found) == last).all()
-
-
-@pytest.mark.parametrize("count", [-1, 4, 1000])
-def test_no_way_back_beyond_the_start(count: int) -> None:
-    found = at("abc")
-    with pytest.raises(ConfigurationError, match="take back"):
-        found.rollback(count)
-    assert found.accepted == 3
-
-
-def test_the_prompt_is_not_taken_back() -> None:
-    found = matcher(prompt_ids=write(V, HEADER + "<think>abc"))
-    with pytest.raises(ConfigurationError):
-        found.rollback(1)
-
-
-@pytest.mark.parametrize("kept", [0, 1, 5])
-def test_no_way_back_beyond_what_is_kept(kept: int) -> None:
-    ids = write(V, "<think>hm</think>I look." + section(call("get", 0, '{"a": 1}')))
-    found = matcher(prompt_ids=write(V, HEADER), rollback=kept)
-    masks: list[Any] = []
-    for count, token_id in enumerate(ids):
-        assert found.accepted == count
-        with pytest.raises(ConfigurationError, match="take back"):
-            found.rollback(min(kept, count) + 1)
-        for back in range(min(kept, count) + 1):
-            found.rollback(back)
-            assert not back or (row_of(found) == masks[count - back]).all()
-            feed(found, ids[count - back : count])
-        masks.append(row_of(found))
-        feed(found, [token_id])
-
-
-def test_drafts_may_be_longer_than_what_is_kept() -> None:
-    ids = write(V, "I look." + section(call("get", 0, '{"a": 1}')))
-    found = matcher(rollback=2)
-    feed(found, ids[:3])
-    assert found.validate(ids[3:]) == len(ids) - 3
-    assert found.accepted == 3
-    found.rollback(2)
-    feed(found, ids[1:])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kept", [4, None])
-def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept: int | None) -> None:
-    prompt = write(V, HEADER + "<think>")
-    found = matcher({"get": [b"x" * 5000]}, prompt_ids=prompt, rollback=kept)
-    feed(found, [byte("x")] * 10)
-    gc.collect()
-    before = len(gc.get_objects())
-    feed(found, [byte("x")] * 2000)
-    assert len(gc.get_objects()) - before < 20
-    feed(found, [THOUGHT, *write(V, OPENED), *[byte("x")] * 10])
-    gc.collect()
-    before = len(gc.get_objects())
-    feed(found, [byte("x")] * 2000)
-    # The toy engine itself keeps a list, of bytes.
-    assert len(gc.get_objects()) - before < 20
-
-
-def test_validate_counts_and_leaves_no_trace() -> None:
-    ids = write(V, "I look." + section(call("get", 0, "{}"), call("get", 1, '{"a": 12}')))
-    found = matcher()
-    for start in range(len(ids)):
-        before = row_of(found)
-        assert found.validate(ids[start:]) == len(ids) - start
-        assert found.validate([*ids[start : start + 3], -1]) == min(3, len(ids) - start)
-        assert found.validate([]) == 0
-        assert (row_of(found) == before).all()
-        assert found.accepted == start
-        feed(found, [ids[start]])
-
-
-# Failing closed
-
-
-def failing(after: int, *where: str) -> dict[str, Callable[..., Any]]:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=after, where=frozenset(where))
-
-    return {"get": start}
-
-
-def broken() -> None:
-    raise EnforcerError("it does not compile")
-
-
-@pytest.mark.parametrize("after", [0, 1, 3])
-def test_a_failing_mask_closes_the_gate(after: int) -> None:
-    found = at(OPENED, arguments=failing(after, "fill"))
-    feed(found, [byte(char) for char in '{"a": 1'[:after]])
-    assert legal(found) == STOP
-    assert isinstance(found.failure, EnforcerError)
-    for token_id in TEXT | V.control_ids - STOP:
-        assert not found.accept(token_id)
-    feed(found, [V.control("<|im_end|>")])
-    assert legal(found) == STOP
-
-
-@pytest.mark.parametrize("after", [0, 2])
-def test_a_failing_step_closes_the_gate(after: int) -> None:
-    found = at(OPENED, arguments=failing(after, "accept"))
-    feed(found, [byte(char) for char in '{"'[:after]])
-    assert not found.accept(byte('{"a'[after]))
-    assert found.failure is not None
-    assert legal(found) == STOP
-
-
-def test_a_grammar_that_cannot_start_closes_the_gate() -> None:
-    found = at(OPENED, arguments={"get": broken})
-    assert legal(found) == STOP
-    assert not found.accept(CALL_END)
-
-
-def test_a_dead_end_closes_the_gate() -> None:
-    found = at(OPENED, arguments={"get": []})
-    assert legal(found) == STOP
-    assert "no id" in str(found.failure)
-
-
-@pytest.mark.parametrize(
-    "arguments", [failing(0, "fill"), failing(0, "accept"), {"get": broken}, {"get": []}]
-)
-def test_going_back_never_opens_the_gate_again(arguments: dict[str, Any]) -> None:
-    found = at(OPENED, arguments=arguments)
-    found.accept(byte("{"))
-    assert legal(found) == STOP
-    stop = V.control("<|im_end|>")
-    feed(found, [stop, stop, stop])
-    found.rollback(2)
-    assert legal(found) == STOP
-    found.rollback(1)
-    assert legal(found) == STOP
-    assert found.validate([CALL_END]) == 0
-    assert found.validate([stop, stop]) == 2
-    assert legal(found) == STOP
-
-
-def test_going_back_before_the_failure_opens_what_was_open() -> None:
-    found = at(OPENED, arguments=failing(0, "fill"))
-    assert legal(found) == STOP
-    found.rollback(1)
-    assert found.failure is None
-    assert legal(found) == {ARGUMENTS}
-
-
-ERRORS = [
-    *(RuntimeError("what"), MemoryError(), RecursionError(), toys.Panic("index out of range")),
-    *(EnforcerError("a limit"), ConfigurationError("a setting")),
-]
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
-@pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
-@pytest.mark.parametrize("after", [0, 3])
-def test_whatever_the_engine_raises_ends_this_turn_alone(
-    error: Any, where: str, after: int
-) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
-
-    found, other = at(OPENED, arguments={"get": start}), at(OPENED)
-    ids = [byte(char) for char in '{"a": 1}']
-    for token_id in ids[:after]:
-        feed(found, [token_id])
-        assert found.failure is None
-    if where == "accept":
-        assert not found.accept(ids[after])
-    else:
-        assert legal(found) == STOP
-    assert found.failure is error or found.failure.__cause__ is error
-    assert type(error).__name__ in repr(found.failure)
-    assert legal(found) == STOP
-    assert found.accepted == len(write(V, OPENED)) + after
-    assert found.validate([CALL_END]) == 0
-    feed(found, [V.control("<|im_end|>")])
-    assert not found.accept(byte("a"))
-    found.rollback(found.accepted)
-    assert legal(found) == TEXT | {BEGIN}
-    feed(other, [*ids, CALL_END, END])
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_what_cannot_be_taken_back_closes_the_gate(error: Any) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
-
-    found = at(OPENED + '{"a', arguments={"get": start})
-    before = found.accepted
-    found.rollback(1)
-    assert found.accepted == before - 1
-    assert found.failure is error or found.failure.__cause__ is error
-    assert legal(found) == STOP
-    found.rollback(found.accepted - len(write(V, OPENED)))
-    assert legal(found) == STOP  # where the text stands is not known any more
-    found.rollback(1)
-    assert legal(found) == {ARGUMENTS}
-    feed(found, [ARGUMENTS, byte("{")])
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error: Any) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
-
-    found = at(OPENED + "{", arguments={"get": start})
-    assert found.validate([byte('"'), byte("a")]) == 1
-    unknown = not isinstance(error, EnforcerError)
-    assert (found.failure is not None) == unknown
-    assert found.accept(byte('"')) != unknown
-
-
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_whatever_starting_raises_closes_the_gate(error: Any) -> None:
-    def start() -> None:
-        raise error
-
-    found = at(OPENED, arguments={"get": start})
-    assert found.failure is error or found.failure.__cause__ is error
-    assert legal(found) == STOP
-    found.rollback(1)
-    assert legal(found) == {ARGUMENTS}
-    prompt = write(V, HEADER + OPENED)
-    with pytest.raises(EnforcerError):
-        matcher({"get": start}, prompt_ids=prompt)
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
-def test_what_ends_the_process_is_no_failure_of_a_turn(
-    error: KeyboardInterrupt | SystemExit,
-) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
-
-    with pytest.raises(type(error)):
-        legal(at(OPENED, arguments={"get": start}))
-
-
-def test_a_host_may_close_the_gate() -> None:
-    found = at("Hello")
-    found.fail(EnforcerError("the host has lost its place"))
-    assert legal(found) == STOP
-    assert not found.accept(byte("a"))

@@ -1,0 +1,200 @@
+"""Whatever fails inside a turn ends that turn alone, and opens nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.errors import ConfigurationError, EnforcerError
+from tests import toys
+from tests.turn.known import (
+    ARGUMENTS,
+    BEGIN,
+    CALL_END,
+    END,
+    HEADER,
+    OPENED,
+    STOP,
+    TEXT,
+    TEXTS,
+    V,
+    at,
+    byte,
+    matcher,
+)
+from tests.vocabularies import feed, legal, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.toys import Failing
+
+
+def failing(after: int, *where: str) -> dict[str, Callable[..., Any]]:
+    def start() -> Failing:
+        return toys.Failing(V, TEXTS, after=after, where=frozenset(where))
+
+    return {"get": start}
+
+
+def broken() -> None:
+    raise EnforcerError("it does not compile")
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_failing_mask_closes_the_gate(after: int) -> None:
+    found = at(OPENED, arguments=failing(after, "fill"))
+    feed(found, [byte(char) for char in '{"a": 1'[:after]])
+    assert legal(found) == STOP
+    assert isinstance(found.failure, EnforcerError)
+    for token_id in TEXT | V.control_ids - STOP:
+        assert not found.accept(token_id)
+    feed(found, [V.control("<|im_end|>")])
+    assert legal(found) == STOP
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_failing_step_closes_the_gate(after: int) -> None:
+    found = at(OPENED, arguments=failing(after, "accept"))
+    feed(found, [byte(char) for char in '{"'[:after]])
+    assert not found.accept(byte('{"a'[after]))
+    assert found.failure is not None
+    assert legal(found) == STOP
+
+
+def test_a_grammar_that_cannot_start_closes_the_gate() -> None:
+    found = at(OPENED, arguments={"get": broken})
+    assert legal(found) == STOP
+    assert not found.accept(CALL_END)
+
+
+def test_a_dead_end_closes_the_gate() -> None:
+    found = at(OPENED, arguments={"get": []})
+    assert legal(found) == STOP
+    assert "no id" in str(found.failure)
+
+
+@pytest.mark.parametrize(
+    "arguments", [failing(0, "fill"), failing(0, "accept"), {"get": broken}, {"get": []}]
+)
+def test_going_back_never_opens_the_gate_again(arguments: dict[str, Any]) -> None:
+    found = at(OPENED, arguments=arguments)
+    found.accept(byte("{"))
+    assert legal(found) == STOP
+    stop = V.control("<|im_end|>")
+    feed(found, [stop, stop, stop])
+    found.rollback(2)
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert legal(found) == STOP
+    assert found.validate([CALL_END]) == 0
+    assert found.validate([stop, stop]) == 2
+    assert legal(found) == STOP
+
+
+def test_going_back_before_the_failure_opens_what_was_open() -> None:
+    found = at(OPENED, arguments=failing(0, "fill"))
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert found.failure is None
+    assert legal(found) == {ARGUMENTS}
+
+
+ERRORS = [
+    *(RuntimeError("what"), MemoryError(), RecursionError(), toys.Panic("index out of range")),
+    *(EnforcerError("a limit"), ConfigurationError("a setting")),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
+@pytest.mark.parametrize("after", [0, 3])
+def test_whatever_the_engine_raises_ends_this_turn_alone(
+    error: Any, where: str, after: int
+) -> None:
+    def start() -> Failing:
+        return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
+
+    found, other = at(OPENED, arguments={"get": start}), at(OPENED)
+    ids = [byte(char) for char in '{"a": 1}']
+    for token_id in ids[:after]:
+        feed(found, [token_id])
+        assert found.failure is None
+    if where == "accept":
+        assert not found.accept(ids[after])
+    else:
+        assert legal(found) == STOP
+    assert found.failure is error or found.failure.__cause__ is error
+    assert type(error).__name__ in repr(found.failure)
+    assert legal(found) == STOP
+    assert found.accepted == len(write(V, OPENED)) + after
+    assert found.validate([CALL_END]) == 0
+    feed(found, [V.control("<|im_end|>")])
+    assert not found.accept(byte("a"))
+    found.rollback(found.accepted)
+    assert legal(found) == TEXT | {BEGIN}
+    feed(other, [*ids, CALL_END, END])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_what_cannot_be_taken_back_closes_the_gate(error: Any) -> None:
+    def start() -> Failing:
+        return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
+
+    found = at(OPENED + '{"a', arguments={"get": start})
+    before = found.accepted
+    found.rollback(1)
+    assert found.accepted == before - 1
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(found.accepted - len(write(V, OPENED)))
+    assert legal(found) == STOP  # where the text stands is not known any more
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    feed(found, [ARGUMENTS, byte("{")])
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error: Any) -> None:
+    def start() -> Failing:
+        return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
+
+    found = at(OPENED + "{", arguments={"get": start})
+    assert found.validate([byte('"'), byte("a")]) == 1
+    unknown = not isinstance(error, EnforcerError)
+    assert (found.failure is not None) == unknown
+    assert found.accept(byte('"')) != unknown
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_whatever_starting_raises_closes_the_gate(error: Any) -> None:
+    def start() -> None:
+        raise error
+
+    found = at(OPENED, arguments={"get": start})
+    assert found.failure is error or found.failure.__cause__ is error
+    assert legal(found) == STOP
+    found.rollback(1)
+    assert legal(found) == {ARGUMENTS}
+    prompt = write(V, HEADER + OPENED)
+    with pytest.raises(EnforcerError):
+        matcher({"get": start}, prompt_ids=prompt)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
+def test_what_ends_the_process_is_no_failure_of_a_turn(
+    error: KeyboardInterrupt | SystemExit,
+) -> None:
+    def start() -> Failing:
+        return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
+
+    with pytest.raises(type(error)):
+        legal(at(OPENED, arguments={"get": start}))
+
+
+def test_a_host_may_close_the_gate() -> None:
+    found = at("Hello")
+    found.fail(EnforcerError("the host has lost its place"))
+    assert legal(found) == STOP
+    assert not found.accept(byte("a"))
