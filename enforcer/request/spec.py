@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import InvalidTools, Problem, SchemaLimit
+from enforcer.errors import InvalidTools, Problem, SchemaLimit, brief
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -42,7 +42,7 @@ _FIELDS = {
     *("first_index", "response_format", "on_unsupported", "finish_within_budget"),
     *("closed_objects", "settled"),
 }
-_SETTLED_FIELDS = {"dialect", "engine", "options"}
+_SETTLED_FIELDS = {"dialect", "engine", "options", "as_text"}
 _UNSETTLED = ',"settled":null}'
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 
@@ -67,12 +67,14 @@ class Settled:
     Attributes:
         dialect, engine: by name.
         options: what holds for this request, its own wishes included.
+        as_text: whether a parser of vLLM's own reads the reply, by its text.
 
     """
 
     dialect: str
     engine: str
     options: Options
+    as_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,7 @@ def _settled_json(settled: Settled) -> dict[str, Any]:
         "dialect": settled.dialect,
         "engine": settled.engine,
         "options": settled.options.to_json(),
+        "as_text": settled.as_text,
     }
 
 
@@ -262,8 +265,14 @@ def read(text: object) -> Spec:
         spec = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
         raise InvalidTools(HERE, f"the spec is not JSON: {error}") from error
-    if not isinstance(spec, dict) or spec.get("version") != _VERSION or set(spec) != _FIELDS:
+    if not isinstance(spec, dict) or "version" not in spec:
         raise InvalidTools(HERE, "not a spec; build it with `enforcer.extra_body`")
+    if spec["version"] != _VERSION or set(spec) != _FIELDS:
+        raise InvalidTools(
+            HERE,
+            f"a spec in form {brief(spec['version'])}, and this server reads form {_VERSION}: "
+            "give client and server the same version of the Enforcer",
+        )
     first = spec["first_index"]
     if not isinstance(first, int) or isinstance(first, bool) or not 0 <= first < _MOST_CALLS:
         raise InvalidTools(
@@ -294,10 +303,12 @@ def _read_settled(value: object) -> Settled | None:
     try:
         if not isinstance(value, dict) or set(value) != _SETTLED_FIELDS:
             raise TypeError("not an object of these fields")  # noqa: TRY301 - one refusal
-        dialect, engine = value["dialect"], value["engine"]
+        dialect, engine, as_text = value["dialect"], value["engine"], value["as_text"]
         if not isinstance(dialect, str) or not isinstance(engine, str):
             raise TypeError("not names")  # noqa: TRY301
-        return Settled(dialect, engine, Options.from_json(value["options"]))
+        if not isinstance(as_text, bool):
+            raise TypeError("neither true nor false")  # noqa: TRY301
+        return Settled(dialect, engine, Options.from_json(value["options"]), as_text)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InvalidTools(
             f"{HERE}.settled", "only a server of the same version writes it: leave it out"

@@ -103,7 +103,7 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
     if options.finish_within_budget and not dialects.load(dialect).is_simple:
         with answered():
             raise UnknownLength("$.finish_within_budget", dialect)
-    return specs.Settled(dialect, chosen.engine, options)
+    return specs.Settled(dialect, chosen.engine, options, served.reads_text())
 
 
 def isolated(text: str, inexact: Iterable[Inexact]) -> str:

@@ -154,6 +154,8 @@ class _Host:
             if source.is_ours:
                 spec = runtime.read(source.text)
                 enforcer = self.enforcer(spec)
+                if spec.settled is not None and spec.settled.as_text:
+                    reader = stock.text_reader(enforcer.table)
             else:
                 enforcer = self.enforcer()
                 found = stock.recognise(source.text, enforcer.table, prompt_ids)

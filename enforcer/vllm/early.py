@@ -1,8 +1,8 @@
 """Refusals before a reply begins, on a server that has the logits processor and not the plugin.
 
 Owns: an ASGI application (https://asgi.readthedocs.io) around vLLM's, for its `--middleware`, which
-reads the bodies that carry a spec. Must not know: what is refused and why (that is `admission`),
-the engine.
+reads the bodies that carry a spec, and compares each with its spec. Must not know: what else is
+refused and why (that is `admission`), the engine.
 
 vLLM asks a logits processor about a request only when it generates, which is after HTTP 200 where
 the reply streams; and it drops a spec that came another way for a constraint of its own.
@@ -18,11 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
+from enforcer.errors import brief
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, asked, checks, logits_processor, pacing, stops
+from enforcer.request.tools import ToolChoice
+from enforcer.vllm import admission, asked, checks, logits_processor, pacing, runtime, stops
+from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from enforcer.request.spec import Spec
 
 _MESSAGES = "/v1/messages"
 _ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/responses", _MESSAGES)
@@ -91,6 +96,8 @@ async def _check(text: str, body: dict[str, Any]) -> None:
     if body.get("use_beam_search"):
         admission.refuse_beam_search()
     _, spec = admission.admit(text, where=logits_processor.WHERE)
+    await pacing.turn(len(text))
+    _refuse_another(runtime.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
         sent = SimpleNamespace(**body)
         admission.refuse_sampling(sent, spec)
@@ -98,6 +105,65 @@ async def _check(text: str, body: dict[str, Any]) -> None:
     await pacing.turn(len(text))
     with admission.answered():
         admission.log_inexact(await checks.check_async(spec))
+
+
+def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
+    """Refuse a spec that allows what the rest of its request does not.
+
+    vLLM's parser reports whatever call it reads, and where a request demands something, vLLM has a
+    constraint of its own beside the mask.
+
+    Raises:
+        VLLMValidationError: it does.
+
+    """
+    allowed, declared = spec.toolset.allowed, dict(_declared(body.get("tools")))
+    for name in allowed if declared else ():
+        if name not in declared:
+            raise _another(f"calls of {brief(name)}, which `tools` does not declare")
+        schema = declared[name]
+        if isinstance(schema, dict) and schema != json.loads(spec.toolset.tools[name].schema):
+            raise _another(f"other arguments of {brief(name)} than `tools` declares")
+    demanded = _demanded(body.get("tool_choice"))
+    if demanded is not None and (
+        spec.toolset.choice is not ToolChoice.REQUIRED or (demanded and allowed != (demanded,))
+    ):
+        raise _another("what `tool_choice` does not")
+    wanted = body.get("response_format")
+    is_free = not isinstance(wanted, dict) or wanted.get("type") in (None, "text")
+    if spec.response_format is None and not is_free:
+        raise _another("text that is not in the `response_format`")
+
+
+def _another(what: str) -> VLLMValidationError:
+    return option_refusal(
+        f"vllm_xargs.{specs.KEY}",
+        f"the spec allows {what}: give `enforcer.extra_body` what the request itself says",
+    )
+
+
+def _declared(tools: Any) -> Iterator[tuple[str, Any]]:
+    """Give the tools that a body declares, in the form of any route, and their schemas."""
+    for tool in tools if isinstance(tools, list) else ():
+        if not isinstance(tool, dict):
+            continue
+        own = tool["function"] if isinstance(tool.get("function"), dict) else tool
+        if isinstance(own.get("name"), str):
+            yield own["name"], own.get("parameters", own.get("input_schema"))
+        yield from _declared(tool.get("tools"))
+
+
+def _demanded(choice: Any) -> str | None:
+    """Give the name of the call that a body demands, "" for any; None if it demands none."""
+    if not isinstance(choice, dict):
+        return "" if choice == "required" else None
+    of = choice.get("allowed_tools", choice)
+    if choice.get("type") == "allowed_tools":
+        return "" if isinstance(of, dict) and of.get("mode") == "required" else None
+    if choice.get("type") not in ("function", "tool"):
+        return "" if choice.get("type") == "any" else None
+    own = choice["function"] if isinstance(choice.get("function"), dict) else choice
+    return own["name"] if isinstance(own.get("name"), str) else None
 
 
 async def _answer(send: Any, error: Exception, *, is_anthropic: bool) -> None:

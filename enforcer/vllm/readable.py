@@ -5,7 +5,8 @@ schemas, vLLM's code (only how it reads).
 
 The enforcer's parser reads ids: spelled marker text is text to it. Where a parser of vLLM's
 stands behind the matcher, the reply is read as text (by the Rust front end always, by the
-Python one where it is not streamed), and these would go wrong:
+Python one where it is not streamed; so it is behind the logits processor), and these would go
+wrong:
 
 * Text that spells a marker is taken for it: what a user makes the model repeat becomes a call
   to a tool that nobody declared, or ends the arguments inside a string. The last piece of a
@@ -63,10 +64,18 @@ class Reader:
         table: the dialect, bound to the vocabulary.
         markers: texts that it takes for markers.
         closed_think: whether calls must not begin inside a think.
+        trims: whether white space before arguments breaks a call.
 
     """
 
-    def __init__(self, table: Table, markers: Iterable[str], *, closed_think: bool) -> None:
+    def __init__(
+        self,
+        table: Table,
+        markers: Iterable[str],
+        *,
+        closed_think: bool,
+        trims: bool = True,
+    ) -> None:
         self._table = table
         self._markers = tuple(sorted({marker.encode() for marker in markers}))
         self._begun = {
@@ -77,7 +86,7 @@ class Reader:
         leads = [leaf for leaves in table.leaves.values() for leaf in leaves.items()]
         # By their targets, which are of one kind whatever state a marker leaves.
         self._thinks = self._leading_to(leads, Segment.REASONING) if closed_think else frozenset()
-        self._begins = self._leading_to(leads, Segment.ARGUMENTS)
+        self._begins = self._leading_to(leads, Segment.ARGUMENTS) if trims else frozenset()
         self._closed_think = closed_think
         self._sections = self._calls_in_thinks() if closed_think else frozenset()
         keys, ids = table.vocabulary.sorted_text

@@ -1,7 +1,8 @@
 """One enforced request in a batch of logits.
 
 Owns: keeping a matcher level with the ids of its request, whatever happens to them, and
-masking rows of logits. Must not know: how vLLM tells of its batch.
+masking rows of logits. Replies are read by vLLM's own parsers here. Must not know: how vLLM
+tells of its batch.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import torch
 
 from enforcer.errors import EnforcerError
 from enforcer.logits import illegal
-from enforcer.vllm import families, metrics, runtime
+from enforcer.vllm import families, metrics, runtime, stock
+from enforcer.vllm.readable import ReadableMatcher
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,11 +55,12 @@ class RowTurn:
 
     def _start(self) -> None:
         self.read = 0
-        self._matcher: Matcher | None = None
+        self._matcher: Matcher | ReadableMatcher | None = None
         try:
-            self._matcher = runtime.start(
-                self._tokenizer, self._spec, self._prompt_ids, self._budget
-            )
+            matcher = runtime.start(self._tokenizer, self._spec, self._prompt_ids, self._budget)
+            enforcer = runtime.enforcer_for(self._tokenizer, runtime.read(self._spec))
+            reader = stock.text_reader(enforcer.table)
+            self._matcher = matcher if reader is None else ReadableMatcher(matcher, reader)
         except EnforcerError as error:
             metrics.log_failed(families.Failure.START, error=type(error).__name__)
 

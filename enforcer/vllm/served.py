@@ -70,6 +70,12 @@ def tell(parser: str | None) -> None:
         os.environ.pop(names.PARSER_VARIABLE, None)
 
 
+def reads_text() -> bool:
+    """Tell whether a parser of vLLM's own reads the replies, which does so by their text."""
+    parser = os.environ.get(names.PARSER_VARIABLE)
+    return bool(parser) and not names.is_enforced(parser)
+
+
 def dialects() -> tuple[Dialect, ...]:
     """Give the dialects that the served model may speak: one, or several that a tokenizer tells.
 

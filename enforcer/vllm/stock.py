@@ -2,8 +2,8 @@
 
 Owns: which tags of vLLM 0.32 and 0.33 concern a dialect, and what is made of them: those of its
 Python registry under `--tool-strict-level`, and of its Rust front end, where no plugin sees the
-request. Must not know: the shapes (those are `stock_k2`'s and `stock_k3`'s), vLLM's code, how a
-spec is enforced.
+request; and what such a front end would misread. Must not know: the shapes (those are
+`stock_k2`'s and `stock_k3`'s), vLLM's code, how a spec is enforced.
 
 A shape is matched whole: every key is one that is known, every value one that is expected.
 A tag that calls by the dialect's markers in any other shape is refused. Left to vLLM it
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import UnknownTag
 from enforcer.turn import rendered
-from enforcer.vllm import stock_k2, stock_k3
+from enforcer.vllm import marks, stock_k2, stock_k3
 from enforcer.vllm.readable import Reader
 from enforcer.vllm.stock_shapes import PATH, UnlikeError
 
@@ -147,12 +147,32 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
 @lru_cache(_READERS)
 def reader(table: Table, front_end: FrontEnd) -> Reader:
     """Give what keeps a turn readable for the parser that a front end has."""
-    dialect = table.dialect
     thinks = front_end is FrontEnd.THINK_APART
+    return Reader(table, _misread(table.dialect, thinks=thinks), closed_think=thinks)
+
+
+@lru_cache(_READERS)
+def text_reader(table: Table) -> Reader | None:
+    """Give what keeps a turn readable for vLLM's Python parser of any format.
+
+    Returns:
+        None where no marker of its calls is a control token, so that none can be spelled instead.
+
+    """
+    dialect, controls = table.dialect, table.vocabulary.controls
+    if is_known(dialect):
+        markers = _misread(dialect, thinks=False)
+    else:
+        patterns = marks.of_calls(table)
+        names = [name for name in dialect.controls if name in controls]
+        markers = [name for name in names if any(name in pattern for pattern in patterns)]
+    return Reader(table, markers, closed_think=False, trims=False) if markers else None
+
+
+def _misread(dialect: Dialect, *, thinks: bool) -> list[str]:
+    """Give the texts that vLLM's parsers take for markers."""
     if stock_k2.markers(dialect):
         roles = (*stock_k2.CALL, *stock_k2.THINK) if thinks else stock_k2.CALL
-        markers = [name for role in roles for name in dialect.markers[role]]
-    else:
-        # Whatever a marker of this format is, it begins with one of these.
-        markers = [stock_k3.OPEN, stock_k3.CLOSE]
-    return Reader(table, markers, closed_think=thinks)
+        return [name for role in roles for name in dialect.markers[role]]
+    # Whatever a marker of this format is, it begins with one of these.
+    return [stock_k3.OPEN, stock_k3.CLOSE]

@@ -171,6 +171,63 @@ def test_options_are_refused(more: dict[str, Any], word: str) -> None:
     assert word in said["error"]["message"]
 
 
+def named(name: str, schema: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+FLAT = {"type": "function", "name": "get", "parameters": GOOD["function"]["parameters"]}
+ANTHROPIC = {"name": "get", "input_schema": GOOD["function"]["parameters"]}
+OTHERS = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": 1}}}
+ONE = {"type": "function", "function": {"name": "get"}}
+
+
+@pytest.mark.parametrize(
+    ("choice", "more", "says"),
+    [
+        ("auto", {"tools": [named("put", {})]}, "calls of 'get', which"),
+        ("required", {"tools": [{**FLAT, "name": "put"}]}, "calls of 'get', which"),
+        ("auto", {"tools": [named("get", {"type": "object"})]}, "other arguments of 'get'"),
+        ("auto", {"tools": [{**ANTHROPIC, "input_schema": {}}]}, "other arguments of 'get'"),
+        ("auto", {"tool_choice": "required"}, "what `tool_choice` does not"),
+        ("none", {"tool_choice": ONE}, "what `tool_choice` does not"),
+        ("auto", {"tool_choice": {"type": "any"}}, "what `tool_choice` does not"),
+        ("auto", {"tool_choice": {"type": "tool", "name": "get"}}, "what `tool_choice` does not"),
+        ("auto", {"tool_choice": {"type": "allowed_tools", "mode": "required"}}, "what `tool_choi"),
+        ("required", {"tool_choice": {"type": "function", "name": "put"}}, "what `tool_choice`"),
+        ("auto", {"response_format": OTHERS}, "not in the `response_format`"),
+    ],
+)
+def test_a_spec_of_another_request_is_refused(choice: str, more: dict[str, Any], says: str) -> None:
+    own = enforcer.extra_body([GOOD], choice, via=VIA)
+    raw = json.dumps({"messages": ASK, "tools": [GOOD], **own, **more}).encode()
+    reached, status, said = sent(raw)
+    assert (reached, status) == (None, 400)
+    assert says in said["error"]["message"]
+    assert said["error"]["param"] == "vllm_xargs.enforcer"
+
+
+@pytest.mark.parametrize(
+    ("choice", "more"),
+    [
+        ("none", {}),  # what is stricter is left to the client
+        ("required", {}),
+        ("auto", {"tools": [FLAT]}),
+        ("auto", {"tools": [ANTHROPIC, {"name": "put", "input_schema": {}}]}),
+        ("auto", {"tools": [{"type": "namespace", "name": "n", "tools": [FLAT]}]}),
+        ("required", {"tools": None}),  # a raw completion
+        ("required", {"tool_choice": "required"}),
+        ("required", {"tool_choice": ONE}),
+        ("auto", {"tool_choice": {"type": "auto"}}),
+        ("auto", {"tool_choice": "none", "response_format": {"type": "text"}}),
+        ("auto", {"tools": 3, "tool_choice": [], "response_format": "x"}),  # vLLM says so
+    ],
+)
+def test_a_spec_of_the_same_request_is_not(choice: str, more: dict[str, Any]) -> None:
+    own = enforcer.extra_body([GOOD], choice, via=VIA)
+    raw = json.dumps({"messages": ASK, "tools": [GOOD], **own, **more}).encode()
+    assert sent(raw) == (raw, 0, None)
+
+
 def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -29,9 +29,10 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 import enforcer
 from enforcer.errors import ConfigurationError
 from enforcer.request import spec as specs
-from enforcer.vllm import logits_processor, names, rows, runtime
+from enforcer.vllm import logits_processor, names, rows, runtime, stock
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
+from enforcer.vllm.readable import ReadableMatcher
 from tests import vocabularies
 from tests.walks import examples
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor
-
-    from enforcer.explain.turn import ExplainedMatcher
 
 
 pytestmark = pytest.mark.slow
@@ -109,6 +108,24 @@ KINDS = [(TOOLS, "auto"), (TOOLS, "required"), (TOOLS[:1], "required"), (None, N
 def test_one_class_for_both_interfaces() -> None:
     assert issubclass(EnforcerLogitsProcessor, V1LogitsProcessor)
     assert issubclass(EnforcerLogitsProcessor, V2LogitsProcessor)
+
+
+def readable(tools: list[dict[str, Any]] | None, choice: Any, prompt: list[int]) -> ReadableMatcher:
+    """Give the matcher of a turn that vLLM's own parser reads."""
+    reader = stock.text_reader(ENFORCER.table)
+    assert reader is not None
+    return ReadableMatcher(ENFORCER.matcher(tools, choice, prompt_ids=prompt), reader)
+
+
+def feed(matcher: ReadableMatcher, ids: list[int]) -> None:
+    for token_id in ids:
+        assert matcher.accept(token_id)
+
+
+def legal(matcher: ReadableMatcher) -> set[int]:
+    bitmask = np.zeros((1, -(-VOCABULARY.size // 32)), dtype=np.int32)
+    matcher.fill(bitmask)
+    return set(np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little")).tolist())
 
 
 class Runner:
@@ -196,9 +213,9 @@ class Request:
     def sampling(self) -> SamplingParams:
         return params(self.tools, self.choice) if self.enforced else SamplingParams()
 
-    def matcher(self, more: list[int] | tuple[Any, ...] = ()) -> ExplainedMatcher:
-        matcher = ENFORCER.matcher(self.tools, self.choice, prompt_ids=self.prompt)
-        vocabularies.feed(matcher, [*self.output, *more])
+    def matcher(self, more: list[int] | tuple[Any, ...] = ()) -> ReadableMatcher:
+        matcher = readable(self.tools, self.choice, self.prompt)
+        feed(matcher, [*self.output, *more])
         return matcher
 
 
@@ -263,13 +280,13 @@ def step(
         if not request.enforced:
             assert opened[slot] == [EVERYTHING] * (len(drafts) + 1)
             continue
-        legal = request.matcher().validate(drafts)
-        for at in range(legal + 1):
-            assert opened[slot][at] == vocabularies.legal(request.matcher(drafts[:at]))
+        valid = request.matcher().validate(drafts)
+        for at in range(valid + 1):
+            assert opened[slot][at] == legal(request.matcher(drafts[:at]))
         assert all(opened[slot])  # a row without a legal id would become NaN
         if request.length > LONGEST - 8:
             continue
-        kept = draw(st.integers(0, legal))
+        kept = draw(st.integers(0, valid))
         sampled = draw(st.sampled_from(sorted(opened[slot][kept])))
         new = [*drafts[:kept], sampled]
         runner.commit(slot, length, new)
@@ -284,7 +301,7 @@ def draw_drafts(request: Request, draw: Callable[[st.SearchStrategy[Any]], Any])
         return found
     matcher = request.matcher()
     for _ in range(draw(st.integers(0, 3))):
-        choices = sorted(vocabularies.legal(matcher))
+        choices = sorted(legal(matcher))
         token_id = draw(st.sampled_from(choices) | st.integers(-1, VOCABULARY.size - 1))
         drafts.append(token_id)
         matcher.accept(token_id)
@@ -331,9 +348,21 @@ def run(processor: EnforcerLogitsProcessor, count: int = SLOTS) -> list[set[int]
 def expected(
     prompt: list[int], output: list[int], tools: list[dict[str, Any]] = TOOLS, choice: str = "auto"
 ) -> set[int]:
-    matcher = ENFORCER.matcher(tools, choice, prompt_ids=prompt)
-    vocabularies.feed(matcher, output)
-    return vocabularies.legal(matcher)
+    matcher = readable(tools, choice, prompt)
+    feed(matcher, output)
+    return legal(matcher)
+
+
+def test_a_marker_cannot_be_spelled_for_vllms_parser_to_find() -> None:
+    """It reads the reply's text, in which a control token and its name look alike."""
+    processor, prompt = v1(), PROMPTS[0]
+    marker = "<|tool_calls_section_begin|>"
+    spelled = [token for char in marker for token in ids(char)]
+    output = spelled[:-1]
+    processor.update_state(update([(0, params(TOOLS), prompt, output)]))
+    opened = run(processor)[0]
+    assert spelled[-1] not in opened
+    assert {*ids("a"), *ids(marker)} <= opened
 
 
 def test_v1_follows_rows_that_are_added_moved_and_removed() -> None:
