@@ -128,4 +128,6 @@ def _request(at: int, request: object) -> dict[str, Any]:
                 f"$[{at}]",
                 f"a request has no field {brief(name)}; it may have {', '.join(_FIELDS)}",
             )
+    if "tools" not in request:
+        raise InvalidTools(f"$[{at}]", "a request says which `tools` it has; None for no tools")
     return dict(request)

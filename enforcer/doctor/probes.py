@@ -20,9 +20,12 @@ WANTED = "violet"
 
 
 def twice(model: str) -> dict[str, Any]:
-    """Make a request that declares one name twice, which vLLM takes and no enforcer does."""
+    """Make a request that declares one name twice, which vLLM takes and no enforcer does.
+
+    It may call neither: else vLLM's own constraint, which the engine refuses, would pass for ours.
+    """
     tool = _tool("twice", {})
-    return _body(model, "Say hello.", tools=[tool, tool], tool_choice="auto", max_tokens=1)
+    return _body(model, "Say hello.", tools=[tool, tool], tool_choice="none", max_tokens=1)
 
 
 def switching_off(model: str) -> dict[str, Any]:

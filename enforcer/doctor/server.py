@@ -41,6 +41,7 @@ _HOW = {
     Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)",
 }
 _PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
+_ON_REQUEST = re.compile(r'^enforcer_api_servers\{enforces="on_request"\} [1-9]', re.MULTILINE)
 _ENGINES = re.compile(r'^vllm:num_requests_running\{[^}]*\bengine="(\d+)"', re.MULTILINE)
 
 
@@ -132,6 +133,9 @@ def _find_route(
             if requires:
                 return by_request_alone(route), route
             return by_request(route, require_all=require_all), route
+    if metrics is not None and _ON_REQUEST.search(metrics):
+        # Where vLLM has a constraint of its own as well, the probes above cannot ask.
+        return by_request(Route.PLUGIN, require_all=require_all), Route.PLUGIN
     return enforces(plain), None
 
 

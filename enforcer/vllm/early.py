@@ -81,10 +81,9 @@ async def _refused(raw: bytes) -> Exception | None:
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
     try:
+        logits_processor.refuse_other_route(tag)
         if isinstance(extra, dict) and extra.get(specs.KEY) is not None:
             await _check(logits_processor.spec_text(extra), body)
-        else:
-            logits_processor.refuse_other_route(tag)
     except (VLLMValidationError, GracefulHTTPError) as error:
         found: Exception = error
         return found

@@ -23,6 +23,7 @@ from enforcer.vllm import (
     required,
     runtime,
     settings,
+    stops,
 )
 from enforcer.vllm.families import Relaxed
 from enforcer.vllm.requests import option_refusal
@@ -164,7 +165,9 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
                     "a session of streamed input changes its prompt while it is generated for, "
                     "and cannot be enforced: send whole requests",
                 )
-            admission.refuse_prefix(self.tokenizer, runtime.read(text), made.prompt_token_ids)
+            spec = runtime.read(text)
+            stops.refuse_ids_beside(params, spec, self.tokenizer)
+            admission.refuse_prefix(self.tokenizer, spec, made.prompt_token_ids)
         return made
 
     return _process_inputs

@@ -28,7 +28,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcReque
 
 from enforcer.errors import ConfigurationError
 from enforcer.request.spec import KEY, from_structural_tag
-from enforcer.vllm import rows, runtime
+from enforcer.vllm import rows, runtime, settings, startup
 from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import RowTurn
 
@@ -77,9 +77,9 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         from enforcer.vllm import admission, checks, stops
 
         extra = sampling_params.extra_args or {}
+        own = sampling_params.structured_outputs
+        refuse_other_route(own.structural_tag if own else None)
         if extra.get(KEY) is None:
-            own = sampling_params.structured_outputs
-            refuse_other_route(own.structural_tag if own else None)
             return
         settled, spec = admission.admit(spec_text(extra), where=WHERE)
         admission.refuse_sampling(sampling_params, spec)
@@ -107,8 +107,8 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         self._batch = _Batch(tokenizer, most_ids)
         logger.info(
             "enforcer: the logits processor enforces requests with a spec of "
-            "`enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)`, and no others. dialect=%s",
-            enforcer.dialect.name,
+            "`enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)`, and no others. %s",
+            startup.in_force((enforcer.dialect.name,), settings.current()),
         )
 
     def is_argmax_invariant(self) -> bool:

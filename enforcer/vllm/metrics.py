@@ -269,7 +269,8 @@ def refused(error: RequestError, *, request: str = "", tool: str = "") -> None:
 
 def refused_option(option: str, *, request: str = "") -> None:
     """Count and log a request that was refused for a sampling option or a switch."""
-    label = option if option in families.OPTIONS else "other"
+    field = option.partition(".")[0]
+    label = field if field in families.OPTIONS else "other"
     recorder().add(families.REFUSED, (families.OPTION, label))
     _log("refused", error=families.OPTION, path=f"$.{option}", keyword=label, request=request)
 

@@ -67,15 +67,17 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
     else:
         of_vllm = "" if names.is_enforced(parser) else _constrained(dialects)
         others = f"{rest}: only requests with a spec of `enforcer.extra_body`{of_vllm}"
+    return f"{what}; {others}; beam search is refused. {in_force(dialects, chosen)}"
+
+
+def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
+    """Name the dialects, the engine and every setting that is not at its default."""
     changed = [
         f" {name}={shlex.quote(value)}"
         for name, value in chosen.changed().items()
         if name not in _ALWAYS_SAID
     ]
-    return (
-        f"{what}; {others}; beam search is refused. dialect={' or '.join(dialects)} "
-        f"engine={chosen.engine}{''.join(changed)}"
-    )
+    return f"dialect={' or '.join(dialects)} engine={chosen.engine}{''.join(changed)}"
 
 
 def _constrained(dialects: tuple[str, ...]) -> str:
@@ -84,7 +86,7 @@ def _constrained(dialects: tuple[str, ...]) -> str:
         return ""
     return (
         ", and what vLLM's own parser or front end constrains (`tool_choice` that demands a call, "
-        "tools with `strict`)"
+        "arguments of tools with `strict`)"
     )
 
 

@@ -76,9 +76,24 @@ def refuse_ids(request: Any, table: Table) -> None:
         VLLMValidationError: there is such an id.
 
     """
-    if not request.stop_token_ids or not request.tools or request.tool_choice == "none":
-        return
-    inside = [token for token in request.stop_token_ids if _cuts_calls(token, table)]
+    if request.tools and request.tool_choice != "none":
+        _refuse_inside(request.stop_token_ids, table)
+
+
+def refuse_ids_beside(params: Any, spec: Spec, tokenizer: Any) -> None:
+    """Refuse them in the parameters of a request that brings its spec itself.
+
+    Raises:
+        VLLMValidationError: there is such an id.
+
+    """
+    if spec.toolset.allowed and params.stop_token_ids:
+        dialect = None if spec.settled is None else spec.settled.dialect
+        _refuse_inside(params.stop_token_ids, runtime.table_for(tokenizer, dialect))
+
+
+def _refuse_inside(token_ids: Sequence[int] | None, table: Table) -> None:
+    inside = [token for token in token_ids or () if _cuts_calls(token, table)]
     if inside:
         raise option_refusal(
             "stop_token_ids",

@@ -156,9 +156,11 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
     def _begin(self, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
-        self._demanded = requests.demands_call(request)
         tools = requests.callable_tools(request)
-        return Parser(self._table, prompt_ids, tools.keys(), tools.get)
+        parser = Parser(self._table, prompt_ids, tools.keys(), tools.get)
+        # The rest of a call that the prompt has begun is no call of the reply.
+        self._demanded = not parser.in_calls and requests.demands_call(request)
+        return parser
 
     def _read(
         self, parser: Parser, token_ids: Sequence[int], request: Any, text: str, *, last: bool
