@@ -209,7 +209,7 @@ def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served: Enforcer) -
 
 
 @pytest.mark.parametrize(
-    "request_", [{"tools": 3}, {"tools": None, "tool_choice": "required"}, {"tools": [{}]}]
+    "request_", [{}, {"tools": 3}, {"tools": None, "tool_choice": "required"}, {"tools": [{}]}]
 )
 def test_a_bad_request_is_refused_before_generation(
     served: Enforcer, request_: dict[str, Any]

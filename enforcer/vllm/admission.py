@@ -42,6 +42,7 @@ def answered() -> Iterator[None]:
         raise refusal(error) from error
     except Busy as error:
         metrics.checked(families.Checked.BUSY)
+        metrics.log_busy(request=asked.told()["request"])
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 

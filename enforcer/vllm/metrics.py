@@ -275,6 +275,11 @@ def refused_option(option: str, *, request: str = "") -> None:
     _log("refused", error=families.OPTION, path=f"$.{option}", keyword=label, request=request)
 
 
+def log_busy(*, request: str) -> None:
+    """Log a request that is not served, as there is no room to check its schemas."""
+    _log("busy", request=request)
+
+
 def failed(failure: families.Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
     recorder().add(families.FAILED, (failure.value,))

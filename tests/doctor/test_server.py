@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.diagnosis import Status
-from enforcer.doctor import server
+from enforcer.doctor import probes, server
 from enforcer.errors import ConfigurationError
 from enforcer.request.spec import REQUIRES
 from tests.fake_server import call, reply, serving
@@ -65,6 +65,21 @@ def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
 
 def test_an_enforced_server() -> None:
     assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 8
+
+
+def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_asked() -> None:
+    """vLLM's own tag and ours cannot stand in one request; both refuse a name declared twice."""
+    told = 'enforcer_api_servers{enforces="on_request"} 1.0\n'
+    with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
+        for require_all, status in ((False, NOTE), (True, BAD)):
+            checks = list(server.checks(fake.url, require_all=require_all))
+            assert checks[1].status is status
+            assert "only requests that ask for it" in checks[1].found
+
+
+def test_the_probe_of_a_name_declared_twice_asks_for_no_call() -> None:
+    """A request that may call has vLLM's own tag under a strict level, whose refusal is ours."""
+    assert probes.twice("toy")["tool_choice"] == "none"
 
 
 @pytest.mark.parametrize(

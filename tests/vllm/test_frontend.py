@@ -23,7 +23,7 @@ from enforcer.errors import Busy
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
-from enforcer.vllm import checks, frontend, requests, runtime, settings
+from enforcer.vllm import checks, frontend, names, requests, runtime, served, settings
 from enforcer.vllm.places import Places
 from tests import vocabularies
 from tests.checking_cases import slow
@@ -191,7 +191,9 @@ def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch: pytest.M
         validated(parameters(carried([tool])))
 
 
-def test_no_room_for_a_check_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_for_a_check_is_a_503_and_a_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def full(_: Spec) -> None:
         raise Busy("send it again")
 
@@ -199,6 +201,9 @@ def test_no_room_for_a_check_is_a_503(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(GracefulHTTPError, match="send it again") as refused:
         validated(parameters(carried()))
     assert refused.value.http_status == 503
+    assert [r.getMessage() for r in caplog.records if "busy" in r.getMessage()] == [
+        "enforcer: busy"
+    ]
 
 
 class Processor:
@@ -236,6 +241,25 @@ class Processor:
 @pytest.mark.parametrize("text", [OPENING, BEGUN, "Hi", OPENING + "<think>"])
 def test_a_prompt_that_the_tools_allow_passes(text: str) -> None:
     assert Processor().process(ids(text), parameters(carried())).prompt_token_ids == ids(text)
+
+
+def test_a_stop_id_that_can_stand_inside_a_call_is_refused_beside_a_spec() -> None:
+    with pytest.raises(VLLMValidationError, match="half a call"):
+        Processor().process(ids(OPENING), parameters(carried(), stop_token_ids=ids("{")))
+
+
+@pytest.mark.parametrize(
+    ("parser", "as_text"),
+    [(None, False), ("kimi_k2_enforced", False), ("kimi_k2", True), ("xlam", True)],
+)
+def test_the_engine_is_told_that_a_parser_of_vllms_own_reads_the_reply(
+    monkeypatch: pytest.MonkeyPatch, parser: str | None, *, as_text: bool
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+    served.tell(parser)
+    settled = spec_of(validated(parameters(carried()))).settled
+    assert settled is not None
+    assert settled.as_text == as_text
 
 
 @pytest.mark.parametrize("tools", [(), ({**TOOL, "function": {"name": "other"}},)])

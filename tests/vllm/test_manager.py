@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from enforcer.errors import ConfigurationError
-from enforcer.vllm import metrics, plugin, runtime
+from enforcer.request import spec as specs
+from enforcer.vllm import admission, metrics, names, plugin, runtime
 from tests.vllm_managers import enforced, manager, request
 from tests.vllm_servers import TINY
 from tests.vocabularies import write
@@ -81,6 +82,29 @@ def test_a_request_with_a_spec_needs_no_backend(
     begun = [vocabulary.control("<|tool_calls_section_begin|>")]
     assert made.accept_tokens(one, begun)
     assert grammar.matcher.state == "SECTION"
+
+
+@pytest.mark.parametrize("parser", ["kimi_k2", "kimi_k2_enforced"])
+def test_a_marker_can_be_spelled_only_where_ids_are_read(
+    made: StructuredOutputManager,
+    tokenizer: TokenizersBackend,
+    monkeypatch: pytest.MonkeyPatch,
+    parser: str,
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
+    one = enforced("r", opened(tokenizer), [GET])
+    own = one.sampling_params.structured_outputs
+    settled, _ = admission.admit(specs.from_structural_tag(own.structural_tag), tokenizer)
+    own.structural_tag = specs.structural_tag(settled)
+    made.grammar_init(one)
+    ready(one)
+    spelled = [tokenizer.encode(x, add_special_tokens=False) for x in "<|tool_call_begin|>"]
+    *most, last = [token for (token,) in spelled]
+    assert made.accept_tokens(one, most)
+    rows = made.grammar_bitmask({"r": one}, ["r"], {})
+    legal = np.unpackbits(rows[0].view(np.uint8), bitorder="little")
+    assert bool(legal[last]) == (parser == "kimi_k2_enforced")
+    assert made.accept_tokens(one, [last]) == (parser == "kimi_k2_enforced")
 
 
 class Backend:

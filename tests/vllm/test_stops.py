@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -137,6 +138,22 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
         stops.refuse_ids(_request(tokenizer, "<|im_end|>", name), table)
     assert caught.value.parameter == "stop_token_ids"
     stops.refuse_ids(_request(tokenizer, name, choice="none"), table)
+
+
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize(("choice", "refuses"), [("auto", True), ("none", False)])
+def test_so_it_is_beside_a_spec_that_the_request_brings(
+    tokenizer: TokenizersBackend, choice: str, *, refuses: bool
+) -> None:
+    spec = specs.read(specs.write([TOOL], choice, None, 0))
+    inside, end = tokenizer.convert_tokens_to_ids(["city", "<|im_end|>"])
+    taken = SamplingParams(stop_token_ids=[end]), SamplingParams()
+    for params in taken:
+        stops.refuse_ids_beside(params, spec, tokenizer)
+    with pytest.raises(VLLMValidationError, match="half a call") if refuses else nullcontext():
+        stops.refuse_ids_beside(SamplingParams(stop_token_ids=[inside]), spec, tokenizer)
 
 
 @pytest.mark.parametrize(

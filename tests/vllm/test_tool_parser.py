@@ -181,3 +181,13 @@ def test_each_of_several_replies_is_counted(monkeypatch: pytest.MonkeyPatch) -> 
     copy_context().run(_read)
     assert request.tool_choice == "auto"
     assert counted[Outcome.NOT_BEGUN] == 3
+
+
+def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted, request = count(monkeypatch), chat("required")
+    parser = new_parser(request)
+    parser.set_prompt_token_ids([*vocabularies.write(VOCABULARY, HEADER), *BEGUN])
+    assert parsed(parser, request, reply("functions.get:0")[len(BEGUN) :]) == []
+    assert counted[Outcome.NOT_BEGUN] == 0
