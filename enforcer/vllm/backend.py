@@ -285,6 +285,8 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
             return
         try:
             host.enforcer().warm()
+            if served.reads_text():
+                stock.text_reader(host.enforcer().table)
             runtime.pool().warm()
         except EnforcerError as error:
             logger.info("enforcer: this engine enforces nothing: %s", error)

@@ -28,7 +28,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcReque
 
 from enforcer.errors import ConfigurationError
 from enforcer.request.spec import KEY, from_structural_tag
-from enforcer.vllm import rows, runtime, settings, startup
+from enforcer.vllm import rows, runtime, settings, startup, stock
 from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import RowTurn
 
@@ -102,6 +102,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         size = vllm_config.model_config.get_vocab_size()
         if size < vocabulary.size:
             raise ConfigurationError(f"the model has {size} ids, its tokenizer {vocabulary.size}")
+        stock.text_reader(enforcer.table)  # lest the first request's step builds it
         most_ids = vllm_config.model_config.max_model_len
         self._slots = _Slots(tokenizer, most_ids, where) if v2 else None
         self._batch = _Batch(tokenizer, most_ids)

@@ -206,6 +206,20 @@ def test_a_spec_of_another_request_is_refused(choice: str, more: dict[str, Any],
     assert said["error"]["param"] == "vllm_xargs.enforcer"
 
 
+@pytest.mark.parametrize("depth", [100, 400, *range(940, 1000, 3)])
+def test_what_is_nested_too_deeply_costs_its_own_request_alone(depth: int) -> None:
+    deep = named("get", {"not": "DEEP"})
+    own = enforcer.extra_body([deep], via=VIA)
+    nested = '{"not": ' * depth + "{}" + "}" * depth
+    within = '{"tools": [' * depth + '{"name": "get"}' + "]}" * depth
+    for tools in ([deep], ["WITHIN"]):
+        raw = json.dumps({"messages": ASK, "tools": tools, **own})
+        raw = raw.replace(r"\"DEEP\"", json.dumps(nested)[1:-1])
+        raw = raw.replace('"DEEP"', nested).replace('"WITHIN"', within)
+        reached, status, _ = sent(raw.encode())
+        assert status == 400 or reached is not None
+
+
 @pytest.mark.parametrize(
     ("choice", "more"),
     [
