@@ -51,6 +51,11 @@ def show(
     print(report.table(rows, similarity))
     if theirs:
         print(_HOW_ALIKE)
+        if similarity is not None and not similarity.compared:
+            print(
+                "Nothing could be compared: the reference has an answer to none of the requests "
+                "that were\nanswered. Are they the same --requests?"
+            )
         if theirs.interrupted:
             measured, planned = theirs.interrupted
             print(

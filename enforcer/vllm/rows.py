@@ -38,7 +38,7 @@ class RowTurn:
 
     """
 
-    __slots__ = ("_budget", "_matcher", "_prompt_ids", "_spec", "_tokenizer", "read")
+    __slots__ = ("_budget", "_matcher", "_prompt_ids", "_spec", "_tokenizer", "_told", "read")
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class RowTurn:
         self._spec = spec
         self._prompt_ids = prompt_ids
         self._budget = budget
+        self._told = False
         self._start()
 
     def _start(self) -> None:
@@ -80,6 +81,7 @@ class RowTurn:
         matcher = self._matcher
         if matcher is None or matcher.accept(token_id) or matcher.failure is not None:
             return
+        self._told = True
         metrics.log_failed(families.Failure.REJECTED, state=matcher.state)
         matcher.fail(EnforcerError(f"id {token_id} came though it was masked"))
 
@@ -93,11 +95,23 @@ class RowTurn:
         """
         if self._matcher is not None:
             self._matcher.fill(bitmask, row)
+            self._tell_of_a_closed_gate(self._matcher)
             return
         table = runtime.table_for(self._tokenizer)
         end = table.vocabulary.row(table.turn_end_ids)
         bitmask[row] = 0
         bitmask[row, : len(end)] = end
+
+    def _tell_of_a_closed_gate(self, matcher: Matcher | ReadableMatcher) -> None:
+        """Log, once a turn, why the matcher could not go on: the reply says nothing of it."""
+        if matcher.failure is None or self._told:
+            return
+        self._told = True
+        metrics.log_failed(
+            families.Failure.GATE_CLOSED,
+            state=matcher.state,
+            error=type(matcher.failure).__name__,
+        )
 
     def fill_drafts(
         self, bitmask: npt.NDArray[np.int32], rows: Sequence[int], drafts: Sequence[int]

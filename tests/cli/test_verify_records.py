@@ -77,6 +77,23 @@ def test_a_reference_that_was_interrupted_is_told(
     assert "interrupted" not in verify(stopping, *named)[2]
 
 
+def test_a_reference_without_the_requests_is_told(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
+) -> None:
+    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
+        return reply(body, "stop", "Hello.")
+
+    _, whole, _, _ = verify(stopping, "--requests", requests)
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({**whole, "results": []}))
+    _, report, out, _ = verify(stopping, "--requests", requests, "--reference", str(other))
+    found = report["trigger_similarity"]
+    assert (found["compared"], found["f1"]) == (0, None)
+    assert "Nothing could be compared" in out
+
+
 def test_undeclared_calls_of_a_replay(
     verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
 ) -> None:

@@ -27,7 +27,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 )
 
 import enforcer
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.request import spec as specs
 from enforcer.vllm import logits_processor, names, rows, runtime, stock
 from enforcer.vllm import settings as settings_
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch import Tensor
+
+    from enforcer.turn.matcher import Matcher
 
 
 pytestmark = pytest.mark.slow
@@ -453,6 +455,31 @@ def test_an_id_that_was_masked_closes_the_gate(caplog: pytest.LogCaptureFixture)
     output.append(VOCABULARY.control("<|im_end|>"))
     assert run(processor)[0] == end_only()
     assert _warnings(caplog) == ['enforcer: turn failed reason="rejected" state="START"']
+
+
+def test_a_gate_that_closes_is_told_once_and_others_go_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processor = v1()
+    processor.update_state(
+        update([(0, params(TOOLS), PROMPTS[0], []), (1, params(TOOLS), PROMPTS[0], [])])
+    )
+    assert run(processor)[0] == expected(PROMPTS[0], [])
+    following = runtime.start
+    broken: list[Matcher] = []
+
+    def start(*args: Any) -> Matcher:
+        broken.append(following(*args))
+        return broken[-1]
+
+    monkeypatch.setattr(runtime, "start", start)
+    processor.update_state(update([(2, params(TOOLS), PROMPTS[0], [])]))
+    broken[0].fail(EngineFailure("the engine has too many expressions"))
+    assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [end_only()]
+    assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [end_only()]
+    assert _warnings(caplog) == [
+        'enforcer: turn failed reason="gate_closed" state="START" error="EngineFailure"'
+    ]
 
 
 def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(
