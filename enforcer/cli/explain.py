@@ -10,19 +10,18 @@ import argparse
 import asyncio
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
 from enforcer.api import Enforcer
-from enforcer.cli import declarations
+from enforcer.cli import asked
 from enforcer.cli.options import add_documents
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
 from enforcer.request.options import Options
-from enforcer.schema import Conventions, OnUnsupported, Root
+from enforcer.schema import Conventions, OnUnsupported
 from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
@@ -31,6 +30,7 @@ from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from enforcer.cli.asked import Asked
     from enforcer.explain.reply import Recorded
     from enforcer.turn.dialect import Dialect
 
@@ -39,10 +39,10 @@ Follows a turn token by token: in which state it was, how many ids were legal, w
 have come instead and by which part of the schema, and what the mask took away where the
 model's scores are given. Without a turn, it tells what one may begin with.
 
-FILE is a chat request, or tools as `enforcer check` takes them. In a TEXT every marker
-that is spelled is its token, and what stands before an opening of the assistant's turn is
-the prompt. Without --model the pieces that Kimi's tokenizer splits text into are the tokens,
-beside the control tokens of the --dialect.
+FILE is a request of any of the three APIs, or tools as `enforcer check` takes them. In a TEXT
+every marker that is spelled is its token, and what stands before an opening of the
+assistant's turn is the prompt. Without --model the pieces that Kimi's tokenizer splits text
+into are the tokens, beside the control tokens of the --dialect.
 
 With --url the request is sent to a server, and its turn scored once more as a prompt, which
 shows what the model would rather have said, on any route of enforcement.
@@ -50,7 +50,6 @@ shows what the model would rather have said, on any route of enforcement.
 Exit status: 0 if every id is legal and none was taken away, 1 if one was, 2 if a file
 cannot be read or is none of these, or the server does not answer."""
 _TOP = 5  # scores beside an id's own
-_REQUEST = ("tools", "tool_choice", "parallel_tool_calls", "messages", "response_format")
 
 
 def add_parser(commands: Any) -> None:
@@ -63,7 +62,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument(
-        "--tools", required=True, metavar="FILE", help="tools or a chat request; - is stdin"
+        "--tools", required=True, metavar="FILE", help="tools or a request; - is stdin"
     )
     add_documents(parser)
     turn = parser.add_argument_group("the turn").add_mutually_exclusive_group()
@@ -115,10 +114,13 @@ def run(options: argparse.Namespace) -> int:
         EnforcerError: a file is none of its kind, or a tool's schema cannot be enforced.
 
     """
-    request = _request(options.tools, options.tool_choice)
+    request = asked.read(options.tools, options.tool_choice)
     text = _text(options.text)
     if options.model is None and (options.ids or options.reply or options.url):
-        raise ConfigurationError("ids mean nothing without a vocabulary: name the model's folder")
+        what = "--url answers in ids, which" if options.url else "ids"
+        raise ConfigurationError(
+            f"{what} mean nothing without a vocabulary: name the model's folder with --model"
+        )
     name = names.stock(options.dialect)
     vocabulary = _vocabulary(options, text, dialects.named(name))
     dialect = dialects.named(name, vocabulary.controls)
@@ -128,9 +130,12 @@ def run(options: argparse.Namespace) -> int:
         conventions=Conventions(closed_objects=options.closed_objects),
     )
     enforcer = Enforcer(vocabulary, dialect.name, options.engine, chosen, documents=provided)
-    recorded = _recorded(options, text, enforcer)
+    recorded = _recorded(options, request, text, enforcer)
     opening = recorded.prompt_ids or _opening(enforcer)
-    matcher = enforcer.matcher(**request, prompt_ids=opening)
+    try:
+        matcher = enforcer.matcher(**request.fields, prompt_ids=opening)
+    except RequestError as error:
+        raise error.at(request.place) from error
     tools = ", ".join(matcher.envelope.names) or "no tool"
     found = trace.follow(matcher, recorded.given, f"tools: {tools}")
     if options.html is not None:
@@ -141,47 +146,6 @@ def run(options: argparse.Namespace) -> int:
         for line in table.lines(found):
             print(line)
     return int(bool(found.changed))
-
-
-def _request(file: str, choice: str | None) -> dict[str, Any]:
-    """Read the fields of a chat request that say what a turn may be."""
-    read = documents.read(file)
-    if len(read) != 1:
-        raise ConfigurationError(f"{file} has {len(read)} values, not one request or list of tools")
-    value = read[0].value
-    found = declarations.find(read[0])
-    if found.unreadable:
-        raise ConfigurationError(found.unreadable[0].message)
-    if not (found.declared or found.without_tools):
-        raise ConfigurationError(f"{file} has no tool and no request")
-    if any(one.root is Root.ANY and one.form is None for one in found.declared):
-        raise ConfigurationError(
-            f"{file} has a JSON Schema by itself: make a tool of it, an object with a `name` and "
-            "the schema as `parameters`"
-        )
-    tools = [
-        {"type": "function", "function": {"name": one.name, "parameters": one.schema}}
-        for one in found.declared
-        if one.form is None
-    ]
-    body = _body(value)
-    request = {key: body[key] for key in _REQUEST if key in body} if "messages" in body else {}
-    request["tools"] = tools
-    if choice is not None:
-        request["tool_choice"] = _choice(choice)
-    return request
-
-
-def _body(value: object) -> dict[str, Any]:
-    """Give the request of a record, or the value itself."""
-    found = value.get("request", value.get("body", value)) if isinstance(value, Mapping) else {}
-    return dict(found)
-
-
-def _choice(given: str) -> Any:
-    if given in ("auto", "none", "required"):
-        return given
-    return {"type": "function", "function": {"name": given}}
 
 
 def _opening(enforcer: Enforcer) -> list[int]:
@@ -203,10 +167,12 @@ def _text(given: str | None) -> str:
         raise ConfigurationError(f"cannot read {given[1:]}: {error}") from error
 
 
-def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Recorded:
+def _recorded(
+    options: argparse.Namespace, request: Asked, text: str, enforcer: Enforcer
+) -> Recorded:
     vocabulary = enforcer.vocabulary
     if options.url is not None:
-        answer, scores = _asked(options)
+        answer, scores = _asked(options, request)
         return reply.scored(reply.read_reply(answer, vocabulary, options.url), scores, options.url)
     if options.reply is not None:
         found = reply.read_reply(_json(options.reply), vocabulary, str(options.reply))
@@ -224,7 +190,7 @@ def _recorded(options: argparse.Namespace, text: str, enforcer: Enforcer) -> Rec
     return reply.Recorded(given, tuple(ids[:begin]) or None)
 
 
-def _asked(options: argparse.Namespace) -> tuple[Any, Any]:
+def _asked(options: argparse.Namespace, request: Asked) -> tuple[Any, Any]:
     """Have a server answer the request of the file, and score its answer."""
     try:
         from enforcer.verify import scored
@@ -233,11 +199,14 @@ def _asked(options: argparse.Namespace) -> tuple[Any, Any]:
         raise ConfigurationError(
             f"--url needs the package {error.name!r}: pip install {error.name}"
         ) from error
-    body = _body(documents.read(options.tools)[0].value)
-    if "messages" not in body:
-        raise ConfigurationError(f"{options.tools} is no chat request: --url needs its `messages`")
+    if request.api != "chat":
+        raise ConfigurationError(
+            f"{options.tools} is no chat request: --url sends one to /chat/completions, with its "
+            "`messages`, and tools in that API's form"
+        )
+    body = dict(request.body)
     if options.tool_choice is not None:
-        body = body | {"tool_choice": _choice(options.tool_choice)}
+        body["tool_choice"] = request.fields["tool_choice"]
     endpoint = Endpoint.at(options.url, key=options.key or os.environ.get(KEY_VARIABLE))
     return asyncio.run(scored.ask(endpoint, body, _TOP))
 

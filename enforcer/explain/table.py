@@ -35,7 +35,9 @@ def lines(trace: Trace) -> Iterator[str]:
             yield f"{_INDENT}taken away: {shown(rival.token)} ({rival.score:.2f}): {rival.reason}"
     if trace.left:
         yield f"{_INDENT}{len(trace.left)} ids behind it were not followed"
-    if trace.after is not None:
+    if trace.ended:
+        yield "the turn has ended"
+    elif trace.after is not None:
         yield f"next: {trace.after}"
     changed = len(trace.changed)
     said = f"changed at {changed} of them" if changed else "nothing was taken away"

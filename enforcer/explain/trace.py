@@ -100,6 +100,7 @@ class Trace:
         left: ids behind an illegal one, which nobody can follow.
         after: what is legal behind the last id; None behind an illegal one.
         title: what is shown of the request.
+        ended: whether the last id has ended the turn.
 
     """
 
@@ -107,6 +108,7 @@ class Trace:
     left: tuple[int, ...] = ()
     after: Expected | None = None
     title: str = field(default="")
+    ended: bool = False
 
     @property
     def changed(self) -> tuple[Step, ...]:
@@ -124,7 +126,8 @@ def follow(matcher: Matcher, given: Iterable[Given], title: str = "") -> Trace:
         steps.append(step)
         if not step.legal or not matcher.accept(step.token_id):
             return Trace(tuple(steps), tuple(each.token_id for each in rest), None, title)
-    return Trace(tuple(steps), (), expected(matcher), title)
+    ended = matcher.state == matcher.envelope.table.dialect.final
+    return Trace(tuple(steps), (), expected(matcher), title, ended)
 
 
 def _step(matcher: Matcher, vocabulary: Vocabulary, given: Given, at: int) -> Step:

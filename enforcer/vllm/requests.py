@@ -83,8 +83,7 @@ def not_allowed(option: str, what: str) -> VLLMValidationError:
     here = ", ".join(sorted(settings.current().allowed())) or "nothing"
     return option_refusal(
         option,
-        f"this server does not let a request set {what}: leave it out "
-        f"({specs.ALLOW} allows {here})",
+        f"a request may not set {what} here: leave it out ({specs.ALLOW} allows {here})",
     )
 
 

@@ -121,7 +121,8 @@ def refuse_all(params: Any, spec: Spec) -> None:
             raise option_refusal(
                 name,
                 f"`{name}` could end the reply inside a tool call, which a server with the logits "
-                "processor alone cannot prevent: leave it out, or use a server with the plugin",
+                "processor alone cannot prevent: leave it out (vLLM ends a turn at the model's own "
+                "end ids without it), or use a server with the plugin",
             )
 
 

@@ -67,6 +67,14 @@ def test_a_turn_that_is_legal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("tools")
+def test_a_turn_that_has_ended_has_no_next(capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed = run(capsys, "--tools", "tools.json", "--text", f"{WHOLE}<|im_end|>")
+    assert status == 0
+    assert "the turn has ended" in printed.out
+    assert "next:" not in printed.out
+
+
+@pytest.mark.usefixtures("tools")
 def test_without_a_turn_it_tells_how_one_begins(capsys: pytest.CaptureFixture[str]) -> None:
     status, printed = run(capsys, "--tools", "tools.json")
     assert status == 0
@@ -103,6 +111,17 @@ def test_what_stands_before_the_assistants_turn_is_the_prompt(
     assert status == 0
     assert found["steps"][0]["expected"]["state"] == "START"
     assert "".join(step["token"] for step in found["steps"]) == WHOLE
+
+
+def test_errors_have_the_paths_of_the_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = {"name": "f", "input_schema": {"properties": {"a": {"type": "strin"}}}}
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"messages": [], "tools": [tool]}))
+    status, printed = run(capsys, "--tools", str(request))
+    assert status == 2
+    assert "at `$.tools[0].input_schema.properties.a.type`" in printed.err
 
 
 def test_a_request_brings_its_own_choice_and_dialog(
@@ -278,4 +297,4 @@ def test_only_a_chat_request_can_be_sent(capsys: pytest.CaptureFixture[str]) -> 
     words = ("--tools", "tools.json", "--url", "http://127.0.0.1:9", "--model", str(TINY))
     status, printed = run(capsys, *words)
     assert status == 2
-    assert "is no chat request: --url needs its `messages`" in printed.err
+    assert "is no chat request: --url sends one to /chat/completions" in printed.err

@@ -110,11 +110,12 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
 
 def _meant(name: str) -> str | None:
     """Find the keyword that a name is but for a slip; those of notes say nothing either way."""
-    alike = get_close_matches(name, _KEYWORDS | _NOTES, 1, _ALIKE) if len(name) < _LONG else []
-    found = next((x for x in _KEYWORDS if x.lower() == name.lower()), None) or next(
-        iter(alike), None
-    )
-    return found if found in _KEYWORDS else None
+    if len(name) >= _LONG:
+        return None
+    letters = sorted(name.lower())  # in another order, or another case
+    same = [known for known in _KEYWORDS if sorted(known.lower()) == letters]
+    alike = same or get_close_matches(name, _KEYWORDS | _NOTES, 1, _ALIKE)
+    return next((found for found in alike if found in _KEYWORDS), None)
 
 
 def _allows_null(schema: Mapping[str, Any]) -> bool:

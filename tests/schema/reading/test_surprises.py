@@ -53,6 +53,7 @@ OBJECT = {"type": "object", "properties": {"a": {}}}
             [],
         ),
         ({"type": "object", "requred": ["a"]}, [("$.requred", "requred")]),
+        ({"tpye": "string", "enmu": []}, [("$.enmu", "enmu"), ("$.tpye", "tpye")]),
         ({"items": {"minLenght": 3}}, [("$.items.minLenght", "minLenght")]),
         ({"$Ref": "#/$defs/x"}, [("$.$Ref", "$Ref")]),
         ({"anyof": [], "Type": "string"}, [("$.Type", "Type"), ("$.anyof", "anyof")]),
