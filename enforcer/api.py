@@ -29,10 +29,10 @@ from enforcer.schema import Root
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
-from enforcer.turn.envelope import Table
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser, Turn
 from enforcer.turn.requested import envelope, refuse_names
+from enforcer.turn.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence

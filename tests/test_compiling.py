@@ -15,7 +15,7 @@ from enforcer.request.options import Options
 from enforcer.request.response_format import parse
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Table
+from enforcer.turn.table import Table
 from tests.dialect_cases import vocabulary
 from tests.vocabularies import small
 

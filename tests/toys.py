@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Due, Envelope, Table
+from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.matcher import Matcher
+from enforcer.turn.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

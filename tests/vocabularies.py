@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 # Text tokens after the 256 bytes. Most of them cross a boundary of JSON or of a header,
 # for a mask that is right inside each part alone can still be wrong across two.

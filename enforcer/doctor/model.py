@@ -14,7 +14,7 @@ from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.diagnosis.template import checks_of
 from enforcer.errors import EnforcerError
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Table
+from enforcer.turn.table import Table
 from enforcer.vllm import names, settings
 from enforcer.vocabulary import Vocabulary
 

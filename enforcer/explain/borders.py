@@ -17,9 +17,9 @@ from enforcer.turn.pattern import BLANK, FIELDS, ID, Choice, pieces_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from enforcer.turn.envelope import Table
     from enforcer.turn.pattern import Fixed, Language
     from enforcer.turn.position import Position
+    from enforcer.turn.table import Table
 
 Symbols = tuple[int, ...]
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from enforcer.budget.reading import Reading
     from enforcer.turn.deadline import Deadline
-    from enforcer.turn.envelope import Table
     from enforcer.turn.position import Position
+    from enforcer.turn.table import Table
 
 
 class Countdown:

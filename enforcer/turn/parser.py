@@ -20,8 +20,8 @@ from enforcer.turn.lexer import OPEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from enforcer.turn.envelope import Table
     from enforcer.turn.lexer import Place, Step
+    from enforcer.turn.table import Table
 
 _Decoder = getincrementaldecoder("utf-8")
 

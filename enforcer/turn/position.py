@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from enforcer.budget.reading import Reading
     from enforcer.engines import ArgumentMatcher
     from enforcer.errors import EnforcerError
-    from enforcer.turn.envelope import Row
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
+    from enforcer.turn.table import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from enforcer.turn.dialect import Ids, Segment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 
 def count_calls(table: Table, prompt_ids: Sequence[int]) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
     from enforcer.request.tools import ToolSet
     from enforcer.turn.dialect import Dialect
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 
 def envelope(

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.turn.cuts import Cut
-    from enforcer.turn.envelope import Alike, Envelope, Row
+    from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Place
     from enforcer.turn.moves import Asked, Moves
     from enforcer.turn.position import Position
+    from enforcer.turn.table import Alike, Row
 
 
 _BEHIND = 64  # sets of ids that may end a call that a turn remembers

@@ -22,7 +22,7 @@ from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
     from enforcer.request.spec import Spec
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 
 def is_cheaper(spec: Spec, vllm_config: Any) -> bool:

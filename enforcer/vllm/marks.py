@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 
 def tokens(table: Table, patterns: Iterable[str]) -> frozenset[int]:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.turn.envelope import Table
     from enforcer.turn.matcher import Matcher
+    from enforcer.turn.table import Table
 
 _CHANGES = 4096  # places kept per turn; more than any host takes back ids
 _ROWS = 256  # kept per reader

@@ -25,7 +25,7 @@ from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Table
+from enforcer.turn.table import Table
 from enforcer.vllm import metrics, served, settings
 from enforcer.vocabulary import Vocabulary
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from enforcer.request.spec import Spec
     from enforcer.turn.dialect import Dialect
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 _FREE = re.compile(r'"json_schema"\s*:\s*true')
 _READERS = 8  # two for each model that one process may serve

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer.request.spec import Spec
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 
 def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.turn.envelope import Table
+    from enforcer.turn.table import Table
 
 _DIALECT = "kimi_k2"  # any one does: what is tried is vLLM
 _SECONDS = 60  # a busy machine; an idle one needs some milliseconds

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from enforcer.turn.dialect import FREE_TEXT
-from enforcer.turn.envelope import Table
 from enforcer.turn.lexer import OPEN
+from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import NAMES, served, vocabulary
 

@@ -9,8 +9,8 @@ import pytest
 from enforcer.errors import UnknownDialect
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment, Tokens, Transition
-from enforcer.turn.envelope import Table
 from enforcer.turn.parser import Parser
+from enforcer.turn.table import Table
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:

@@ -1,90 +1,18 @@
-"""The table of states bound to a vocabulary, and what a request makes of it."""
+"""What a request makes of the table of states."""
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 
-from enforcer.errors import InvalidVocabulary
 from enforcer.turn import dialects
-from enforcer.turn.dialect import Guard, Segment
-from enforcer.turn.envelope import Due, Envelope, Table
-from enforcer.turn.lexer import OPEN, Opening
-from tests import vocabularies
-from tests.vocabularies import bits, small
+from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.lexer import Opening
+from enforcer.turn.table import Table
+from tests.vocabularies import small
 
 V = small()
 KIMI = dialects.load("kimi_k2")
 TABLE = Table(KIMI, V)
-OPENINGS = [Opening(*flags) for flags in product([False, True], repeat=4)]
-
-
-@pytest.mark.parametrize("opening", OPENINGS, ids=str)
-@pytest.mark.parametrize("state", KIMI.states)
-def test_a_row_is_what_the_dialects_file_says(state: str, opening: Opening) -> None:
-    declared = KIMI.states[state]
-    open_now = {
-        Guard.ALWAYS: True,
-        Guard.CALL: opening.call,
-        Guard.FINISH: opening.finish,
-        Guard.EMPTY: opening.finish and opening.empty,
-    }
-    expected = {
-        V.control(token): transition.to
-        for marker, transition in declared.on.items()
-        if open_now[transition.when]
-        for token in KIMI.markers[marker]
-    }
-    row = TABLE.row(state, opening)
-    assert dict(row.markers) == expected
-    free = declared.segment is Segment.REASONING or (
-        declared.segment is Segment.CONTENT and opening.text
-    )
-    text = bits(V.text_row) if free else set()
-    assert bits(row.mask) == text | set(expected)
-    assert row.text == free
-    assert row is TABLE.row(state, opening)
-    assert not row.mask.flags.writeable
-
-
-@pytest.mark.parametrize("state", KIMI.states)
-def test_a_step_is_a_marker_or_some_text(state: str) -> None:
-    declared, leaves = KIMI.states[state], TABLE.leaves[state]
-    for token in (-1, *range(V.size), V.size):
-        to = TABLE.step(state, token, leaves)
-        if token in leaves:
-            assert to == leaves[token]
-            assert TABLE.step(state, token, {}) is None  # a control id is never text
-        elif declared.segment is Segment.NONE or token not in bits(V.text_row):
-            assert to is None
-        else:
-            assert to == (declared.blank_to if token in V.blank_ids else declared.text_to)
-
-
-@pytest.mark.parametrize("name", ["<think>", "</think>", "[EOS]"])
-def test_tokens_that_may_be_missing(name: str) -> None:
-    table = Table(KIMI, small(name))
-    assert all(small().control(name) not in leaves for leaves in table.leaves.values())
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("<|im_end|>", "<|im_assistant|>", "<|im_middle|>", "<|tool_calls_section_begin|>"),
-        *("<|tool_calls_section_end|>", "<|tool_call_begin|>", "<|tool_call_argument_begin|>"),
-        "<|tool_call_end|>",
-    ],
-)
-def test_tokens_that_may_not_be_missing(name: str) -> None:
-    with pytest.raises(InvalidVocabulary) as caught:
-        Table(KIMI, small(name))
-    assert name in str(caught.value)
-
-
-def test_the_ids_that_end_a_turn() -> None:
-    assert {V.control("<|im_end|>"), V.control("[EOS]")} == TABLE.turn_end_ids
-    assert Table(KIMI, small("[EOS]")).turn_end_ids == {V.control("<|im_end|>")}
 
 
 @pytest.mark.parametrize(
@@ -126,36 +54,6 @@ def test_an_index_in_its_message_is_also_taken_where_it_goes_on_from_earlier_one
         assert envelope.headers(calls).texts == texts
 
 
-def test_kimis_own_vocabulary_has_all_tokens() -> None:
-    Table(KIMI, vocabularies.kimi())
-
-
-def test_what_is_warm_is_not_computed_again() -> None:
-    from tests.dialect_cases import served, vocabulary
-
-    table = Table(served("hermes").dialect, vocabulary("hermes"))
-    table.warm()
-    before = table._places.cache_info().misses, table.borders._leavers.cache_info().misses
-    table.warm()
-    after = table._places.cache_info().misses, table.borders._leavers.cache_info().misses
-    assert before == after
-    assert before[0] > 0
-
-
-def test_what_is_the_same_for_all_headers_is_warm() -> None:
-    from tests.dialect_cases import served, vocabulary
-
-    table = Table(served("hermes").dialect, vocabulary("hermes"))
-    table.warm()
-    form = table.headers(("get",), (0,)).form
-    before = form.begun.cache_info().misses
-    node, row = table.headers(("get",), (0,)).root, vocabulary("hermes").row(())
-    for byte in b'{"name": "':
-        node.fill(row)
-        node = node.step(byte)
-    assert form.begun.cache_info().misses == before > 0
-
-
 def test_envelopes_that_allow_the_same_are_told_from_others_from_the_second_on() -> None:
     table = Table(KIMI, V)
 
@@ -190,34 +88,3 @@ def test_a_stage_is_a_number_of_calls_that_a_mask_can_tell_from_others(
     assert name != "pythonic" or table.borders.calls == 2
     envelope = Envelope(table, ("a",), due=due, most=6, first=0, preamble=5)
     assert [envelope.stage(calls) for calls in range(7)] == expected
-
-
-def test_names_that_a_format_cannot_write_are_read_and_never_generated() -> None:
-    from tests.dialect_cases import served
-
-    def reads(name: str, text: bytes, *, generated: bool) -> bool:
-        table = served(name).table
-        lexer = table.lexer if generated else table.reader
-        place = lexer.enter("HEADER")
-        for byte in text:
-            step = lexer.step(place, byte, OPEN)
-            if step is None:
-                return False
-            place = step.place
-        return True
-
-    assert reads("pythonic", b"a1(", generated=True)
-    assert not reads("pythonic", b'"(', generated=True)
-    assert reads("pythonic", b'"(', generated=False)
-    assert served("glm45").table.lexer is served("glm45").table.reader
-
-
-@pytest.mark.parametrize(
-    ("name", "spells"),
-    [("kimi_k2", False), ("kimi_k3", False), ("mistral", False), ("pythonic", True),
-     ("llama3_json", True), ("granite", True)],
-)  # fmt: skip
-def test_whether_text_may_turn_out_to_be_a_call(name: str, spells: bool) -> None:
-    from tests.dialect_cases import served
-
-    assert served(name).table.spells_calls is spells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Table
+from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests import dialect_cases as cases
 from tests.vocabularies import small, write

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Table
 from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
+from enforcer.turn.table import Table
 from tests.dialect_cases import served, vocabulary
 from tests.vocabularies import PIECES, call, section, small, write
 

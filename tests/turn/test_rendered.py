@@ -12,7 +12,7 @@ from bench.matrix import workload
 from bench.tiny_model.chat import TEMPLATE
 from enforcer.request import history
 from enforcer.turn import dialects, rendered
-from enforcer.turn.envelope import Table
+from enforcer.turn.table import Table
 from tests.dialect_cases import served
 from tests.vocabularies import small, write
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Table
+from enforcer.turn.table import Table
 from enforcer.vllm import bans, marks
 from enforcer.vocabulary import Vocabulary
 

@@ -20,7 +20,7 @@ from enforcer.errors import InvalidTools, UnknownTag
 from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn import dialects
-from enforcer.turn.envelope import Table
+from enforcer.turn.table import Table
 from enforcer.vllm import stock, stock_shapes
 from enforcer.vllm.stock import FrontEnd
 from enforcer.vocabulary import Vocabulary

@@ -1,0 +1,360 @@
+"""The automaton over token ids around the calls: a dialect bound to a vocabulary.
+
+Owns: which ids are legal in which state, as precomputed rows. Must not know: requests (what one
+allows is an `envelope`), schemas, engines, hosts, or how a turn is advanced (that is `matcher`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from enforcer.turn import pattern
+from enforcer.turn.borders import Borders
+from enforcer.turn.dialect import Names, Segment, written
+from enforcer.turn.firsts import Firsts
+from enforcer.turn.header import HeaderForm, HeaderTrie
+from enforcer.turn.kept import KeptCuts, KeptRows
+from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
+from enforcer.turn.openings import Openings
+from enforcer.turn.pattern import ID, NAME
+
+_HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
+_ROWS = 4096
+_CUTS = 512
+_SOME_NAME = "a"
+# Of a turn that may call and end, one that owes a call, and one without tools.
+_USUAL = (
+    Opening(call=True, finish=True, text=True, empty=False),
+    Opening(call=True, finish=False, text=True, empty=False),
+    Opening(call=False, finish=True, text=True, empty=False),
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.turn.cuts import Cut
+    from enforcer.turn.dialect import Dialect
+    from enforcer.turn.pattern import Language
+    from enforcer.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """The ids that are legal at one moment, apart from headers and arguments.
+
+    A table has one for each place and opening, and tells them apart by identity.
+
+    Attributes:
+        markers: legal control id to the state it leads to.
+        mask: int32, shape `(vocabulary.words,)`: the markers, and all text if it is free.
+        text: whether text is free.
+        opening: what it was computed for.
+        crossing: ids of text that complete a marker and have more bytes behind, by the state that
+            it leads to; what may stand there is the request's. Not in the mask.
+
+    """
+
+    markers: Mapping[int, str]
+    mask: npt.NDArray[np.int32]
+    text: bool
+    opening: Opening
+    crossing: Mapping[str, Cut] = field(default_factory=dict)
+
+
+class Table:
+    """A dialect bound to a vocabulary: the rows of every state.
+
+    Raises:
+        InvalidVocabulary: the tokenizer lacks a control token that the dialect needs.
+
+    """
+
+    def __init__(self, dialect: Dialect, vocabulary: Vocabulary) -> None:
+        self.dialect = dialect
+        self.vocabulary = vocabulary
+        controls = vocabulary.controls
+        needed = dialect.tokens.needed or ()
+        for name in (*needed, *dialect.turn.begin[:1], *filter(None, [dialect.turn.end])):
+            vocabulary.control(name)
+        self._inside = {name: controls.get(name) for name in dialect.tokens.names}
+        markers = {
+            role: tuple(self._language(text) for text in texts if self._is_there(text))
+            for role, texts in dialect.markers.items()
+        }
+        self.layout = dialect.layout(controls)
+        header = pattern.language(dialect.header, self._inside.get)
+        self.lexer = self.reader = Lexer(dialect, self.layout, markers, header)
+        if dialect.names is Names.IDENTIFIER:
+            # A call may be read to a tool of any name; that of a request's has such a one.
+            header = pattern.language(dialect.header, self._inside.get, identifiers=True)
+            self.lexer = Lexer(dialect, self.layout, markers, header)
+        # By a role, the ids that are the whole of one of its markers.
+        self._ids = {
+            role: tuple(
+                token
+                for text in texts
+                if self._is_there(text) and (token := self._only_id(text)) is not None
+            )
+            for role, texts in dialect.markers.items()
+        }
+        # Computed here, so that no request waits for them.
+        _ = vocabulary.sorted_text, vocabulary.first_bytes, vocabulary.blank_ids
+        self.form = self._form()
+        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, self.form))
+        self.alike = lru_cache(_HEADER_TRIES)(Alike)
+        self.is_simple = dialect.is_simple
+        self._rows: dict[tuple[str, Opening], Row] = {}
+        nothing = vocabulary.row(())
+        nothing.setflags(write=False)
+        closed = Opening(call=False, finish=False, text=False, empty=False)
+        self.nothing = Row({}, nothing, text=False, opening=closed)
+        # Every marker of a state that is one token, whatever the request: for the parser.
+        self.leaves: Mapping[str, Mapping[int, str]] = {
+            name: {
+                token: transition.to
+                for role, transition in state.on.items()
+                for token in self._ids[role]
+            }
+            for name, state in dialect.states.items()
+        }
+        self._openings = Openings(dialect, vocabulary, self.turn_end_ids)
+        self.borders = Borders(self.lexer, vocabulary)
+        self.firsts = Firsts(vocabulary)
+        self.kept = KeptRows()
+        self.cuts = KeptCuts(_CUTS)
+        self._places = lru_cache(_ROWS)(self._build_at)
+
+    def _is_there(self, text: str) -> bool:
+        """Tell whether the tokenizer can have a marker.
+
+        Raises:
+            InvalidVocabulary: it must, and cannot.
+
+        """
+        tokens, controls = self.dialect.tokens, self.vocabulary.controls
+        if tokens.needed is not None:
+            return not any(name in text and name not in controls for name in tokens.optional)
+        if text not in controls and text not in tokens.optional:
+            self.vocabulary.control(text)
+        return text in controls
+
+    def _only_id(self, text: str) -> int | None:
+        """Give the id that is the whole of a marker, if it is one."""
+        return self.vocabulary.controls.get(text)
+
+    def _language(self, text: str) -> Language:
+        token = self._only_id(text)
+        if token is not None:
+            return pattern.symbol(ID + token)
+        return pattern.language(text, self._inside.get)
+
+    def _form(self) -> HeaderForm:
+        """Divide the header's pattern: white space that may be missing is not the trie's."""
+        pieces = self.dialect.header_pieces
+        at = pieces.index(NAME)
+        first, last = self.dialect.header_ends
+
+        def around(index: int) -> tuple[str, str]:
+            sides = pieces[first:at], pieces[at + 1 : last]
+            before, behind = (written(side, "", index) for side in sides)
+            return before, behind
+
+        head, tail = pattern.of_pieces(pieces[:first]), pattern.of_pieces(pieces[last:])
+        return HeaderForm(around, self.vocabulary, head, tail)
+
+    def warm(self) -> None:
+        """Compute what the first turns would wait for: tenths of a second for a real vocabulary."""
+        if self.is_simple:
+            return
+        _ = self.borders.calls
+        for name, state in self.dialect.states.items():
+            if state.segment is Segment.ARGUMENTS:
+                self.borders.leaving(name, self.layout.scan())
+            for opening in _USUAL:
+                self.row_at(self.lexer.enter(name), opening)
+            if state.segment is Segment.HEADER and state.then is not None:
+                self._warm_headers(self.lexer.enter(name))
+
+    def _warm_headers(self, place: Place) -> None:
+        """Read the headers of some tool in every usual way."""
+        todo = [(self.headers((_SOME_NAME,), (0,)).root, place, False)]
+        known = {todo[0][0]}
+        row = self.vocabulary.row(())
+        while todo:
+            node, place, is_blank = todo.pop()
+            node.fill(row)
+            self.borders.behind(node, place)
+            for byte in range(ID):
+                after = node.step(byte)
+                if after is None or after in known or (is_blank and byte in BLANK_BYTES):
+                    continue
+                step = self.lexer.step(place, byte, _USUAL[0])
+                if step is not None:
+                    known.add(after)
+                    todo.append((after, step.place, byte in BLANK_BYTES))
+
+    @cached_property
+    def spells_calls(self) -> bool:
+        """Whether text outside a think may turn out to be the beginning of a call."""
+        return any(
+            any(self.lexer.spelled(name))
+            for name, state in self.dialect.states.items()
+            if state.segment is Segment.CONTENT
+        )
+
+    def segment(self, state: str) -> Segment:
+        """Tell what the text of a state is."""
+        return self.dialect.states[state].segment
+
+    def row(self, state: str, opening: Opening) -> Row:
+        """Look up what is legal; computed once for each state and opening."""
+        key = (state, opening)
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._build(state, opening)
+        return row
+
+    def row_of(self, state: str, place: Place | None, opening: Opening) -> Row:
+        """Look up what is legal in a state, at a place in it if there is one."""
+        return self.row(state, opening) if place is None else self.row_at(place, opening)
+
+    def symbols(self, token_id: int) -> Sequence[int]:
+        """Give the symbols of an id: its bytes, or itself; none for a hole or a stranger."""
+        vocabulary = self.vocabulary
+        if token_id in vocabulary.control_ids:
+            return (ID + token_id,)
+        return vocabulary.token_bytes(token_id) if 0 <= token_id < vocabulary.size else ()
+
+    def row_at(self, place: Place, opening: Opening) -> Row:
+        """Look up what is legal at a place between two symbols, apart from what is inside.
+
+        The inside of headers and arguments is not the table's: there, a row has what ends them.
+        """
+        if place.header is not None or place.scan is not None:
+            place = Place(place.state)
+        return self._places(place, self.opening(place.state, opening))
+
+    def opening(self, state: str, opening: Opening) -> Opening:
+        """Close the text of a state after which nothing could be called, while a call is owed."""
+        found = self.dialect.states[state]
+        if opening.finish or not opening.text or found.segment is not Segment.CONTENT:
+            return opening
+        return replace(opening, text=found.text_to in self._before_calls)
+
+    @cached_property
+    def _before_calls(self) -> frozenset[str]:
+        """The states from which a call can still begin."""
+        states = self.dialect.states
+        found = {name for name, state in states.items() if state.segment is Segment.HEADER}
+        before = -1
+        while before < len(found):
+            before = len(found)
+            for name, state in states.items():
+                if found & {state.text_to, *(each.to for each in state.on.values())}:
+                    found.add(name)
+        return frozenset(found)
+
+    def _build_at(self, place: Place, opening: Opening) -> Row:
+        vocabulary, state = self.vocabulary, self.dialect.states[place.state]
+        markers = {}
+        for token in sorted(self._known):
+            step = self.lexer.by_markers(place, ID + token, opening)
+            if step is not None:
+                markers[token] = step.place.state
+        mask = vocabulary.row(markers)
+        free = not place.committed and (
+            state.segment is Segment.REASONING
+            or (state.segment is Segment.CONTENT and opening.text)
+        )
+        found = self.borders.around(place, opening, free=free)
+        crossing = chain.from_iterable(cut.every for cut in found.crossing.values())
+        if free:
+            mask |= vocabulary.text_row & ~vocabulary.row((*found.illegal, *crossing))
+        else:
+            mask |= vocabulary.row(found.legal)
+        mask.setflags(write=False)
+        return Row(markers, mask, free, opening, found.crossing)
+
+    @cached_property
+    def _known(self) -> frozenset[int]:
+        """The control tokens that stand in markers."""
+        whole = (token for tokens in self._ids.values() for token in tokens)
+        return frozenset(whole).union(i for i in self._inside.values() if i is not None)
+
+    def _build(self, name: str, opening: Opening) -> Row:
+        state = self.dialect.states[name]
+        closed = {
+            role for role, transition in state.on.items() if not opening.permits(transition.when)
+        }
+        markers = {
+            token: transition.to
+            for role, transition in state.on.items()
+            if role not in closed
+            for token in self._ids[role]
+        }
+        free = state.segment is Segment.REASONING or (
+            state.segment is Segment.CONTENT and opening.text
+        )
+        mask = self.vocabulary.row(markers)
+        if free:
+            mask |= self.vocabulary.text_row
+        mask.setflags(write=False)
+        return Row(markers, mask, free, opening)
+
+    def step(self, state: str, token_id: int, markers: Mapping[int, str]) -> str | None:
+        """Give the state after one id: the one reading of the table, by matcher and parser.
+
+        Args:
+            state: where the turn stands.
+            token_id: any number at all.
+            markers: those that are open, with the states that they lead to: all of `leaves`
+                for whoever reads a turn, fewer for a request that does not allow each.
+
+        Returns:
+            None if the format does not allow the id there. Of text it only says that some
+            text may stand there: which, an open request and the text itself decide.
+
+        """
+        vocabulary = self.vocabulary
+        to = markers.get(token_id)
+        if to is not None:
+            return to
+        found = self.dialect.states[state]
+        if (
+            found.segment is Segment.NONE
+            or not 0 <= token_id < vocabulary.size
+            or token_id in vocabulary.control_ids
+            or not vocabulary.token_bytes(token_id)
+        ):
+            return None
+        return found.blank_to if token_id in vocabulary.blank_ids else found.text_to
+
+    @cached_property
+    def turn_end_ids(self) -> frozenset[int]:
+        """The ids that end a turn."""
+        return frozenset(self.leaves[self.dialect.final])
+
+    def opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
+        """Find the turn that a prompt has opened; see `Openings.find`."""
+        return self._openings.find(prompt_ids)
+
+
+class Alike:
+    """The envelopes of a table that allow the same; compared by identity, which costs nothing.
+
+    Attributes:
+        count: how many there have been.
+
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self, names: tuple[str, ...], settings: tuple[object, ...]) -> None:
+        del names, settings  # there is one for each
+        self.count = 0
