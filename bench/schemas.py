@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer import Vocabulary
-    from enforcer.engines.llguidance.lexer import LLGuidanceGrammar
+    from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 
 _ROUNDS = 3
 _GOALS = {"compile": 2.0, "mask": 1.3}

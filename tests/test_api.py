@@ -10,7 +10,7 @@ import pytest
 
 import enforcer
 from enforcer.cache import Cache
-from enforcer.engines.llguidance.lexer import LLGuidanceGrammar
+from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import (
     InvalidSchema,
     InvalidTools,

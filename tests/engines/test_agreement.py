@@ -15,7 +15,7 @@ from llguidance import LLParserLimits
 
 from enforcer.engines import load
 from enforcer.engines.llguidance import engine as module
-from enforcer.engines.llguidance import lexer
+from enforcer.engines.llguidance import grammar as grammars
 from enforcer.errors import EngineFailure, SchemaLimit
 from enforcer.schema import compile_schema
 from tests.vocabularies import bits, kimi
@@ -132,7 +132,7 @@ def test_ids_without_masks_between_are_taken_like_those_with(
     schema: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lexer, "PATIENCE", sys.maxsize)  # whatever machine this runs on
+    monkeypatch.setattr(grammars, "PATIENCE", sys.maxsize)  # whatever machine this runs on
     try:
         grammar = engine.compile(compile_schema(schema))
     except SchemaLimit:

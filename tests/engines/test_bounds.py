@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from enforcer.engines import load
-from enforcer.engines.llguidance.lexer import _REPLAYED, LLGuidanceGrammar, LLGuidanceMatcher
+from enforcer.engines.llguidance.grammar import _REPLAYED, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.errors import EnforcerError, EngineFailure, InvalidSchema, SchemaLimit
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema

@@ -15,7 +15,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from hypothesis import settings
 
 from bench.matrix import workload
-from enforcer.engines.llguidance import lexer as _lexer
+from enforcer.engines.llguidance import grammar as _grammar
 from enforcer.request import spec as specs
 from enforcer.vllm import metrics, plugin
 from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
@@ -161,11 +161,11 @@ class Fault:
 
 
 PLACES = [
-    (_lexer.LLGuidanceGrammar, "matcher"),
-    (_lexer.LLGuidanceMatcher, "fill"),
-    (_lexer.LLGuidanceMatcher, "accept"),
-    (_lexer.LLGuidanceMatcher, "rollback"),
-    (_lexer.LLGuidanceMatcher, "is_accepting"),
+    (_grammar.LLGuidanceGrammar, "matcher"),
+    (_grammar.LLGuidanceMatcher, "fill"),
+    (_grammar.LLGuidanceMatcher, "accept"),
+    (_grammar.LLGuidanceMatcher, "rollback"),
+    (_grammar.LLGuidanceMatcher, "is_accepting"),
 ]
 
 

@@ -4,6 +4,6 @@
 in llguidance's dialect of Lark, on a `sheet` of rules and terminals that they share; `tracking`
 says what the bits of a rule's parameter stand for, `framing` what stands around values; `terminals`
 writes regular languages, `division` the numbers that only llguidance's own arithmetic can follow.
-`lexer` follows texts, `probes` says which are worth trying first, `json_text` which tokens no text
-has.
+`grammar` follows texts, which share a `lexer`; `probes` says which are worth trying first,
+`json_text` which tokens no text has.
 """

@@ -17,14 +17,10 @@ import numpy as np
 from llguidance.gbnf_to_lark import any_to_lark
 
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
+from enforcer.engines.llguidance.grammar import PATIENCE, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import to_lark
-from enforcer.engines.llguidance.lexer import (
-    PATIENCE,
-    LLGuidanceGrammar,
-    LLGuidanceMatcher,
-    Table,
-)
+from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
 from enforcer.layouts import Kind

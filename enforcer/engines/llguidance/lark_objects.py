@@ -2,8 +2,8 @@
 
 Owns: the rules of an object, so that no name repeats, every required one occurs, and what is
 counted is. Must not know: values other than by their symbol, what names, brackets and commas look
-like (`framing` does), what the bits of the parameter stand for where names do not simply have one each
-(`tracking` does).
+like (`framing` does), what the bits of the parameter stand for but in the usual object, where each
+name has one (`tracking` does).
 
 Where no name can repeat, since somebody beside the engine keeps them distinct, more required names
 than bits are a number.

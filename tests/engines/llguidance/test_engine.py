@@ -12,7 +12,7 @@ from llguidance import LLParserLimits
 
 from enforcer.engines import load
 from enforcer.engines.llguidance.engine import _LIMITS
-from enforcer.engines.llguidance.lexer import LLGuidanceGrammar
+from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import EnforcerError, EngineFailure
 from enforcer.schema import compile_schema
 
@@ -278,7 +278,7 @@ def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(
 ) -> None:
     limits(max_lexer_states=200)
     grammar = engine.compile(compile_schema(MANY_STATES))
-    monkeypatch.setattr("enforcer.engines.llguidance.lexer._REBUILT", 10)
+    monkeypatch.setattr("enforcer.engines.llguidance.grammar._REBUILT", 10)
     grammar.renew()
     assert grammar.is_ready
     with pytest.raises(EngineFailure, match="too many states"):
@@ -301,7 +301,7 @@ def _timed(monkeypatch: pytest.MonkeyPatch, *milliseconds: int) -> None:
             now[0] += spent.pop(0) if len(spent) > 1 else spent[0]
         return now[0]
 
-    monkeypatch.setattr("enforcer.engines.llguidance.lexer.time.thread_time_ns", clock)
+    monkeypatch.setattr("enforcer.engines.llguidance.grammar.time.thread_time_ns", clock)
 
 
 def _masks_until_it_ends(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.engines.llguidance import engine as llguidance_engine
-from enforcer.engines.llguidance import lexer
+from enforcer.engines.llguidance import grammar as grammars
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import SchemaLimit
@@ -99,7 +99,7 @@ def test_what_has_passed_the_check_compiles_however_slow_the_machine_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     grammar = compile_schema({"type": "object", "properties": {"a": {"pattern": "a.{9}b"}}})
-    monkeypatch.setattr(lexer, "_SLOW_MASK", 0)
+    monkeypatch.setattr(grammars, "_SLOW_MASK", 0)
     monkeypatch.setattr(llguidance_engine, "PATIENCE", 0)  # the check's own
     with pytest.raises(SchemaLimit, match="takes too long"):
         engine().check(grammar)

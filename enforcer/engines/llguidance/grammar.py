@@ -1,0 +1,306 @@
+"""A grammar of llguidance's, and the texts that follow it, from any number of threads.
+
+Owns: how texts survive the loss of the lexer that they share, what they may cost, and turning error
+states into exceptions. Must not know: how a grammar is written, schemas, limits.
+
+A mask that was kept before ids are taken back is given out again by llguidance after others in
+their place, wherever the new text stands in the same state of the lexer: it is computed anew here.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from enforcer.engines.llguidance.lexer import Lexer, first_line, guarded
+from enforcer.errors import EngineFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import llguidance
+    import numpy.typing as npt
+
+    from enforcer.engines.llguidance.lexer import Table
+
+_REPLAYED = 512  # ids that are read again after the loss of a lexer: some 5 ms
+_ATTEMPTS = 4  # lexers in one step, if one after the other is lost by other texts
+_REBUILT = 40_000  # characters of a grammar that is compiled again in the middle of a text
+# What a grammar holds: measured from 0.6 MB for the simplest to 14 MB, see decision 0010.
+_WEIGHT = 500_000
+_WEIGHT_OF_CHARACTER = 16
+_USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find new states
+_WEIGHT_OF_MS = 40_000
+_MOST_GROWTH = 20_000_000  # at the limit on states
+# What a text may cost its neighbours: masks of that many ns of processor time, and in all so
+# much beyond. No mask of an honest schema comes to it, but the first of some when compiled. A
+# machine that stood still in the middle of a mask is billed to it: one alone ends no text.
+_SLOW_MASK = 8_000_000
+PATIENCE = 60_000_000
+_MOST_BILLED = 20_000_000
+
+
+class LLGuidanceGrammar:
+    """A compiled grammar.
+
+    A lexer that comes to a limit is lost for all its texts: each goes on with another, so that
+    only the text that no lexer can bear ends there.
+    """
+
+    def __init__(self, read: Callable[[], llguidance.LLMatcher], size: int, table: Table) -> None:
+        """Compile.
+
+        Args:
+            read: compiles the grammar, the first time and after the loss of a lexer.
+            size: characters of the grammar.
+            table: the vocabulary.
+
+        Raises:
+            EngineFailure: the engine cannot compile it, or not even begin a text.
+
+        """
+        self._read = read
+        self._size = size
+        self.table = table
+        self._lock = threading.Lock()
+        self._lexer = self.new_lexer()
+
+    @property
+    def weight(self) -> int:
+        """Bytes that this may hold now; grows as texts show the lexer new states."""
+        grown = min(self._lexer.weight, _MOST_GROWTH)
+        return _WEIGHT + _WEIGHT_OF_CHARACTER * self._size + grown
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a text can begin without compiling anything."""
+        return self._lexer.lost is None
+
+    def renew(self) -> None:
+        """Compile it again if its lexer is lost; raises as the first time."""
+        self.lexer()
+
+    @property
+    def can_be_rebuilt(self) -> bool:
+        """Whether compiling it again takes no longer than a step may."""
+        return self._size <= _REBUILT
+
+    def matcher(self) -> LLGuidanceMatcher:
+        """Start a new text; raises where a lost lexer takes too long to replace."""
+        lost = self._lexer.lost
+        if lost is not None and not self.can_be_rebuilt:
+            raise EngineFailure(_gave_up(lost))
+        return LLGuidanceMatcher(self)
+
+    def start(self) -> llguidance.LLMatcher:
+        """Return the matcher that new texts begin as copies of."""
+        return self.lexer().start
+
+    def lexer(self) -> Lexer:
+        """Return the lexer that new texts share."""
+        if not self.is_ready:
+            with self._lock:  # one thread compiles, the others wait for it
+                if not self.is_ready:
+                    self._lexer = self.new_lexer()
+        return self._lexer
+
+    def new_lexer(self) -> Lexer:
+        """Compile the grammar once more."""
+        start = guarded(self._read)
+        if start.is_error():
+            raise EngineFailure(first_line(start.get_error()))
+        lexer = Lexer(start, self.table)
+        wrong = guarded(partial(lexer.find_first, self.table.row))
+        if wrong is not None and "NoExtension" not in wrong:
+            raise EngineFailure(first_line(wrong))
+        return lexer
+
+    def share(self, lexer: Lexer) -> None:
+        """Take a lexer that has shown to be sound, unless there is one."""
+        with self._lock:
+            if not self.is_ready:
+                self._lexer = lexer
+
+
+class LLGuidanceMatcher:
+    """The state of one argument text; not for several threads at once, its grammar is."""
+
+    def __init__(self, grammar: LLGuidanceGrammar) -> None:
+        self._grammar = grammar
+        self._row = grammar.table.row
+        self._special_ids = grammar.table.special_ids
+        self._size = grammar.table.size
+        self._ids = array("I")
+        # How many ids there were when a mask was last computed; the engine has kept that mask.
+        self._masked_at = 0
+        self._patience = PATIENCE
+        self._lexer = grammar.lexer()
+
+    @cached_property
+    def _matcher(self) -> llguidance.LLMatcher:
+        # Most texts that are started are only asked for their first mask.
+        return self._lexer.start.deep_copy()
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        """Write the mask of the ids that may come next; all zero if nothing may.
+
+        Raises:
+            EngineFailure: the engine gives up on this text.
+
+        """
+        first = self._lexer.first
+        if not self._ids and first is not None and self._lexer.lost is None:
+            np.copyto(row, first)
+            return
+
+        def fill() -> bool:
+            self._compute(row)
+            # The end of the text is the envelope's business, never a bit in here.
+            np.bitwise_and(row, self._row, out=row)
+            return True
+
+        self._do(fill)
+
+    def _compute(self, row: npt.NDArray[np.int32]) -> None:
+        matcher, lexer = self._matcher, self._lexer
+        if matcher.is_stopped():
+            row[:] = 0
+            return
+        begun = time.thread_time_ns()
+        matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
+        if self._masked_at != len(self._ids):
+            lexer.masked()  # not the one that was kept
+        spent = time.thread_time_ns() - begun
+        if spent > _USUAL_MASK:
+            lexer.weight += (spent - _USUAL_MASK) * _WEIGHT_OF_MS // 1_000_000
+        self._masked_at = len(self._ids)
+        if spent > _SLOW_MASK:
+            self._patience -= min(spent - _SLOW_MASK, _MOST_BILLED)
+            if self._patience < 0:
+                raise EngineFailure(_gave_up("mask after mask takes too long"))
+
+    def accept(self, token_id: int) -> bool:
+        """Advance by one id; False if it is illegal, the state being unchanged then.
+
+        Raises:
+            EngineFailure: the engine gives up on this text; the state is unchanged too.
+
+        """
+        if not 0 <= token_id < self._size or token_id in self._special_ids:
+            return False
+
+        def take() -> bool:
+            self._lexer.count()
+            # A token that is refused while being consumed would leave an error behind.
+            return bool(self._matcher.try_consume_tokens([token_id]))
+
+        taken = self._do(take)
+        if taken:
+            self._ids.append(token_id)
+        return taken
+
+    def rollback(self, count: int) -> None:
+        """Take back the last `count` accepted ids.
+
+        Raises:
+            EngineFailure: the engine gives up on this text.
+
+        """
+        if not count:
+            return
+        del self._ids[-count:]
+        pending = [count]
+
+        def back() -> bool:
+            if pending:
+                self._matcher.rollback(pending.pop())
+            if self._masked_at > len(self._ids) and not self._matcher.is_error():
+                # Replaces the mask that was kept, before it is taken for that of other ids.
+                self._compute(np.empty_like(self._row))
+            return True
+
+        self._do(back, replayed=pending.clear)
+
+    def begin_again(self, ids: Sequence[int], patience: int) -> int:
+        """Become a new text that begins with ids; return how many of them it had already.
+
+        Args:
+            ids: what the new text begins with, and this one may.
+            patience: ns that slow masks of it may take in all; see `PATIENCE`.
+
+        Raises:
+            EngineFailure: the engine gives up on this text.
+
+        """
+        common = 0
+        while common < min(len(ids), len(self._ids)) and ids[common] == self._ids[common]:
+            common += 1
+        self.rollback(len(self._ids) - common)
+        self._patience = patience
+        return common
+
+    def is_accepting(self) -> bool:
+        """Tell whether the text so far is complete."""
+        return self._do(lambda: bool(self._matcher.is_accepting()) or None)
+
+    def _do(
+        self, what: Callable[[], bool | None], replayed: Callable[[], object] | None = None
+    ) -> bool:
+        """Do something with the lexer, and again with another if this one is or gets lost.
+
+        Args:
+            what: returns False if the engine refuses, which it also does without a reason.
+            replayed: called before `what` is done again.
+
+        """
+        return guarded(lambda: self._tried(what, replayed))
+
+    def _tried(
+        self, what: Callable[[], bool | None], replayed: Callable[[], object] | None
+    ) -> bool:
+        is_own = False  # whether the lexer is nobody else's, so that no other text can lose it
+        for _ in range(_ATTEMPTS):
+            lexer = self._lexer
+            with lexer.lock:
+                was_well = lexer.lost is None and not self._matcher.is_error()
+                done = what() if was_well else None
+                failed = not was_well or self._matcher.is_error()
+                if not failed and (done is not False or not lexer.is_lost()):
+                    break
+                why = self._matcher.get_error() or lexer.lost or ""
+                to_blame = was_well and (is_own or not lexer.is_lost())
+            if to_blame:
+                raise EngineFailure(_gave_up(why))
+            is_own = was_well
+            self._replay(why, is_own=is_own)
+            if replayed is not None:
+                replayed()
+        else:
+            raise EngineFailure(_gave_up(why))
+        if is_own:
+            self._grammar.share(lexer)
+        return bool(done)
+
+    def _replay(self, why: str, *, is_own: bool) -> None:
+        """Read the text so far once more, with another lexer; raises if that takes too long."""
+        grammar = self._grammar
+        builds = is_own or not grammar.is_ready
+        if len(self._ids) > _REPLAYED or (builds and not grammar.can_be_rebuilt):
+            raise EngineFailure(_gave_up(why))
+        lexer = grammar.new_lexer() if is_own else grammar.lexer()
+        with lexer.lock:
+            matcher = lexer.start.deep_copy()
+            for token_id in self._ids:
+                lexer.count()
+                if matcher.try_consume_tokens([token_id]) != 1:
+                    raise EngineFailure(_gave_up(why))
+        self._lexer, self._matcher, self._masked_at = lexer, matcher, 0
+
+
+def _gave_up(why: str) -> str:
+    return f"llguidance gave up within the arguments: {first_line(why)}"
