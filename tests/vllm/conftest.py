@@ -68,3 +68,16 @@ def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
     setting = Setting("logits processor", (*FREE.flags, *flags))
     with serving(TINY, setting, log) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def small_vocabulary() -> Iterator[None]:
+    """Put the small vocabulary in the place of a model's tokenizer, for the logits processor."""
+    from enforcer.vllm import logits_processor, runtime
+    from tests.vllm.processed import ENFORCER
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logits_processor, "cached_tokenizer_from_config", lambda _: "tokenizer")
+        patch.setattr(runtime, "enforcer_for", lambda *_: ENFORCER)
+        patch.setattr(runtime, "table_for", lambda *_: ENFORCER.table)
+        yield

@@ -1,15 +1,12 @@
-"""The logits processor: V2's interface on a fake runner, V1's on a fake and on vLLM."""
+"""The logits processor: what it refuses, and V1's interface on a fake batch."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
@@ -19,315 +16,41 @@ from vllm.v1.sample.logits_processor.interface import (
 )
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
 from vllm.v1.worker.gpu.sample.logits_processor.interface import (
-    LogitsContext,
-    LogitsProcRequestState,
-)
-from vllm.v1.worker.gpu.sample.logits_processor.interface import (
     LogitsProcessor as V2LogitsProcessor,
 )
 
 import enforcer
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.request import spec as specs
-from enforcer.vllm import logits_processor, names, rows, runtime, stock
+from enforcer.vllm import names, runtime
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
-from enforcer.vllm.readable import ReadableMatcher
-from tests import vocabularies
-from tests.walks import examples
+from tests.vllm.processed import (
+    ENFORCER,
+    EVERYTHING,
+    MODEL_SIZE,
+    OPENING,
+    PROMPTS,
+    SLOTS,
+    TOOLS,
+    VOCABULARY,
+    config,
+    expected,
+    ids,
+    legal_rows,
+    params,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from torch import Tensor
-
     from enforcer.turn.matcher import Matcher
 
 
-pytestmark = pytest.mark.slow
-
-VOCABULARY = vocabularies.small()
-ENFORCER = enforcer.Enforcer(VOCABULARY)
-MODEL_SIZE = VOCABULARY.size + 40  # as models pad their embeddings
-SLOTS, LONGEST = 4, 96
-OPENING = "<|im_assistant|>assistant<|im_middle|>"
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "parameters": {
-                "type": "object",
-                "properties": {"a": {"enum": values}},
-                "required": ["a"],
-                "additionalProperties": False,
-            },
-        },
-    }
-    for name, values in (("get", [1, 2]), ("get_weather", ["é", True]))
-]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _small_vocabulary() -> Iterator[None]:
-    """Put the small vocabulary in the place of a model's tokenizer."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logits_processor, "cached_tokenizer_from_config", lambda _: "tokenizer")
-        patch.setattr(runtime, "enforcer_for", lambda *_: ENFORCER)
-        patch.setattr(runtime, "table_for", lambda *_: ENFORCER.table)
-        yield
-
-
-def config(speculative: SimpleNamespace | None = None) -> SimpleNamespace:
-    return SimpleNamespace(
-        speculative_config=speculative,
-        model_config=SimpleNamespace(get_vocab_size=lambda: MODEL_SIZE, max_model_len=4096),
-    )
-
-
-def params(tools: list[dict[str, Any]], choice: str = "auto", **more: Any) -> SamplingParams:
-    body = enforcer.extra_body(tools, choice, via=enforcer.Route.LOGITS_PROCESSOR)
-    return SamplingParams(extra_args=body["vllm_xargs"], **more)
-
-
-def legal_rows(logits: Tensor) -> list[set[int]]:
-    """Give the ids that each row leaves open."""
-    return [set(torch.nonzero(row > -torch.inf).flatten().tolist()) for row in logits]
-
-
-def ids(text: str) -> list[int]:
-    return vocabularies.write(VOCABULARY, text)
-
-
-PROMPTS = [
-    ids("<|im_user|>user<|im_middle|>the tool<|im_end|>" + OPENING),
-    ids(OPENING),
-    ids(OPENING + "<think>"),
-]
-KINDS = [(TOOLS, "auto"), (TOOLS, "required"), (TOOLS[:1], "required"), (None, None)]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_vocabulary")]
 
 
 def test_one_class_for_both_interfaces() -> None:
     assert issubclass(EnforcerLogitsProcessor, V1LogitsProcessor)
     assert issubclass(EnforcerLogitsProcessor, V2LogitsProcessor)
-
-
-def readable(tools: list[dict[str, Any]] | None, choice: Any, prompt: list[int]) -> ReadableMatcher:
-    """Give the matcher of a turn that vLLM's own parser reads."""
-    reader = stock.text_reader(ENFORCER.table)
-    assert reader is not None
-    return ReadableMatcher(ENFORCER.matcher(tools, choice, prompt_ids=prompt), reader)
-
-
-def feed(matcher: ReadableMatcher, ids: list[int]) -> None:
-    for token_id in ids:
-        assert matcher.accept(token_id)
-
-
-def legal(matcher: ReadableMatcher) -> set[int]:
-    bitmask = np.zeros((1, -(-VOCABULARY.size // 32)), dtype=np.int32)
-    matcher.fill(bitmask)
-    return set(np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little")).tolist())
-
-
-class Runner:
-    """As much of vLLM's V2 model runner as its logits processors see, on the CPU."""
-
-    def __init__(self, speculative: SimpleNamespace | None = None) -> None:
-        def table(*shape: int) -> Tensor:
-            return torch.full(shape, 7, dtype=torch.int32)  # what is not written is garbage
-
-        def host() -> SimpleNamespace:
-            return SimpleNamespace(np=np.zeros(SLOTS, dtype=np.int32))
-
-        self.state = LogitsProcRequestState(
-            device=torch.device("cpu"),
-            max_num_reqs=SLOTS,
-            vocab_size=MODEL_SIZE,
-            all_token_ids=SimpleNamespace(gpu=table(SLOTS, LONGEST)),
-            prompt_len=host(),
-            prefill_len=host(),
-            total_len=SimpleNamespace(gpu=table(SLOTS)),
-        )
-        self.processor = EnforcerLogitsProcessor(config(speculative), self.state)
-
-    def add(
-        self,
-        slot: int,
-        sampling: SamplingParams,
-        prompt: list[int],
-        output: list[int] | tuple[Any, ...] = (),
-    ) -> bool:
-        known = [*prompt, *output]
-        self.state.prompt_len.np[slot] = len(prompt)
-        self.state.prefill_len.np[slot] = len(known)
-        self.commit(slot, 0, known)
-        wanted = self.processor.add_request(slot, sampling)
-        self.processor.apply_staged_writes()
-        return wanted
-
-    def commit(self, slot: int, at: int, new: list[int]) -> None:
-        self.state.all_token_ids.gpu[slot, at : at + len(new)] = torch.tensor(new).int()
-
-    def step(self, batch: list[tuple[int, int, list[int]]]) -> dict[int, Any]:
-        """Run the processor over `(slot, length, drafts)`; gives the open ids by slot."""
-        expanded, local, pos, inputs = [], [], [], []
-        for slot, length, drafts in batch:
-            last = int(self.state.all_token_ids.gpu[slot, length - 1])
-            for at, token_id in enumerate([last, *drafts]):
-                expanded.append(slot)
-                local.append(at)
-                pos.append(length - 1 + at)
-                inputs.append(token_id)
-        slots = [slot for slot, _, _ in batch]
-        context = LogitsContext(
-            expanded_idx_mapping=torch.tensor(expanded, dtype=torch.int32),
-            idx_mapping=torch.tensor(slots, dtype=torch.int32),
-            idx_mapping_np=np.array(slots, dtype=np.int32),
-            expanded_local_pos=torch.tensor(local, dtype=torch.int32),
-            input_ids=torch.tensor(inputs, dtype=torch.int32),
-            pos=torch.tensor(pos),
-            seq_lens_upper_bound_np=np.array([n + len(d) for _, n, d in batch], dtype=np.int32),
-        )
-        given_logits = torch.zeros(len(expanded), MODEL_SIZE)
-        result = self.processor.apply(given_logits, context)
-        opened: dict[Any, Any] = {slot: [] for slot in slots}
-        for slot, row in zip(expanded, legal_rows(result), strict=True):
-            opened[slot].append(row)
-        return opened
-
-
-class Request:
-    """What the V2 test knows of a request: its ids, and a matcher of its own."""
-
-    def __init__(
-        self, kind: tuple[list[dict[str, Any]] | None, str | None], prompt: list[int]
-    ) -> None:
-        self.tools, self.choice = kind
-        self.enforced = kind[0] is not None
-        self.prompt = prompt
-        self.output: list[int] = []
-
-    @property
-    def length(self) -> int:
-        return len(self.prompt) + len(self.output)
-
-    def sampling(self) -> SamplingParams:
-        return params(self.tools, self.choice) if self.enforced else SamplingParams()
-
-    def matcher(self, more: list[int] | tuple[Any, ...] = ()) -> ReadableMatcher:
-        matcher = readable(self.tools, self.choice, self.prompt)
-        feed(matcher, [*self.output, *more])
-        return matcher
-
-
-EVERYTHING = set(range(MODEL_SIZE))
-
-
-@examples(100)
-@given(data=st.data())
-def test_v2_follows_slots_drafts_and_preemption(data: st.DataObject) -> None:
-    runner = Runner(SimpleNamespace(rejection_sample_method="standard"))
-    running: dict[int, Request] = {}
-    free = list(range(SLOTS))
-    waiting: list[Request] = []
-
-    def admit(request: Request) -> None:
-        slot = free.pop(data.draw(st.integers(0, len(free) - 1)))
-        running[slot] = request
-        wanted = runner.add(slot, request.sampling(), request.prompt, request.output)
-        assert wanted is request.enforced
-
-    def take() -> Request:
-        slot = data.draw(st.sampled_from(sorted(running)))
-        free.append(slot)
-        return running.pop(slot)
-
-    for _ in range(30):
-        events = (
-            ["step", "step", "step"] + ["new"] * bool(free) + ["resume"] * bool(free and waiting)
-        )
-        events += ["finish", "preempt", "partial"] * bool(running)
-        event = data.draw(st.sampled_from(events))
-        if event == "new":
-            kind, prompt = data.draw(st.sampled_from(KINDS)), data.draw(st.sampled_from(PROMPTS))
-            admit(Request(kind, prompt))
-        elif event == "resume":
-            admit(waiting.pop())
-        elif event == "finish":
-            take()
-        elif event == "preempt":
-            waiting.append(take())
-        elif event == "partial":  # a piece of a prefill, whose sample vLLM throws away
-            slot = data.draw(st.sampled_from(sorted(running)))
-            length = data.draw(st.integers(1, int(runner.state.prefill_len.np[slot])))
-            if length < int(runner.state.prefill_len.np[slot]):
-                assert runner.step([(slot, length, [])]) == {slot: [EVERYTHING]}
-        elif running:
-            step(runner, running, data.draw)
-
-
-def step(
-    runner: Runner, running: dict[int, Request], draw: Callable[[st.SearchStrategy[Any]], Any]
-) -> None:
-    slots = draw(st.lists(st.sampled_from(sorted(running)), min_size=1, unique=True))
-    batch = []
-    for slot in slots:
-        request = running[slot]
-        drafts = draw_drafts(request, draw)[: LONGEST - request.length - 2]
-        batch.append((slot, request.length, drafts))
-    opened = runner.step(batch)
-    for slot, length, drafts in batch:
-        request = running[slot]
-        if not request.enforced:
-            assert opened[slot] == [EVERYTHING] * (len(drafts) + 1)
-            continue
-        valid = request.matcher().validate(drafts)
-        for at in range(valid + 1):
-            assert opened[slot][at] == legal(request.matcher(drafts[:at]))
-        assert all(opened[slot])  # a row without a legal id would become NaN
-        if request.length > LONGEST - 8:
-            continue
-        kept = draw(st.integers(0, valid))
-        sampled = draw(st.sampled_from(sorted(opened[slot][kept])))
-        new = [*drafts[:kept], sampled]
-        runner.commit(slot, length, new)
-        request.output += new
-
-
-def draw_drafts(request: Request, draw: Callable[[st.SearchStrategy[Any]], Any]) -> list[int]:
-    """Draw up to three ids, legal for the most part."""
-    drafts = []
-    if not request.enforced:
-        found: list[int] = draw(st.lists(st.integers(0, VOCABULARY.size - 1), max_size=3))
-        return found
-    matcher = request.matcher()
-    for _ in range(draw(st.integers(0, 3))):
-        choices = sorted(legal(matcher))
-        token_id = draw(st.sampled_from(choices) | st.integers(-1, VOCABULARY.size - 1))
-        drafts.append(token_id)
-        matcher.accept(token_id)
-    return drafts
-
-
-def test_v2_begins_again_where_vllm_computes_again() -> None:
-    runner, prompt = Runner(), PROMPTS[1]
-    first, other = ids("<|tool_calls_section_begin|>"), ids("a")
-    runner.add(0, params(TOOLS), prompt)
-    runner.step([(0, len(prompt), [])])
-    runner.commit(0, len(prompt), first)
-    assert runner.step([(0, len(prompt) + 1, [])]) == {
-        0: [{VOCABULARY.control("<|tool_call_begin|>")}]
-    }
-    assert runner.step([(0, len(prompt), [])])[0][0] == expected(prompt, [])
-    runner.commit(0, len(prompt), other)
-    assert runner.step([(0, len(prompt) + 1, [])])[0][0] == expected(prompt, other)
-
-
-@pytest.mark.parametrize("method", ["synthetic", "fly"])
-def test_v2_refuses_verification_that_goes_past_the_mask(method: str) -> None:
-    with pytest.raises(ConfigurationError, match=method):
-        Runner(SimpleNamespace(rejection_sample_method=method))
 
 
 def v1() -> EnforcerLogitsProcessor:
@@ -345,14 +68,6 @@ def update(
 
 def run(processor: EnforcerLogitsProcessor, count: int = SLOTS) -> list[set[int]]:
     return legal_rows(processor.apply(torch.zeros(count, MODEL_SIZE)))
-
-
-def expected(
-    prompt: list[int], output: list[int], tools: list[dict[str, Any]] = TOOLS, choice: str = "auto"
-) -> set[int]:
-    matcher = readable(tools, choice, prompt)
-    feed(matcher, output)
-    return legal(matcher)
 
 
 def test_a_marker_cannot_be_spelled_for_vllms_parser_to_find() -> None:
@@ -556,26 +271,3 @@ def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(
 
 def test_a_request_without_a_spec_is_not_looked_at() -> None:
     EnforcerLogitsProcessor.validate_params(SamplingParams(min_tokens=3, max_tokens=9))
-
-
-@given(data=st.data(), size=st.integers(1, 100))
-def test_a_mask_leaves_what_its_bits_say(data: st.DataObject, size: int) -> None:
-    picked = data.draw(st.lists(st.integers(0, 3), min_size=1, unique=True))
-    words = -(-size // 32)
-    bits = np.array(
-        data.draw(
-            st.lists(
-                st.lists(st.integers(-(2**31), 2**31 - 1), min_size=words, max_size=words),
-                min_size=len(picked),
-                max_size=len(picked),
-            )
-        ),
-        dtype=np.int32,
-    )
-    logits = torch.arange(4 * size, dtype=torch.float32).reshape(4, size)
-    before = logits.clone()
-    rows.mask(logits, picked, bits)
-    for row in range(4):
-        for i in range(size):
-            open_ = row not in picked or bits[picked.index(row)][i // 32] >> (i % 32) & 1
-            assert logits[row, i] == (before[row, i] if open_ else -torch.inf)
