@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import InvalidTools, Problem, SchemaLimit, brief
+from enforcer.errors import ConfigurationError, InvalidTools, Problem, SchemaLimit, brief
 from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
@@ -356,7 +356,7 @@ def extra_body(
     on_unsupported: str | None = None,
     finish_within_budget: bool | None = None,
     closed_objects: bool | None = None,
-    via: Route = Route.PLUGIN,
+    via: Route | str = Route.PLUGIN,
 ) -> dict[str, Any]:
     """Build what makes vLLM enforce one request, for an OpenAI client's `extra_body`.
 
@@ -371,12 +371,18 @@ def extra_body(
             takes any object.
         finish_within_budget: see `Options`; where the server allows it.
         closed_objects: see `Conventions`; where the server allows it.
-        via: how the server enforces.
+        via: how the server enforces; a `Route`, or its value.
 
     Raises:
         InvalidTools: a field is not what a chat request carries.
+        ConfigurationError: there is no such route.
 
     """
+    try:
+        route = Route(via)
+    except ValueError:
+        known = ", ".join(f"enforcer.Route.{each.name}" for each in Route)
+        raise ConfigurationError(f"`via` is {brief(via)}, which is none of {known}") from None
     if tool_choice == "auto" and not tools:
         tool_choice = None
     first = history.count_calls(messages)
@@ -391,6 +397,6 @@ def extra_body(
         closed_objects=closed_objects,
     )
     read(spec)
-    if via is Route.LOGITS_PROCESSOR:
+    if route is Route.LOGITS_PROCESSOR:
         return {"vllm_xargs": {KEY: spec}}
     return {"structured_outputs": {"structural_tag": structural_tag(spec)}}

@@ -285,7 +285,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
             return
         try:
             host.enforcer().warm()
-            if served.reads_text():
+            if served.has_stock_parser():
                 stock.text_reader(host.enforcer().table)
             runtime.pool().warm()
         except EnforcerError as error:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
 
 _MESSAGES = "/v1/messages"
+_DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
 _ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/responses", _MESSAGES)
 # A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
 # in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
@@ -116,8 +117,14 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
         VLLMValidationError: it does.
 
     """
+    if body.keys().isdisjoint(_DIALOGS) or not isinstance(body.get("tools"), list | None):
+        return  # a completion says nothing of tools, and nobody reads its reply; or vLLM refuses it
     allowed, declared = spec.toolset.allowed, dict(_declared(body.get("tools")))
-    for name in allowed if declared else ():
+    for message in _listed(body.get("messages")):
+        declared |= _declared(message.get("tools"))  # as Kimi's API lets system messages
+    if _says_none(body.get("tool_choice")) and allowed:
+        raise _another(f"calls of {brief(allowed[0])}, and `tool_choice` none")
+    for name in allowed:
         if name not in declared:
             raise _another(f"calls of {brief(name)}, which `tools` does not declare")
         schema = declared[name]
@@ -143,13 +150,19 @@ def _another(what: str) -> VLLMValidationError:
 
 def _declared(tools: Any) -> Iterator[tuple[str, Any]]:
     """Give the tools that a body declares, in the form of any route, and their schemas."""
-    for tool in tools if isinstance(tools, list) else ():
-        if not isinstance(tool, dict):
-            continue
+    for tool in _listed(tools):
         own = tool["function"] if isinstance(tool.get("function"), dict) else tool
         if isinstance(own.get("name"), str):
             yield own["name"], own.get("parameters", own.get("input_schema"))
         yield from _declared(tool.get("tools"))
+
+
+def _listed(found: Any) -> list[dict[str, Any]]:
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _says_none(choice: Any) -> bool:
+    return (choice.get("type") if isinstance(choice, dict) else choice) == "none"
 
 
 def _demanded(choice: Any) -> str | None:

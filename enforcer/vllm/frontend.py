@@ -26,7 +26,7 @@ from enforcer.vllm import (
     stops,
 )
 from enforcer.vllm.families import Relaxed
-from enforcer.vllm.requests import option_refusal
+from enforcer.vllm.requests import most_ids, option_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -100,19 +100,13 @@ async def _refuse_beginning(
     begun = admission.refuse_prefix(renderer.renderer.tokenizer, spec, prompt_ids)
     budget = None
     if spec.resolve(settings.current().options()).finish_within_budget:
-        budget = _budget(request, renderer.model_config.max_model_len - len(prompt_ids))
+        room = renderer.model_config.max_model_len - len(prompt_ids)
+        # The model's defaults may know of less.
+        budget = int(min(most_ids(request), room))
     # Without room for a single id it is vLLM that refuses.
     if begun or (budget is not None and budget > 0):
         with admission.answered():
             await checks.begin_async(text, prompt_ids, begun, budget)
-
-
-def _budget(request: Any, room: int) -> int:
-    """Say how many ids a request may generate; the model's defaults may know of less."""
-    names = ("max_completion_tokens", "max_tokens", "max_output_tokens")  # the first one counts
-    wanted = (getattr(request, name, None) for name in names)
-    most: int | None = next((most for most in wanted if most is not None), None)
-    return room if most is None else min(most, room)
 
 
 def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:

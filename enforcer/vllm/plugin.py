@@ -138,7 +138,7 @@ def _patch() -> None:
     _wrap(
         OnlineRenderer,
         "preprocess_chat",
-        lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.is_ours)),
+        lambda original: frontend.rendered(requests.preprocess_chat(original, tool_parser.ours)),
     )
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)

@@ -87,19 +87,22 @@ def not_allowed(option: str, what: str) -> VLLMValidationError:
     )
 
 
-def preprocess_chat(original: Callable[..., Any], wanted: Callable[[Any], bool]) -> Any:
+def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any]) -> Any:
     """Wrap `OnlineRenderer.preprocess_chat`, through which every chat-like route goes.
 
     Args:
         original: what is wrapped.
-        wanted: whether a parser class is ours.
+        ours: gives our parser's class for the server's and a request; None where vLLM's own
+            prepares it.
 
     """
 
     async def _preprocess_chat(
         self: Any, request: Any, messages: list[Any], *args: Any, **kwargs: Any
     ) -> Any:
-        if wanted(kwargs.get("parser")):
+        parser = ours(kwargs.get("parser"), request)
+        if parser is not None:
+            kwargs["parser"] = parser
             try:
                 dialog = [_materialised(message) for message in messages]
                 _dialog.set(_Dialog(history.count_calls(dialog), _declared_within(dialog)))
@@ -224,14 +227,31 @@ def _brought(request: Any) -> Spec | None:
 
 def _refuse_another(brought: Spec, mine: Spec) -> None:
     """Refuse a spec that allows something else than the request that brings it says."""
-    same = (brought.toolset, brought.response_format) == (mine.toolset, mine.response_format)
-    if not same:
+    what = _difference(brought, mine)
+    if what is not None:
         raise option_refusal(
             "structured_outputs",
-            "the spec of `enforcer.extra_body` allows something else than this request's own "
-            "`tools`, `tool_choice`, `parallel_tool_calls` and `response_format`, which this "
-            "server enforces by itself: make them the same, or leave the spec out",
+            f"the spec of `enforcer.extra_body` has {what}: give it what the request itself says",
         )
+
+
+def _difference(brought: Spec, mine: Spec) -> str | None:
+    """Say what a spec has that its request has not; None if they are the same."""
+    theirs, own = brought.toolset, mine.toolset
+    for name in (*theirs.tools, *own.tools):
+        if name not in own.tools:
+            return f"the tool {brief(name)}, which the request's `tools` do not declare"
+        if name not in theirs.tools:
+            return f"not the tool {brief(name)}, which the request's `tools` declare"
+        if theirs.tools[name].schema != own.tools[name].schema:
+            return f"another schema for {brief(name)} than the request's `tools`"
+    if (theirs.choice, set(theirs.allowed)) != (own.choice, set(own.allowed)):
+        return "another `tool_choice` than the request"
+    if theirs.parallel != own.parallel:
+        return "another `parallel_tool_calls` than the request"
+    if brought.response_format != mine.response_format:
+        return "another `response_format` than the request"
+    return None
 
 
 def _switched(request: Any) -> frozenset[str]:

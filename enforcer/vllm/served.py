@@ -70,10 +70,19 @@ def tell(parser: str | None) -> None:
         os.environ.pop(names.PARSER_VARIABLE, None)
 
 
-def reads_text() -> bool:
-    """Tell whether a parser of vLLM's own reads the replies, which does so by their text."""
+def has_stock_parser() -> bool:
+    """Tell whether a parser of vLLM's own stands here, which reads replies by their text."""
     parser = os.environ.get(names.PARSER_VARIABLE)
     return bool(parser) and not names.is_enforced(parser)
+
+
+def reads_text() -> bool:
+    """Tell whether that parser also reads the replies to requests that bring a spec.
+
+    Of the formats that are known by its name, ours reads them (`either`).
+    """
+    parser = os.environ.get(names.PARSER_VARIABLE, "")
+    return has_stock_parser() and not dialects_.of_parser(parser)
 
 
 def dialects() -> tuple[Dialect, ...]:

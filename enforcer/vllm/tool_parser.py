@@ -8,6 +8,7 @@ know: masks, the engine process.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.generate.base.protocol import (
@@ -21,11 +22,13 @@ from vllm.parser.abstract_parser import Parser as VllmParser
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
+from enforcer.errors import ConfigurationError, EnforcerError, InvalidVocabulary
 from enforcer.request import spec as specs
 from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
     asked,
     call_ids,
+    either,
     metrics,
     names,
     places,
@@ -43,6 +46,9 @@ if TYPE_CHECKING:
 
     from enforcer.turn.dialect import Ids
     from enforcer.turn.parser import Event
+
+
+logger = logging.getLogger("vllm.enforcer")
 
 
 class EnforcedToolParser(ToolParser):  # type: ignore[misc]
@@ -234,10 +240,17 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
         served.tell(tool_parser_name)
+        tokenizer = kwargs.get("tokenizer")
         if not names.is_enforced(tool_parser_name):
             startup.say(tool_parser_name, tuple(one.name for one in served.dialects()))
-            return original(cls, tool_parser_name, *args, **kwargs)
-        tokenizer = kwargs.get("tokenizer")
+            _warm_for_specs(tokenizer)
+            made = original(cls, tool_parser_name, *args, **kwargs)
+            return either.beside(made, tool_parser_name, EnforcedParser)
+        if kwargs.get("enable_auto_tools") is False:
+            raise ConfigurationError(
+                f"--tool-call-parser {tool_parser_name} needs --enable-auto-tool-choice: without "
+                "it vLLM leaves calls that nobody demanded out of its replies"
+            )
         startup.say(tool_parser_name, (runtime.dialect_for(tokenizer).name,))
         startup.look_at(tokenizer)
         if tokenizer is not None:
@@ -245,6 +258,18 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
         return EnforcedParser
 
     return _compose_parser
+
+
+def _warm_for_specs(tokenizer: Any) -> None:
+    """Build what requests with a spec need, on a server whose model one can be for."""
+    if tokenizer is None:
+        return
+    try:
+        runtime.warm(tokenizer)
+    except EnforcerError as error:
+        if isinstance(error, InvalidVocabulary):
+            runtime.forget(tokenizer)
+        logger.info("enforcer: nothing is made ready for requests with a spec: %s", error)
 
 
 def apply_structural_tag(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -255,14 +280,15 @@ def apply_structural_tag(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def _apply_structural_tag(self: Any, request: Any) -> Any:
-        own = request.structured_outputs
-        if own is not None and specs.from_structural_tag(own.structural_tag) is not None:
+        if either.brings_spec(request):
             return request
         return original(self, request)
 
     return _apply_structural_tag
 
 
-def is_ours(parser: Any) -> bool:
-    """Tell whether a server was started with our parser."""
-    return isinstance(parser, type) and issubclass(parser, EnforcedParser)
+def ours(parser: Any, request: Any) -> type[EnforcedParser] | None:
+    """Give our class where it prepares a request: on a server with it, or for a spec beside."""
+    if isinstance(parser, type) and issubclass(parser, EnforcedParser):
+        return parser
+    return EnforcedParser if either.reads(parser, request) else None

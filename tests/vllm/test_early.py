@@ -195,6 +195,10 @@ ONE = {"type": "function", "function": {"name": "get"}}
         ("auto", {"tool_choice": {"type": "allowed_tools", "mode": "required"}}, "what `tool_choi"),
         ("required", {"tool_choice": {"type": "function", "name": "put"}}, "what `tool_choice`"),
         ("auto", {"response_format": OTHERS}, "not in the `response_format`"),
+        ("auto", {"tools": None}, "calls of 'get', which"),
+        ("auto", {"tools": []}, "calls of 'get', which"),
+        ("required", {"tool_choice": "none"}, "calls of 'get', and `tool_choice` none"),
+        ("auto", {"tool_choice": {"type": "none"}}, "calls of 'get', and `tool_choice` none"),
     ],
 )
 def test_a_spec_of_another_request_is_refused(choice: str, more: dict[str, Any], says: str) -> None:
@@ -228,11 +232,12 @@ def test_what_is_nested_too_deeply_costs_its_own_request_alone(depth: int) -> No
         ("auto", {"tools": [FLAT]}),
         ("auto", {"tools": [ANTHROPIC, {"name": "put", "input_schema": {}}]}),
         ("auto", {"tools": [{"type": "namespace", "name": "n", "tools": [FLAT]}]}),
-        ("required", {"tools": None}),  # a raw completion
+        ("auto", {"tools": None, "messages": [{"role": "system", "tools": [GOOD]}, *ASK]}),
+        ("none", {"tools": None}),
         ("required", {"tool_choice": "required"}),
         ("required", {"tool_choice": ONE}),
         ("auto", {"tool_choice": {"type": "auto"}}),
-        ("auto", {"tool_choice": "none", "response_format": {"type": "text"}}),
+        ("none", {"tool_choice": "none", "response_format": {"type": "text"}}),
         ("auto", {"tools": 3, "tool_choice": [], "response_format": "x"}),  # vLLM says so
     ],
 )
@@ -240,6 +245,11 @@ def test_a_spec_of_the_same_request_is_not(choice: str, more: dict[str, Any]) ->
     own = enforcer.extra_body([GOOD], choice, via=VIA)
     raw = json.dumps({"messages": ASK, "tools": [GOOD], **own, **more}).encode()
     assert sent(raw) == (raw, 0, None)
+
+
+def test_a_completion_has_no_tools_to_compare() -> None:
+    raw = json.dumps({"prompt": "Where?", **enforcer.extra_body([GOOD], via=VIA)}).encode()
+    assert sent(raw, "/v1/completions") == (raw, 0, None)
 
 
 def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 import enforcer
-from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
+from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.matrix import modes
 from bench.tiny_model.requests import generate
 from enforcer import cli
@@ -385,57 +385,6 @@ def test_tools_that_a_system_message_declares_are_enforced(tiny_server: Server) 
     assert names <= {tool["function"]["name"] for tool in TOOLS}
     alone = {"messages": [{**system, "tools": [{**TOOLS[0], "type": "x"}]}, *ASK]}
     assert _post(tiny_server, alone).status_code == 400
-
-
-def test_a_request_brings_its_spec_to_a_server_with_another_parser(tmp_path: Path) -> None:
-    """vLLM's own tag would take the spec's place where a call is demanded or a tool strict.
-
-    And a body of /v1/messages has no place for it in vLLM.
-    """
-    tools = [
-        {"type": "function", "function": {**tool["function"], "strict": True}} for tool in TOOLS
-    ]
-    setting = replace(ENFORCED, flags=FREE.flags)
-    history = modes.body("auto", "-", stream=False)["messages"]
-    with serving(TINY, setting, tmp_path / "server.log", ENFORCER_PREAMBLE_IDS="0") as server:
-        for choice in ("auto", "required"):
-            body = {"messages": history, "tools": tools, "tool_choice": choice, "temperature": 1}
-            extra = enforcer.extra_body(tools, choice, messages=history)
-            replies = [whole(_post(server, body | extra).json()) for _ in range(10)]
-            for reply in replies:
-                # The index continues the dialog's counter, which only our matcher knows.
-                for at, call in enumerate(reply.calls, 1):
-                    assert call.id == f"functions.{call.name}:{at}"
-            assert choice == "auto" or all(reply.calls for reply in replies)
-        plain = [tool["function"] for tool in TOOLS]
-        sent = {
-            "messages": ASK,
-            "max_tokens": 160,
-            "tools": [{"name": x["name"], "input_schema": x["parameters"]} for x in plain],
-        }
-        extra = enforcer.extra_body(TOOLS, "required", messages=ASK)
-        answered = _post(server, sent | extra, "/v1/messages").json()
-        assert answered["stop_reason"] in {"tool_use", "max_tokens"}
-        unenforceable = {"properties": {"a": {"type": "string", "pattern": "(a|b)\\1"}}}
-        bad = [{"type": "function", "function": {"name": "a", "parameters": unenforceable}}]
-        sent["tools"] = [{"name": "a", "input_schema": unenforceable}]
-        refused = _post(server, sent | enforcer.extra_body(bad, "auto"), "/v1/messages")
-        assert refused.status_code == 400
-        assert "backreferences" in refused.text
-        # vLLM's own tag is enforced as well, or refused.
-        demanded = {"messages": ASK, "tools": [*TOOLS, TOOLS[0]], "tool_choice": "required"}
-        for stream in (False, True):
-            twice = _post(server, demanded | {"stream": stream})
-            assert "declared twice" in twice.text
-            assert stream or twice.status_code == 400
-        nothing = {"properties": {"n": {"enum": [1], "not": {"const": 1}}}, "required": ["n"]}
-        function = {"name": "a", "parameters": nothing, "strict": True}
-        empty = [{"type": "function", "function": function}]  # to vLLM, which has no `not`, it is 1
-        assert _post(server, demanded | {"tools": empty}).status_code == 500
-    told = (tmp_path / "server.log").read_text()
-    assert told.count("enforcer: turn failed") == 1
-    path = "$.tools[0].function.parameters.properties.n"
-    assert f'error="UnsatisfiableSchema" path="{path}" tool="a"' in told
 
 
 def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> None:

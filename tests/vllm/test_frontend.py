@@ -258,9 +258,9 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused_beside_a_spec() -> No
 
 @pytest.mark.parametrize(
     ("parser", "as_text"),
-    [(None, False), ("kimi_k2_enforced", False), ("kimi_k2", True), ("xlam", True)],
+    [(None, False), ("kimi_k2_enforced", False), ("kimi_k2", False), ("xlam", True)],
 )
-def test_the_engine_is_told_that_a_parser_of_vllms_own_reads_the_reply(
+def test_the_engine_is_told_that_a_parser_of_an_unknown_format_reads_the_reply(
     monkeypatch: pytest.MonkeyPatch, parser: str | None, *, as_text: bool
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "")

@@ -12,11 +12,13 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+from vllm.parser import ParserManager
 
 import enforcer
-from enforcer.vllm import asked, metrics, runtime
+from enforcer.errors import ConfigurationError
+from enforcer.vllm import asked, metrics, names, runtime
 from enforcer.vllm.families import Outcome
-from enforcer.vllm.tool_parser import EnforcedParser
+from enforcer.vllm.tool_parser import EnforcedParser, compose_parser
 from tests import vocabularies
 
 if TYPE_CHECKING:
@@ -191,3 +193,13 @@ def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun
     parser.set_prompt_token_ids([*vocabularies.write(VOCABULARY, HEADER), *BEGUN])
     assert parsed(parser, request, reply("functions.get:0")[len(BEGUN) :]) == []
     assert counted[Outcome.NOT_BEGUN] == 0
+
+
+def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the flag vLLM leaves calls out of whole replies, and says nothing of it."""
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+    compose = compose_parser(lambda *_, **__: None)
+    with pytest.raises(ConfigurationError, match="needs --enable-auto-tool-choice"):
+        compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
+    made = compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
+    assert made is EnforcedParser

@@ -1,0 +1,91 @@
+"""A parser of vLLM's own, and the enforcer's for requests that bring a spec.
+
+Owns: who prepares and reads a chat request on a server that was not started with a parser of ours.
+Must not know: how either of them does.
+
+A request that brings a spec of `enforcer.extra_body` is treated as on a server that enforces all:
+vLLM's parsers read text, change arguments after the schema (`5` becomes `"5"` where a `$ref` says
+what it is), and report calls that were cut off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from enforcer.request import spec as specs
+from enforcer.turn import dialects
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class ReadsSpecs:
+    """What marks a class of `beside`."""
+
+
+def beside(parser: Any, name: str | None, own: Callable[[Any], Any]) -> Any:
+    """Give a class that reads as `parser` does, and as ours where a request brings a spec.
+
+    Args:
+        parser: vLLM's class; None where the server has none.
+        name: what the command line calls its tool parser. Ours is for the formats that are known
+            by that name; of any other, vLLM's parser reads all.
+        own: makes ours of a tokenizer.
+
+    """
+    if parser is None or parser.tool_parser_cls is None or not dialects.of_parser(name or ""):
+        return parser
+
+    class Either(parser, ReadsSpecs):  # type: ignore[misc]
+        """One request's parser."""
+
+        def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+            super().__init__(tokenizer, *args, **kwargs)
+            self._tokenizer_of_turn = tokenizer
+            self._begun: Sequence[int] | None = None
+            self._own: Any = None
+
+        def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+            self._begun = prompt_token_ids
+            super().set_prompt_token_ids(prompt_token_ids)
+
+        def parse(self, model_output: str, request: Any, *args: Any, **kwargs: Any) -> Any:
+            ours = self._for(request)
+            if ours is None:
+                return super().parse(model_output, request, *args, **kwargs)
+            return ours.parse(model_output, request, *args, **kwargs)
+
+        def parse_delta(
+            self, delta_text: str, delta_token_ids: list[int], request: Any, *args: Any, **kw: Any
+        ) -> Any:
+            ours = self._for(request)
+            if ours is None:
+                return super().parse_delta(delta_text, delta_token_ids, request, *args, **kw)
+            return ours.parse_delta(delta_text, delta_token_ids, request, *args, **kw)
+
+        def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+            if self._own is None:
+                return int(super().count_reasoning_tokens(token_ids))
+            return int(self._own.count_reasoning_tokens(token_ids))
+
+        def _for(self, request: Any) -> Any:
+            """Give our parser where the request has a spec: once it is prepared, all do or none."""
+            if self._own is None and brings_spec(request):
+                self._own = own(self._tokenizer_of_turn)
+                if self._begun is not None:
+                    self._own.set_prompt_token_ids(self._begun)
+            return self._own
+
+    Either.__name__ = Either.__qualname__ = parser.__name__
+    return Either
+
+
+def reads(parser: Any, request: Any) -> bool:
+    """Tell whether ours prepares and reads a request to a server with a class of `beside`."""
+    return isinstance(parser, type) and issubclass(parser, ReadsSpecs) and brings_spec(request)
+
+
+def brings_spec(request: Any) -> bool:
+    """Tell whether a request has a spec of ours in its `structured_outputs`."""
+    own = getattr(request, "structured_outputs", None)
+    return own is not None and specs.from_structural_tag(own.structural_tag) is not None
