@@ -4,8 +4,10 @@ Owns: the queue, that a check which several wait for is done once, that slow che
 for others, and what a worker's end means. Must not know: what is checked, what verdicts are
 used for.
 
-Nobody can tell beforehand which check is slow. So each gets a first look, one after the other;
-one that has not come to an end after a quarter of a second of processor time counts as slow. Slow
+Nobody can tell beforehand which check is slow. So each gets a look, one after the other; one that
+has not come to an end after a quarter of a second of processor time counts as slow. Where others
+wait that have not been looked at, a look makes way after two hundredths, to be begun anew behind
+them: one client's slow checks cost another's quick one that much each, and no more. Slow
 checks too go on one at a time, behind every other process; the others are paused. So all checks
 together take two processors at most. The last worker is never left to a slow check: it is
 stopped there, and whoever waits is told to come again. One that nobody waits for any more is
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _LOOK = 0.25  # seconds of processor time until a check counts as slow
+_GLANCE = 0.02  # seconds of processor time after which a first look makes way for others' first
+_OVERTAKEN = 8  # of so many looks one is a second, that no stream of new checks keeps it waiting
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
 _QUEUED = 64 << 20  # bytes of checks that may wait
@@ -57,8 +61,13 @@ class _Job:
     data: bytes
     waiting: int = 0
     begun: bool = False
+    glanced: bool = False  # its first look has made way
     slow_pid: int = 0  # of its worker, while it is slow
     future: Future[Verdict] = field(default_factory=Future)
+
+
+class _MadeWay(Exception):  # noqa: N818 - named for what happened
+    """A look has ended before its time, for others'."""
 
 
 class Pool:
@@ -91,6 +100,8 @@ class Pool:
         self._most = queue
         self._changed = threading.Condition()
         self._queue: deque[_Job] = deque()
+        self._again: deque[_Job] = deque()  # those whose first look has made way
+        self._looks = 0
         self._jobs: dict[Hashable, _Job] = {}
         self._threads = 0
         self._idle = 0
@@ -145,8 +156,9 @@ class Pool:
             job = self._jobs.get(key)
             if job is None:
                 data = check.to_message()
-                held = sum(len(one.data) for one in self._queue)
-                if len(self._queue) >= self._most or held + len(data) > _QUEUED:
+                waiting = (*self._queue, *self._again)
+                held = sum(len(one.data) for one in waiting)
+                if len(waiting) >= self._most or held + len(data) > _QUEUED:
                     raise Busy(_BUSY)
                 job = self._jobs[key] = _Job(key, data)
                 self._queue.append(job)
@@ -160,7 +172,7 @@ class Pool:
             if job.waiting:
                 return
             if not job.begun:
-                self._queue.remove(job)
+                (self._again if job.glanced else self._queue).remove(job)
             elif not job.slow_pid:
                 return  # it will soon be done
             else:
@@ -171,7 +183,7 @@ class Pool:
 
     def _call_a_thread(self) -> None:
         """See that somebody takes the next of the queue, where somebody may."""
-        if self._queue and self._looking is None:
+        if (self._queue or self._again) and self._looking is None:
             if not self._idle and self._threads < self._workers:
                 self._start_thread()
             self._changed.notify_all()
@@ -189,6 +201,9 @@ class Pool:
             try:
                 process = process or self._fork()
                 verdict = self._done(job, process)
+            except _MadeWay:
+                self._put_back(job)
+                fit = False
             except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
                 self._finish(job, error)
                 fit = False
@@ -216,16 +231,29 @@ class Pool:
         with self._changed:
             self._idle += 1
             try:
-                while self._looking is not None or not self._queue:
+                while self._looking is not None or not (self._queue or self._again):
                     waited = self._changed.wait(_IDLE)
-                    if not waited and not self._queue and self._threads > _SPARE:
+                    nothing = not (self._queue or self._again)
+                    if not waited and nothing and self._threads > _SPARE:
                         self._threads -= 1
                         return None
-                job = self._looking = self._queue.popleft()
+                self._looks += 1
+                is_second = not self._queue or (self._again and self._looks % _OVERTAKEN == 0)
+                job = self._looking = (self._again if is_second else self._queue).popleft()
                 job.begun = True
                 return job
             finally:
                 self._idle -= 1
+
+    def _put_back(self, job: _Job) -> None:
+        """Let a job whose look has made way wait for its second."""
+        with self._changed:
+            if job.waiting:
+                job.begun, job.glanced = False, True
+                self._again.append(job)
+            elif self._jobs.get(job.key) is job:
+                del self._jobs[job.key]
+            self._looked(job)
 
     def _looked(self, job: _Job) -> None:
         """End a job's look; the next one's may begin. Called with the lock held."""
@@ -247,10 +275,15 @@ class Pool:
         try:
             before, until = process.seconds(), time.monotonic() + _CLOCK
             process.send(job.data)
-            reply = process.receive(_LOOK)
+            reply = process.receive(_GLANCE)
             # It may have had to wait for a processor.
-            while reply is None and process.seconds() < before + _LOOK and time.monotonic() < until:
-                reply = process.receive(_LOOK)
+            while reply is None and time.monotonic() < until:
+                spent = process.seconds() - before
+                if spent >= _LOOK:
+                    break
+                if spent >= _GLANCE and self._queue and not job.glanced:
+                    raise _MadeWay
+                reply = process.receive(_GLANCE)
             if reply is None:
                 reply = self._slowly(job, process)
         except Ended as ended:

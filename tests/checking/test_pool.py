@@ -105,6 +105,47 @@ def test_slow_checks_leave_the_last_worker_to_others(monkeypatch: pytest.MonkeyP
     assert not lone._jobs
 
 
+def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
+    """What each costs is a glance: hardly any has been found to be slow when the quick one is done.
+
+    Where each is looked at to the end in turn, all have, and most were told to come again.
+    """
+    crowd = 24
+    lone = Pool("llguidance", BYTES)
+    lone.warm()
+
+    async def scene() -> None:
+        many = [asyncio.create_task(lone.check_async(slow(200 + i))) for i in range(crowd)]
+        await _until(lambda: len(lone._queue) >= crowd - 2)
+        assert (await lone.check_async(quick(30))).error is None
+        looked_at = lone._slow + sum(task.done() for task in many)
+        assert looked_at <= crowd // 3
+        assert not any(job.begun and job in lone._again for job in lone._jobs.values())
+        for task in many:
+            task.cancel()
+        await asyncio.gather(*many, return_exceptions=True)
+        await _until(lambda: not lone._jobs)
+        assert not lone._again
+        assert not lone._queue
+
+    asyncio.run(scene())
+
+
+def test_who_waits_for_a_second_look_gets_one_though_others_come() -> None:
+    """One look of eight is a second."""
+    lone = Pool("llguidance", BYTES)
+
+    async def scene() -> None:
+        waiting = asyncio.create_task(lone.check_async(slow(300)))
+        others = [asyncio.create_task(lone.check_async(quick(100 + i))) for i in range(200)]
+        await _until(lambda: bool(lone._slow))
+        assert not all(task.done() for task in others)
+        waiting.cancel()
+        await asyncio.gather(waiting, *others, return_exceptions=True)
+
+    asyncio.run(scene())
+
+
 def test_who_is_cancelled_while_waiting_is_taken_out_of_the_queue() -> None:
     lone = Pool("llguidance", BYTES, workers=2, queue=3)
     lone._threads = lone._workers  # which take nothing: as if all were busy
