@@ -20,7 +20,7 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
-from enforcer.errors import ConfigurationError, EnforcerError
+from enforcer.errors import ConfigurationError, EnforcerError, RequestError
 from enforcer.request import spec as specs
 from enforcer.vllm import admission, asked, families, metrics, runtime, served, stock
 from enforcer.vllm.families import Failure
@@ -163,7 +163,6 @@ class _Host:
                 # No front end of ours has seen it.
                 admission.refuse_sampling(request.sampling_params, spec)
                 spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
-                metrics.enforced(spec.toolset.choice)
                 for _ in stock.left_free(source.text, enforcer.table.dialect):
                     metrics.relaxed(families.Relaxed.FREE)
             prepared = yield from enforcer.prepare(spec)
@@ -184,10 +183,15 @@ class _Host:
             asked.name_tools(list(spec.toolset.tools) if spec is not None else ())
             path = getattr(error, "path", "")
             of = {"error": type(error).__name__, "path": path, "tool": asked.told(path)["tool"]}
-            metrics.failed(Failure.START, request.request_id, **of)
+            # What our front end has let in does not fail for its schema here.
+            is_theirs = isinstance(error, RequestError) and not source.is_ours
+            failure = Failure.REFUSED if is_theirs else Failure.START
+            metrics.failed(failure, request.request_id, **of)
             raise
         finally:
             metrics.cached(runtime.kept())
+        if not source.is_ours:
+            metrics.enforced(spec.toolset.choice)
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id)
 

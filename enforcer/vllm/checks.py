@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import SECONDS, Check
-from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
+from enforcer.errors import Busy, Problem, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.schema.reading.plain import is_plain_object
+from enforcer.vllm import asked as asked_
 from enforcer.vllm import families, metrics, runtime, settings
 from enforcer.vllm.families import Checked, Relaxed
 
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
 
 _OPENING = 64  # ids that the opening of a turn may have
+_SLOW = 0.25  # seconds of processor time from which on a check has a line in the log
 _OVER_TIME = (
-    f"checking the schemas of this request up to this one takes over {SECONDS:g} seconds of "
-    "processor time; those that have passed are remembered, so send it again, or simplify them"
+    f"checking the schemas of this request takes over {SECONDS:g} seconds of processor time "
+    "together; those that have passed are remembered, so that sending it again helps"
 )
 
 
@@ -65,7 +67,7 @@ def check(spec: Spec) -> list[Inexact]:
 
     Raises:
         SchemaError: a schema or format cannot be enforced, or takes too long to check.
-        Busy: too much is being checked for others.
+        Busy: too much is being checked for others, or all schemas take too long together.
 
     """
     found: list[Inexact] = []
@@ -123,14 +125,16 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
         verdict = _known(asked)
         is_new = verdict is None
         if verdict is None and spent > SECONDS:
-            metrics.checked(Checked.REFUSED)
-            verdict = Verdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))
-        elif verdict is None:
+            raise Busy(_OVER_TIME)
+        if verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
             metrics.timed(families.CHECK, begun)
             spent += verdict.seconds
             _keep(asked, verdict)
+            if verdict.seconds >= _SLOW:
+                of = asked_.told(path)
+                metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
             metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
         if verdict.error is None:
             # Nothing else has a superset to enforce.

@@ -63,6 +63,7 @@ class Failure(Enum):
     """Why a turn was ended by the enforcer."""
 
     START = "start"  # no matcher could be made; vLLM answers with an error
+    REFUSED = "refused"  # likewise, for what a client sent to a front end that checks nothing
     GATE_CLOSED = "gate_closed"  # the matcher could not go on; vLLM answers with an error
     REJECTED = "rejected"  # an id came that was masked; vLLM answers with an error
     UNENFORCED = "unenforced"  # the engine took in nothing to enforce, against ENFORCER_REQUIRE

@@ -280,6 +280,19 @@ def log_busy(*, request: str) -> None:
     _log("busy", request=request)
 
 
+def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
+    """Log a check that took long enough to hold others up, whatever came of it.
+
+    Args:
+        seconds: processor time.
+        path: what it was, where that is no tool; else empty.
+        request: id of the request that brought the schema first.
+        tool: name of the tool.
+
+    """
+    _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
+
+
 def failed(failure: families.Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
     recorder().add(families.FAILED, (failure.value,))

@@ -23,7 +23,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.request import spec as specs
-from enforcer.vllm import checks, runtime, settings
+from enforcer.vllm import asked, checks, runtime, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,14 +149,30 @@ def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
 ) -> None:
     fake = workers(Fake(seconds=1.5))
     wanted = spec(*(pattern(n) for n in range(5)))
-    with pytest.raises(SchemaLimit, match="send it again") as refused:
+    with pytest.raises(Busy, match="sending it again helps"):
         run(wanted)
-    assert refused.value.path == "$.tools[2].function.parameters"
     assert len(fake.asked) == 2
-    with pytest.raises(SchemaLimit):
+    with pytest.raises(Busy):
         run(wanted)
     run(wanted)  # all have been remembered by now
     assert len(fake.asked) == 5
+
+
+def test_what_held_others_up_has_a_line_once(
+    run: Callable[..., Any], workers: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    asked.name_tools(["tool_0"])
+    fake = workers(Fake(seconds=0.26))
+    own = {"type": "json_schema", "json_schema": {"name": "x", "schema": pattern(2)}}
+    wanted = spec(pattern(1), response_format=own)
+    for _ in range(2):
+        run(wanted)
+    fake.seconds = 0.24
+    run(spec(pattern(3)))
+    assert [each.getMessage() for each in caplog.records] == [
+        'enforcer: slow check seconds="0.3" tool="tool_0"',
+        'enforcer: slow check seconds="0.3" path="$.response_format.json_schema.schema"',
+    ]
 
 
 @pytest.mark.parametrize("kind", [InvalidSchema, UnsatisfiableSchema, SchemaLimit])

@@ -6,6 +6,7 @@ They are prepared and read as on a server that enforces all; the others are vLLM
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -177,4 +178,12 @@ def test_vllms_own_tag_is_enforced_as_well_or_refused(server: Server, log: Path)
     told = log.read_text()
     assert told.count("enforcer: turn failed") == 1
     path = "$.tools[0].function.parameters.properties.n"
+    assert 'turn failed reason="refused"' in told
     assert f'error="UnsatisfiableSchema" path="{path}" tool="a"' in told
+    metrics = httpx.get(f"{server.url}/metrics", timeout=60).text
+    assert re.search(
+        r'^enforcer_turns_failed_total{.*reason="refused".*} 1.0$', metrics, re.MULTILINE
+    )
+    assert not re.search(
+        r'^enforcer_turns_failed_total{.*reason="start".*} [^0]', metrics, re.MULTILINE
+    )
