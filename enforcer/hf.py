@@ -15,7 +15,7 @@ import torch
 from transformers import LogitsProcessor
 
 from enforcer.api import Enforcer
-from enforcer.errors import ConfigurationError, InvalidTools, brief
+from enforcer.errors import ConfigurationError, InvalidTools, RequestError, brief
 from enforcer.logits import illegal
 
 if TYPE_CHECKING:
@@ -57,8 +57,11 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
     ) -> None:
         self._enforcer = enforcer
         self._requests = [_request(at, request) for at, request in enumerate(requests)]
-        for request in self._requests:
-            enforcer.matcher(**request)  # refuse before generation
+        for at, request in enumerate(self._requests):
+            try:
+                enforcer.matcher(**request)  # refuse before generation
+            except RequestError as error:
+                raise error.under(f"$[{at}]") from error
         self._matchers: list[Matcher] = []
         self._pad = pad_token_id
         self._length = 0
