@@ -159,8 +159,10 @@ def test_panels_have_ids_of_their_own_and_do_not_overlap() -> None:
 
 def test_the_page_says_what_to_do_about_each_alert() -> None:
     page = (ROOT / "docs/production/alerts.md").read_text()
-    listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \|", page, re.MULTILINE)
-    assert listed == [(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS]
+    listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \| (\S*) \|", page, re.MULTILINE)
+    assert listed == [
+        (alert["alert"], alert["labels"]["severity"], alert.get("for", "-")) for alert in ALERTS
+    ]
 
 
 def test_the_runbook_has_every_error_that_a_refusal_is_counted_as() -> None:
