@@ -128,7 +128,10 @@ def test_a_variable_reads_what_is_shown() -> None:
     for query in queries:
         inner, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
         assert label in ADDED
-        assert [selector.metric for selector in selectors(inner)] == ["enforcer_processes"]
+        # Not one of ours: a server without the plugin has to be in the list.
+        (selector,) = selectors(inner)
+        assert selector.metric.startswith("vllm:")
+        assert not _faults(selector)
 
 
 def test_the_dashboard_leaves_no_family_out() -> None:
@@ -156,8 +159,10 @@ def test_panels_have_ids_of_their_own_and_do_not_overlap() -> None:
 
 def test_the_page_says_what_to_do_about_each_alert() -> None:
     page = (ROOT / "docs/production/alerts.md").read_text()
-    listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \|", page, re.MULTILINE)
-    assert listed == [(alert["alert"], alert["labels"]["severity"]) for alert in ALERTS]
+    listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \| (\S*) \|", page, re.MULTILINE)
+    assert listed == [
+        (alert["alert"], alert["labels"]["severity"], alert.get("for", "-")) for alert in ALERTS
+    ]
 
 
 def test_the_runbook_has_every_error_that_a_refusal_is_counted_as() -> None:
@@ -263,6 +268,55 @@ class TestPromtool:
                 check=False,
             )
             assert done.returncode == 0, done.stdout + done.stderr
+
+    @pytest.mark.parametrize(
+        ("engines", "without"),
+        [
+            ({"a": 1, "b": 2}, 0),
+            ({"a": 1, "b": 0}, 1),  # its API server alone has the plugin
+            ({"a": 1, "b": None, "c": None}, 2),
+            ({"a": None}, 1),
+            ({}, None),
+        ],
+    )
+    def test_a_tile_counts_the_servers_without_the_plugin(
+        self, tmp_path: Path, engines: dict[str, int | None], without: int | None
+    ) -> None:
+        (tile,) = [t["expr"] for title, t in TARGETS if title == "Servers without the plugin"]
+        series = []
+        for name, count in engines.items():
+            at = f'job="vllm", instance="{name}"'
+            series += [f'vllm:num_requests_running{{{at}, engine="{n}"}}' for n in range(2)]
+            if count is not None:
+                series.append(f'enforcer_processes{{{at}, part="front"}}')
+        counts = [
+            {
+                "series": f'enforcer_processes{{job="vllm", instance="{name}", part="engine"}}',
+                "values": f"{count}x5",
+            }
+            for name, count in engines.items()
+            if count is not None
+        ]
+        test = {
+            "interval": "1m",
+            "input_series": [*counts, *({"series": one, "values": "1x5"} for one in series)],
+            "promql_expr_test": [
+                {
+                    "expr": tile.replace("$job", ".*").replace("$instance", ".*"),
+                    "eval_time": "5m",
+                    "exp_samples": [] if without is None else [{"labels": "{}", "value": without}],
+                }
+            ],
+        }
+        file = tmp_path / "tile.yml"
+        file.write_text(yaml.safe_dump({"rule_files": [], "tests": [test]}))
+        done = subprocess.run(
+            ["promtool", "test", "rules", str(file)],  # noqa: S607 - looked for above
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def test_every_panel_has_an_expression(self, tmp_path: Path) -> None:
         rules = [
