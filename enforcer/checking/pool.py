@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.checking.process import Ended, Forker, Process
 from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import SECONDS, TOO_MUCH_MEMORY
+from enforcer.checking.work import LOOK, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
 from enforcer.errors import Busy, ConfigurationError, Problem, SchemaLimit
 
 if TYPE_CHECKING:
@@ -37,17 +37,12 @@ if TYPE_CHECKING:
     from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
-_LOOK = 0.25  # seconds of processor time until a check counts as slow
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
 _QUEUED = 64 << 20  # bytes of checks that may wait
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
-_TOO_SLOW = (
-    f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "
-    "alternatives, overlapping patterns or nested counts"
-)
 _BUSY = "the server is busy checking the schemas of other requests; send this one again"
 
 
@@ -247,10 +242,10 @@ class Pool:
         try:
             before, until = process.seconds(), time.monotonic() + _CLOCK
             process.send(job.data)
-            reply = process.receive(_LOOK)
+            reply = process.receive(LOOK)
             # It may have had to wait for a processor.
-            while reply is None and process.seconds() < before + _LOOK and time.monotonic() < until:
-                reply = process.receive(_LOOK)
+            while reply is None and process.seconds() < before + LOOK and time.monotonic() < until:
+                reply = process.receive(LOOK)
             if reply is None:
                 reply = self._slowly(job, process)
         except Ended as ended:
@@ -293,7 +288,7 @@ def _heard(future: asyncio.Future[Verdict]) -> None:
 def _explained(ended: Ended) -> Verdict:
     """Say what a worker's end means for the schema that it was checking."""
     if ended.status == -signal.SIGPROF:
-        return Verdict(SchemaLimit((Problem("$", "", _TOO_SLOW),)), seconds=SECONDS)
+        return Verdict(SchemaLimit((Problem("$", "", TOO_SLOW),)), seconds=SECONDS)
     if ended.status == -signal.SIGKILL:  # by us, whom nobody waits for, or by the kernel
         raise Busy(_BUSY)
     return Verdict(SchemaLimit((Problem("$", "", f"{TOO_MUCH_MEMORY} ({ended})"),)))
