@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 _SUFFIXES = (".json", ".jsonl", ".ndjson")
+# What editors on Windows begin a file with; it may come by any way, a pipe for one.
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def records(path: str | Path) -> list[Document | Unreadable]:
     if str(path) == STANDARD_INPUT:
         return _records(sys.stdin.read(), "<stdin>")
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot read {path}: {error}") from error
     return _records(text, str(path))
@@ -112,6 +114,7 @@ def _all_of(found: list[Document | Unreadable]) -> list[Document]:
 
 
 def _records(text: str, name: str) -> list[Document | Unreadable]:
+    text = text.removeprefix(_BYTE_ORDER_MARK)
     if not text.strip():
         raise ConfigurationError(f"{name} is empty")
     try:

@@ -63,6 +63,16 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     assert documents.read(tmp_path / "f")[0].value == {}
 
 
+def test_a_byte_order_mark_is_skipped_wherever_it_comes_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("\ufeff{}"))
+    assert documents.read("-") == [Document({}, "<stdin>")]
+    assert [d.where for d in documents.parse("\ufeff{}\n7", "f")] == ["f:1", "f:2"]
+    with pytest.raises(ConfigurationError, match="is empty"):
+        documents.parse("\ufeff\n", "f")
+
+
 def test_a_hyphen_is_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("{}\n7"))
     assert [d.where for d in documents.read("-")] == ["<stdin>:1", "<stdin>:2"]

@@ -214,8 +214,8 @@ def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served: Enforcer) -
 def test_a_bad_request_is_refused_before_generation(
     served: Enforcer, request_: dict[str, Any]
 ) -> None:
-    with pytest.raises(InvalidTools):
-        EnforcerLogitsProcessor(served, [request_])
+    with pytest.raises(InvalidTools, match=r"at `\$\[1\]"):
+        EnforcerLogitsProcessor(served, [{"tools": []}, request_])
 
 
 @pytest.mark.parametrize("request_", [{"tools": [], "tool_choise": "auto"}, [], "tools", None])

@@ -184,7 +184,7 @@ class Ours(Side):
             made.adjust_request(request)
             return made
 
-        preprocess = requests.preprocess_chat(render, wanted=lambda made: made is EnforcedParser)
+        preprocess = requests.preprocess_chat(render, ours=lambda made, _: made)
         here = SimpleNamespace(renderer=SimpleNamespace(tokenizer=self.tokenizer))
         parser = asyncio.run(preprocess(here, request, request.messages, parser=EnforcedParser))
         parser.set_prompt_token_ids(vocabularies.write(self.tokenizer.vocabulary, HEADER))

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.checking.process import Ended, Forker, Process
 from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import SECONDS, TOO_MUCH_MEMORY
+from enforcer.checking.work import LOOK, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
 from enforcer.errors import Busy, ConfigurationError, Problem, SchemaLimit
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
-_LOOK = 0.25  # seconds of processor time until a check counts as slow
 _GLANCE = 0.02  # seconds of processor time after which a first look makes way for others' first
 _OVERTAKEN = 8  # of so many looks one is a second, that no stream of new checks keeps it waiting
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
@@ -48,10 +47,6 @@ _QUEUED = 64 << 20  # bytes of checks that may wait
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
-_TOO_SLOW = (
-    f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "
-    "alternatives, overlapping patterns or nested counts"
-)
 _BUSY = "the server is busy checking the schemas of other requests; send this one again"
 
 
@@ -279,7 +274,7 @@ class Pool:
             # It may have had to wait for a processor.
             while reply is None and time.monotonic() < until:
                 spent = process.seconds() - before
-                if spent >= _LOOK:
+                if spent >= LOOK:
                     break
                 if spent >= _GLANCE and self._queue and not job.glanced:
                     raise _MadeWay
@@ -326,7 +321,7 @@ def _heard(future: asyncio.Future[Verdict]) -> None:
 def _explained(ended: Ended) -> Verdict:
     """Say what a worker's end means for the schema that it was checking."""
     if ended.status == -signal.SIGPROF:
-        return Verdict(SchemaLimit((Problem("$", "", _TOO_SLOW),)), seconds=SECONDS)
+        return Verdict(SchemaLimit((Problem("$", "", TOO_SLOW),)), seconds=SECONDS)
     if ended.status == -signal.SIGKILL:  # by us, whom nobody waits for, or by the kernel
         raise Busy(_BUSY)
     return Verdict(SchemaLimit((Problem("$", "", f"{TOO_MUCH_MEMORY} ({ended})"),)))

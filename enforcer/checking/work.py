@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import sha256
@@ -16,7 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
-from enforcer.errors import Problem, SchemaError, SchemaLimit, UnsupportedSchema, brief
+from enforcer.errors import (
+    EnforcerError,
+    Problem,
+    SchemaError,
+    SchemaLimit,
+    UnsupportedSchema,
+    brief,
+)
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root, compile_schema
 from enforcer.turn import dialects
@@ -32,7 +40,12 @@ NAME = "check"
 LENGTH = 4  # bytes of a message's length, which stands before it
 NUMBER: Literal["little"] = "little"  # how numbers are written
 READY = b"ready"  # the first message of what forks workers
+LOOK = 0.25  # seconds of processor time until a check counts as slow
 SECONDS = 2.0  # of one processor, for one check
+TOO_SLOW = (
+    f"checking this schema takes over {SECONDS:g} seconds of processor time; give it fewer "
+    "alternatives, overlapping patterns or nested counts"
+)
 # A schema of 2 MB can have more problems than a message should.
 _MOST_PROBLEMS = 100
 
@@ -120,6 +133,20 @@ class Check:
             head["dialect"],
             None if head["controls"] is None else tuple(map(tuple, head["controls"])),
         )
+
+
+def warm(engine: ArgumentEngine, layout: BoundLayout | None) -> None:
+    """Check what has all that is built when it is first needed, lest a check pay for it.
+
+    Args:
+        engine: what checks.
+        layout: whose texts are checked, besides JSON with the usual white space.
+
+    """
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "b"}}}
+    for each in {None, layout}:
+        with suppress(EnforcerError):  # what the engine cannot do, each check is told
+            engine.check(compile_schema(schema | {"additionalProperties": False}), each)
 
 
 def perform(

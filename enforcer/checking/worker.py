@@ -20,7 +20,6 @@ import signal
 import socket
 import sys
 import time
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,16 +28,23 @@ from typing import TYPE_CHECKING, BinaryIO
 from enforcer import engines
 from enforcer.checking import beginning, message
 from enforcer.checking.beginning import Beginning
-from enforcer.checking.work import LENGTH, NUMBER, READY, SECONDS, Check, Order, perform, survived
-from enforcer.errors import EnforcerError
-from enforcer.schema import compile_schema
+from enforcer.checking.work import (
+    LENGTH,
+    NUMBER,
+    READY,
+    SECONDS,
+    Check,
+    Order,
+    perform,
+    survived,
+    warm,
+)
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from enforcer.checking.verdict import Verdict
     from enforcer.engines import ArgumentEngine
-    from enforcer.layouts import BoundLayout
 
 _MEMORY = 1 << 30  # bytes beyond what an idle worker has
 _LESS_URGENT = 3  # than the server, on a machine that has too few processors for both
@@ -57,7 +63,7 @@ def main() -> None:
     engine = engines.load(sys.argv[1], vocabulary)
     # What is built when it is first needed (a second, for an order of Kimi's vocabulary) is built
     # here, or each worker would build it anew.
-    _warm(engine, dialects.load(sys.argv[3]).layout(vocabulary.controls) if sys.argv[3] else None)
+    warm(engine, dialects.load(sys.argv[3]).layout(vocabulary.controls) if sys.argv[3] else None)
     gc.freeze()  # what is here stays shared with the workers
     orders.send(READY)
     while True:
@@ -71,14 +77,6 @@ def main() -> None:
             os.kill(number, signal.SIGKILL)
             answer = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
         orders.send(answer.to_bytes(8, NUMBER, signed=True))
-
-
-def _warm(engine: ArgumentEngine, layout: BoundLayout | None) -> None:
-    """Check what has all that is built when it is first needed."""
-    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "b"}}}
-    for each in {None, layout}:
-        with suppress(EnforcerError):  # what the engine cannot do, each check is told
-            engine.check(compile_schema(schema | {"additionalProperties": False}), each)
 
 
 def _fork(

@@ -15,6 +15,7 @@ from enforcer import documents
 from enforcer.cli import declarations
 from enforcer.errors import ConfigurationError
 from enforcer.schema import Root
+from enforcer.verify.apis import api_of
 
 if TYPE_CHECKING:
     from enforcer.cli.declarations import Declaration
@@ -90,7 +91,7 @@ def read(file: str, choice: str | None = None) -> Asked:
             for one in tools
         ]
     }
-    api = _api(body)
+    api = api_of(body)
     if api:
         fields |= _fields(body)
     if form is not None:
@@ -109,17 +110,6 @@ def _body(value: object) -> dict[str, Any]:
     """Give the request of a record, or the value itself."""
     found = value.get("request", value.get("body", value)) if isinstance(value, Mapping) else {}
     return dict(found)
-
-
-def _api(body: Mapping[str, Any]) -> str:
-    """Tell whose body it is; where it could be both, of Chat Completions."""
-    if "messages" not in body:
-        return "responses" if "input" in body else ""
-    choice, tools = body.get("tool_choice"), body.get("tools")
-    kind = choice.get("type") if isinstance(choice, Mapping) else None
-    theirs = isinstance(tools, list) and any("input_schema" in tool for tool in tools)
-    is_messages = theirs or kind in ("auto", "any", "none", "tool") or "system" in body
-    return "messages" if is_messages else "chat"
 
 
 def _fields(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
+from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW, warm
 from enforcer.cli import declarations
+from enforcer.cli.bounded import TooLong, at_most
 from enforcer.cli.checked import Checked, Status, Tally, as_json, complaints, row, summary
 from enforcer.cli.options import add_documents
 from enforcer.errors import (
@@ -26,7 +28,6 @@ from enforcer.errors import (
     RequestError,
     SchemaError,
     SchemaLimit,
-    UnsatisfiableSchema,
     UnsupportedSchema,
 )
 from enforcer.request import response_format
@@ -66,6 +67,12 @@ _OTHER_CONSTRAINT = (
     "combined with that; leave it out"
 )
 _FORMAT = "$.response_format"  # where errors about formats lead
+# Times that a server has. To know how far off a schema is helps; nobody waits minutes for it.
+_STOPPED = 5
+_SLOW = (
+    "it counts as slow on a server, which checks it after all others, and answers 503 where too "
+    "many of these wait; here it took {seconds:.1f} s of processor time"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +129,8 @@ def run(options: argparse.Namespace) -> int:
     dialect = dialects.named(names.stock(options.dialect))
     vocabulary = Vocabulary.of_bytes(dialect.controls)
     engine = engines.load(options.engine, vocabulary)
-    engine.compile(compile_schema({"type": "null"}))  # the first one pays for what all share
     format_ = Format(dialect, dialect.layout(vocabulary.controls))
+    warm(engine, format_.layout)
     asked = Options(
         OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE,
         conventions=Conventions(closed_objects=options.closed_objects),
@@ -248,14 +255,58 @@ def _refused_too(one: Checked, problem: Problem) -> Checked:
 def _check(
     declaration: Declaration, engine: ArgumentEngine, asked: Options, layout: BoundLayout
 ) -> Checked:
+    """Check one schema or format, and say what the time that it took means on a server."""
+    begun = process_time()
+    try:
+        with at_most(_STOPPED * SECONDS):
+            one = _enforced(declaration, engine, asked, layout)
+    except TooLong:
+        one = Checked(declaration, Status.REFUSED)
+        return _too_slow(one, process_time() - begun, "it was stopped after")
+    one = _timed(one, process_time() - begun)
+    if declaration.form is not None and declaration.schema is None:
+        return one
+    if one.status is Status.REFUSED:
+        may_relax = asked.on_unsupported is OnUnsupported.REFUSE
+        return replace(one, relaxable=may_relax and _relaxable(one))
+    noted = surprises(declaration.schema, closed=asked.conventions.closed_objects)
+    found = SchemaError(tuple(noted)).under(declaration.path).problems if noted else ()
+    return replace(one, surprises=(*one.surprises, *found))
+
+
+def _timed(one: Checked, seconds: float) -> Checked:
+    """Refuse what a server has no time for, whatever came of it, and note what is slow there."""
+    if seconds > SECONDS:
+        return _too_slow(one, seconds, "it took")
+    one = replace(one, milliseconds=seconds * _MILLI)
+    if seconds > LOOK and one.status is not Status.REFUSED:
+        note = Problem(one.declaration.path, "", _SLOW.format(seconds=seconds))
+        return replace(one, surprises=(note,))
+    return one
+
+
+def _too_slow(one: Checked, seconds: float, how: str) -> Checked:
+    problem = Problem(one.declaration.path, "", f"{TOO_SLOW}; here {how} {seconds:.1f} s")
+    return Checked(
+        one.declaration,
+        Status.REFUSED,
+        (problem,),
+        SchemaLimit.__name__,
+        milliseconds=seconds * _MILLI,
+    )
+
+
+def _enforced(
+    declaration: Declaration, engine: ArgumentEngine, asked: Options, layout: BoundLayout
+) -> Checked:
+    """Do what a server does before it takes a schema or format."""
     schema = declaration.schema
     if declaration.form is not None and schema is None:
-        return _check_text(declaration, engine)
+        return _enforced_text(declaration, engine)
     if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
         reason = f"a tool's schema must be an object, not {type(schema).__name__}"
         problem = Problem(declaration.path, "", reason)
         return Checked(declaration, Status.REFUSED, (problem,), InvalidTools.__name__)
-    started = time.perf_counter()
     try:
         grammar = compile_schema(
             {} if schema is None else schema,
@@ -264,32 +315,21 @@ def _check(
             conventions=asked.conventions,
         )
         # A schema by itself may be of any text; arguments are laid out as the format has them.
-        engine.compile(grammar, layout if declaration.root is Root.OBJECT else None)
+        engine.check(grammar, layout if declaration.root is Root.OBJECT else None)
     except SchemaError as error:
-        return Checked(
-            declaration,
-            Status.REFUSED,
-            error.under(declaration.path).problems,
-            type(error).__name__,
-            relaxable=asked.on_unsupported is OnUnsupported.REFUSE
-            and _relaxable(declaration, error),
-            milliseconds=(time.perf_counter() - started) * _MILLI,
-        )
+        problems = error.under(declaration.path).problems
+        return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
     relaxed = SchemaError(grammar.relaxed).under(declaration.path) if grammar.relaxed else None
-    noted = surprises(schema, closed=asked.conventions.closed_objects)
     return Checked(
         declaration,
         Status.RELAXED if relaxed else Status.EXACT,
         relaxed.problems if relaxed else (),
-        milliseconds=(time.perf_counter() - started) * _MILLI,
         rules=len(grammar.definitions),
-        surprises=SchemaError(tuple(noted)).under(declaration.path).problems if noted else (),
     )
 
 
-def _check_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:
-    """Check a format of text that is no JSON Schema."""
-    started = time.perf_counter()
+def _enforced_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:
+    """Do the same for a format of text that is no JSON Schema."""
     try:
         if declaration.form is not None and declaration.form.get("type") == "structural_tag":
             raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
@@ -299,19 +339,18 @@ def _check_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:
     except RequestError as error:
         problems = error.at(lambda path: declaration.path + path.removeprefix(_FORMAT)).problems
         return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
-    spent = (time.perf_counter() - started) * _MILLI
-    return Checked(declaration, Status.EXACT, milliseconds=spent)
+    return Checked(declaration, Status.EXACT)
 
 
-def _relaxable(declaration: Declaration, error: SchemaError) -> bool:
+def _relaxable(one: Checked) -> bool:
     """Tell whether the refused schema has a superset that can be enforced."""
-    if not isinstance(error, UnsupportedSchema) or isinstance(
-        error, UnsatisfiableSchema | SchemaLimit
-    ):
+    if one.error != UnsupportedSchema.__name__:
         return False
+    declaration = one.declaration
     schema = {} if declaration.schema is None else declaration.schema
     try:
-        compile_schema(schema, root=declaration.root, on_unsupported=OnUnsupported.RELAX)
-    except SchemaError:
+        with at_most(_STOPPED * SECONDS):
+            compile_schema(schema, root=declaration.root, on_unsupported=OnUnsupported.RELAX)
+    except (SchemaError, TooLong):
         return False
     return True

@@ -6,11 +6,13 @@ know: how anything is checked.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from enforcer.checking.work import SECONDS
 from enforcer.schema import Root
 
 if TYPE_CHECKING:
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
 _SHOWN = 20  # records that cannot be read
 # Nearly every tool has such objects, so that what they mean is said once, below the rows.
 _OPEN = "additionalProperties"
+_MILLI = 1000
+_HEAVY = (
+    "the schemas of this request take {seconds:.1f} s of processor time together; a server may "
+    "answer 503 to it until those that have passed are remembered: send it again"
+)
 
 
 class Status(Enum):
@@ -41,7 +48,7 @@ class Checked:
             from the document's root.
         error: name of the error's class where it is refused.
         relaxable: refused, and `--relax` would enforce a superset.
-        milliseconds: time to compile, with a vocabulary of single bytes.
+        milliseconds: of processor time, with a vocabulary of single bytes.
         rules: number of distinct values that the compiled grammar defines; 0 if refused.
         surprises: what is enforced as the standard says, and may not be meant.
 
@@ -55,6 +62,22 @@ class Checked:
     milliseconds: float = 0.0
     rules: int = 0
     surprises: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heavy:
+    """A request whose schemas have more time each than all together.
+
+    Attributes:
+        where: the file, and the line in JSON Lines.
+        path: where it stands there.
+        milliseconds: what its schemas take that are not refused.
+
+    """
+
+    where: str
+    path: str
+    milliseconds: float
 
 
 @dataclass(slots=True)
@@ -79,6 +102,20 @@ class Tally:
         """Whether nothing was found: neither what can be checked, nor a request without any."""
         return not (self.checked or self.unreadable or self.without_tools)
 
+    def heavy(self) -> list[Heavy]:
+        """List the requests that a server has no time for at once.
+
+        It checks equal schemas once, and none that it remembers of earlier requests.
+        """
+        spent: dict[tuple[str, str], dict[str, float]] = {}
+        for one in self.checked:
+            of = one.declaration
+            if of.request is not None and one.status is not Status.REFUSED:
+                schema = json.dumps([of.root.value, of.schema, of.form], sort_keys=True)
+                spent.setdefault((of.where, of.request), {})[schema] = one.milliseconds
+        sums = [Heavy(*place, sum(each.values())) for place, each in spent.items()]
+        return [one for one in sums if one.milliseconds > SECONDS * _MILLI]
+
     @property
     def counts(self) -> Counter[Status]:
         """How many schemas are enforced in which way."""
@@ -102,6 +139,9 @@ def summary(tally: Tally) -> Iterator[str]:
     opened = [p for one in tally.checked for p in one.surprises if p.keyword == _OPEN]
     if opened:
         yield f"open objects: {opened[0].reason}"
+    for one in tally.heavy():
+        inside = "" if one.path == "$" else f" {one.path}"
+        yield f"{one.where}{inside}: {_HEAVY.format(seconds=one.milliseconds / _MILLI)}"
     counts = tally.counts
     said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
@@ -134,6 +174,7 @@ def as_json(tally: Tally) -> dict[str, Any]:
         "repeated": tally.repeated,
         "without_tools": tally.without_tools,
         "unreadable": list(tally.unreadable),
+        "heavy": [asdict(one) for one in tally.heavy()],
     }
 
 

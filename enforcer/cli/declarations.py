@@ -67,6 +67,7 @@ class Declaration:
         form: the format that a request demands of its text, as
             `enforcer.request.response_format.parse` takes it, of which `schema` is the JSON
             Schema, if it is one; None for anything else than a request's format.
+        request: where the request stands that it is a part of; None if it is of none.
 
     """
 
@@ -77,6 +78,7 @@ class Declaration:
     path: str
     name_path: str
     form: Mapping[str, Any] | None = None
+    request: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +167,15 @@ def _of_request(
             found.append(Unreadable(f"{where}: at `{here}` stands no list of tools"))
     if asked and not found:
         yield WithoutTools()
-    yield from found
+    request = path if asked else None
+    for one in found:
+        yield replace(one, request=request) if isinstance(one, Declaration) else one
     # What a completion without a chat must be is left to vLLM.
     wanted = None if asked == ["prompt"] else formats.demanded(value, path)
     if wanted is not None:
         yield Declaration(
-            None, wanted.schema, Root.ANY, where, wanted.path, wanted.path, wanted.form
+            *(None, wanted.schema, Root.ANY, where, wanted.path, wanted.path, wanted.form),
+            request=path,
         )
 
 

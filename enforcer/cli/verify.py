@@ -237,8 +237,10 @@ def _tell_left_out(recorded: Recorded) -> None:
         print(f"enforcer: {line}", file=sys.stderr)
     if skipped := recorded.skipped:
         count = "1 record is" if len(skipped) == 1 else f"{len(skipped)} records are"
-        first = "" if len(skipped) == 1 else "the first: "
-        print(f"enforcer: {count} skipped; {first}{skipped[0]}", file=sys.stderr)
+        first = f", of which the first {suites.SHOWN}" if len(skipped) > suites.SHOWN else ""
+        print(f"enforcer: {count} skipped{first}:", file=sys.stderr)
+        for line in skipped[: suites.SHOWN]:
+            print(f"enforcer: {line}", file=sys.stderr)
 
 
 def _ways(stream: Stream) -> tuple[Stream, ...]:

@@ -78,8 +78,11 @@ def checks(
             mend = "mend the path in --url, or name the model of a gateway with --served-model"
             yield bad("server", str(error), mend)
             return
+    except client.NoAccess as error:
+        yield bad("server", error.found, error.mend)
+        return
     except ConfigurationError as error:
-        yield bad("server", str(error), "start it, or mend --url or --key")
+        yield bad("server", str(error), "start it, or mend --url")
         return
     model = model or next(iter(served), None)
     if model is None:

@@ -23,6 +23,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
 from enforcer.schema import OnUnsupported
+from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -204,7 +205,7 @@ def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
         if added > most:
             reason = (
                 f"the documents that the schemas up to this one refer to have over {most} "
-                "characters together; refer to smaller ones, or raise the limit `size`"
+                f"characters together {named('size')}; refer to smaller ones"
             )
             raise SchemaLimit((Problem(path, "$ref", reason),))
         return found

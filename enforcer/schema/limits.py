@@ -116,3 +116,8 @@ class Limits:
     regex_states: int = 2_000
     steps: int = 300_000
     name_bits: int = 60
+
+
+def named(limit: str) -> str:
+    """Say in a message which field of `Limits` is exceeded, so that an operator can raise it."""
+    return f"(limit `{limit}`)"

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from enforcer.errors import ConfigurationError
-from enforcer.verify import replies
+from enforcer.verify import KEY_VARIABLE, replies
 from enforcer.verify.replies import Reply
 
 if TYPE_CHECKING:
@@ -73,6 +73,21 @@ class Endpoint:
         )
 
 
+class NoAccess(ConfigurationError):  # noqa: N818 - named for what is wrong
+    """A server wants a key, or another one.
+
+    Attributes:
+        found: what it says.
+        mend: what to do about it.
+
+    """
+
+    def __init__(self, found: str, mend: str) -> None:
+        super().__init__(f"{found}; {mend}")
+        self.found = found
+        self.mend = mend
+
+
 class NoModelList(ConfigurationError):  # noqa: N818 - named for what is wrong
     """A server answers, but not at the URL's `/models`."""
 
@@ -81,7 +96,9 @@ async def models(endpoint: Endpoint) -> list[str]:
     """Ask which models are served; empty where the server does not say.
 
     Raises:
-        ConfigurationError: no server answers there, it refuses the key, or has no such route.
+        NoAccess: it wants a key, or another one.
+        NoModelList: it has no such route.
+        ConfigurationError: no server answers there.
 
     """
     async with endpoint.client() as client:
@@ -93,8 +110,10 @@ async def models(endpoint: Endpoint) -> list[str]:
         except ValueError:
             return []
     if response.status_code in (401, 403):
-        raise ConfigurationError(
-            f"{endpoint.url} refuses the key (HTTP {response.status_code}); give another one"
+        does, one = ("refuses the key", "another one") if endpoint.key else ("wants a key", "it")
+        raise NoAccess(
+            f"{endpoint.url} {does} (HTTP {response.status_code})",
+            f"give {one} with --key or ${KEY_VARIABLE}",
         )
     if response.status_code in (404, 405):
         raise NoModelList(

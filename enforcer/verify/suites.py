@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer import documents
 from enforcer.errors import ConfigurationError
+from enforcer.verify.apis import api_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,8 @@ _VALUE_POINTER = "#/properties/value"
 # Values that are data, whatever keys they have, and values whose keys are names.
 _DATA = ("const", "enum", "default", "examples")
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+_OTHERS = {"responses": "Responses", "messages": "Messages"}
+SHOWN = 5  # of the records that are skipped, which are mostly alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +182,8 @@ def recorded_cases(path: Path) -> Recorded:
                 at = len(cases) + len(skipped) + len(unreadable)
                 cases.append(Case(record.where, _sent(body), at))
     if not cases:
-        told = "; ".join([*unreadable, *skipped[:1]])
-        more = f" (and {len(skipped) - 1} more)" if len(skipped) > 1 else ""
+        told = "; ".join([*unreadable, *skipped[:SHOWN]])
+        more = f" (and {len(skipped) - SHOWN} more)" if len(skipped) > SHOWN else ""
         raise ConfigurationError(f"no requests in {path}" + (f": {told}{more}" if told else ""))
     return Recorded(tuple(cases), tuple(skipped), tuple(unreadable))
 
@@ -208,10 +211,8 @@ def _malformed(value: Any) -> str:
     if not isinstance(value, dict):
         return "it is not an object"
     messages = value.get("messages")
-    if messages is None and "input" in value:
-        return "it is one of the Responses API, which is not measured"
-    if "system" in value or "anthropic_version" in value:
-        return "it is one of the Messages API, which is not measured"
+    if whose := _OTHERS.get(api_of(value)):
+        return f"it is one of the {whose} API (verify replays Chat Completions only)"
     if not isinstance(messages, list) or not all(isinstance(m, dict) for m in messages):
         return "`messages` is not a list of objects"
     lists = [value.get("tools"), *(message.get("tools") for message in messages)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import SECONDS, Check
+from enforcer.checking.work import LOOK, SECONDS, Check
 from enforcer.errors import Busy, Problem, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
 
 _OPENING = 64  # ids that the opening of a turn may have
-_SLOW = 0.25  # seconds of processor time from which on a check has a line in the log
 _OVER_TIME = (
     f"checking the schemas of this request takes over {SECONDS:g} seconds of processor time "
     "together; those that have passed are remembered, so that sending it again helps"
@@ -132,7 +131,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             metrics.timed(families.CHECK, begun)
             spent += verdict.seconds
             _keep(asked, verdict)
-            if verdict.seconds >= _SLOW:
+            if verdict.seconds >= LOOK:
                 of = asked_.told(path)
                 metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
             metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)

@@ -9,14 +9,21 @@ import pytest
 from enforcer import engines
 from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
-from enforcer.checking.work import Check, perform
-from enforcer.errors import InvalidSchema, SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.checking.work import Check, perform, warm
+from enforcer.errors import (
+    InvalidSchema,
+    Problem,
+    SchemaLimit,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from enforcer.layouts import BoundLayout
     from enforcer.schema.nodes import ArgumentGrammar
 
 
@@ -155,3 +162,23 @@ def test_a_schema_is_written_for_the_engine() -> None:
     assert all(matcher.accept(byte) for byte in b'{"a": 1}')
     assert matcher.is_accepting()
     assert asked.key() != replace(asked, writes=False).key()
+
+
+def test_getting_ready_tries_json_and_the_layout_whatever_the_engine_cannot_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[BoundLayout | None] = []
+
+    def refusing(_: ArgumentGrammar, layout: BoundLayout | None) -> None:
+        tried.append(layout)
+        raise UnsupportedSchema((Problem("$", "", "none"),))
+
+    dialect = dialects.load("glm45")
+    layout = dialect.layout({name: at for at, name in enumerate(dialect.controls)})
+    engine = engines.load("llguidance", Vocabulary.of_bytes(dialect.controls))
+    monkeypatch.setattr(engine, "check", refusing)
+    warm(engine, layout)
+    assert len(tried) == 2
+    assert all(each in tried for each in (None, layout))
+    warm(engine, None)
+    assert tried[2:] == [None]

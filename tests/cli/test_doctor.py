@@ -167,6 +167,44 @@ def test_a_server_may_be_waited_for_as_long_as_one_likes(
         doctor(capsys, "--timeout", "0")
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--key", "nope"], "refuses the key (HTTP 401)"), ([], "wants a key (HTTP 401)")],
+)
+def test_of_a_key_alone_is_spoken_where_it_is_the_key(
+    options: list[str],
+    said: str,
+    installed: Callable[..., None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    installed(ok("a", "fine"))
+    with serving(enforced, listing=(401, {})) as server:
+        status, out = doctor(capsys, "--url", server.url, *options)
+    assert status == 1
+    told, mend = out.splitlines()[1:3]
+    assert told.endswith(said)
+    assert "--key" in mend
+    assert "start it" not in mend
+    assert "--url" not in mend
+
+
+def test_what_is_not_installed_here_takes_nothing_from_a_server(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        return enforced(body) if "tools" in body else reply(body, content="Here.")
+
+    installed(note("vLLM", "not installed here", "install it", "vLLM is not installed here"))
+    with serving(answer) as server:
+        status, out = doctor(capsys, "--url", server.url)
+    assert status == 0
+    assert out.startswith("note  vLLM: not installed here\n      install it\n")
+    assert out.splitlines()[-1].endswith(" checks, all well")
+    assert doctor(capsys)[1].splitlines()[-1].endswith("but vLLM is not installed here")
+
+
 def test_a_wrong_url_is_told(
     installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -139,7 +139,9 @@ def test_what_is_no_chat_request_is_skipped_with_a_note(
     named = ("--requests", str(file), "--reference", str(reference))
     status, report, out, server = verify(calling, *named)
     assert (status, len(server.bodies)) == (0, 2)
-    assert f"2 records are skipped; the first: {file}:1 is no chat request" in out
+    assert "enforcer: 2 records are skipped:\n" in out
+    for line in (1, 3):
+        assert f"enforcer: {file}:{line} is no chat request: it is one of the Responses" in out
     # A reference's lines are those of all records.
     compared = {key: report["trigger_similarity"][key] for key in ("both", "ours", "theirs")}
     assert compared == {"both": 1, "ours": 1, "theirs": 0}
@@ -149,6 +151,22 @@ def test_what_is_no_chat_request_is_skipped_with_a_note(
     earlier.write_text(json.dumps(report))
     _, report, _, _ = verify(calling, "--requests", str(file), "--reference", str(earlier))
     assert report["trigger_similarity"]["both"] == 2
+
+
+def test_of_many_records_that_are_skipped_five_are_named(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+) -> None:
+    file = tmp_path / "mixed.jsonl"
+    body = {"messages": [USER], "tools": [TOOL]}
+    file.write_text("\n".join(map(json.dumps, [body, *[{"input": "hi"}] * 6])))
+
+    def calling(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        return reply(asked, "tool_calls", calls=[call("f", "{}")])
+
+    status, _, out, _ = verify(calling, "--requests", str(file))
+    assert status == 0
+    assert "enforcer: 6 records are skipped, of which the first 5:\n" in out
+    assert [f"{file}:{line} is no" in out for line in range(1, 8)] == [False, *[True] * 5, False]
 
 
 def test_every_line_that_is_no_json_is_named_and_the_others_are_measured(
@@ -165,6 +183,6 @@ def test_every_line_that_is_no_json_is_named_and_the_others_are_measured(
     assert (status, len(server.bodies)) == (2, 3)
     assert f"enforcer: {file}:3 is not JSON" in out
     assert f"enforcer: {file}:5 is not JSON" in out
-    assert f"1 record is skipped; {file}:1 is no chat request" in out
+    assert f"enforcer: 1 record is skipped:\nenforcer: {file}:1 is no chat request" in out
     assert out.endswith("2 lines are not JSON, and were not measured\n")
     assert [one["data_index"] for one in report["results"]] == [2, 4, 6]

@@ -110,9 +110,9 @@ def test_what_is_no_url_is_refused(typed: str) -> None:
         Endpoint.at(typed)
 
 
-def models(listing: tuple[int, Any]) -> list[str]:
+def models(listing: tuple[int, Any], key: str | None = None) -> list[str]:
     with serving(answer, listing) as server:
-        return asyncio.run(client.models(Endpoint.at(server.url)))
+        return asyncio.run(client.models(Endpoint.at(server.url, key=key)))
 
 
 def test_models_are_listed() -> None:
@@ -129,9 +129,22 @@ def test_a_url_that_leads_nowhere_is_told() -> None:
         models((404, {}))
 
 
-def test_a_refused_key_is_told() -> None:
-    with pytest.raises(ConfigurationError, match="refuses the key"):
-        models((401, {}))
+@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize(
+    ("key", "found", "mend"),
+    [
+        ("nope", "refuses the key", "give another one with --key or $OPENAI_API_KEY"),
+        (None, "wants a key", "give it with --key or $OPENAI_API_KEY"),
+    ],
+)
+def test_a_key_that_is_refused_or_lacks_is_told(
+    status: int, key: str | None, found: str, mend: str
+) -> None:
+    with pytest.raises(client.NoAccess) as caught:
+        models((status, {}), key)
+    assert f" {found} (HTTP {status})" in caught.value.found
+    assert caught.value.mend == mend
+    assert str(caught.value) == f"{caught.value.found}; {mend}"
 
 
 def test_no_server_has_no_models() -> None:

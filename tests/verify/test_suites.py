@@ -217,16 +217,30 @@ def test_what_is_no_chat_request_is_skipped(tmp_path: Path) -> None:
     # Their places among all records are those of a reference's lines.
     assert [(case.name[-1], case.at) for case in recorded.cases] == [("2", 1), ("6", 5)]
     first, third, fourth = recorded.skipped
-    assert ":1 is no chat request: it is one of the Responses API" in first
-    assert ":3 is no chat request: it is one of the Messages API" in third
+    only = "(verify replays Chat Completions only)"
+    assert first.endswith(f":1 is no chat request: it is one of the Responses API {only}")
+    assert third.endswith(f":3 is no chat request: it is one of the Messages API {only}")
     assert ":4 is no chat request" in fourth
     [unreadable] = recorded.unreadable
     assert ":5 is not JSON" in unreadable
 
 
-def test_nothing_but_what_is_skipped_is_told_with_the_first(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"Responses API.*\(and 1 more\)"):
-        suites.recorded_cases(write(tmp_path / "r.jsonl", RESPONSES, MESSAGES))
+def test_a_body_of_messages_is_not_taken_for_a_chat_request_with_a_bad_tool(
+    tmp_path: Path,
+) -> None:
+    tool = {"name": "f", "input_schema": {"type": "object"}}
+    for more in ({"tools": [tool]}, {"tool_choice": {"type": "any"}}):
+        body = {"model": "m", "max_tokens": 9, "messages": [USER], **more}
+        recorded = suites.recorded_cases(write(tmp_path / "r.jsonl", body, {"messages": [USER]}))
+        [told] = recorded.skipped
+        assert "it is one of the Messages API" in told
+
+
+def test_nothing_but_what_is_skipped_is_told_with_the_first_few(tmp_path: Path) -> None:
+    file = write(tmp_path / "r.jsonl", *[RESPONSES] * 4, MESSAGES, MESSAGES, MESSAGES)
+    with pytest.raises(ConfigurationError, match=r":5 is no chat.*\(and 2 more\)$") as caught:
+        suites.recorded_cases(file)
+    assert ":6" not in str(caught.value)
 
 
 def test_every_line_that_cannot_be_read_is_told_where_nothing_else_can_be_sent(

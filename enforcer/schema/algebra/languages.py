@@ -14,6 +14,7 @@ from enforcer.errors import Problem, SchemaLimit
 from enforcer.regex import ANY, NOTHING, RegexBudget, both, finite_members
 from enforcer.regex import is_empty as regex_is_empty
 from enforcer.regex import size as regex_size
+from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,9 +71,8 @@ class Languages:
 
     def _checked(self, regex: Regex) -> Regex:
         if regex_size(regex) > self._limits.regex_size:
-            raise SchemaLimit(
-                (Problem("$", "pattern", "string patterns combine to one that is too large"),)
-            )
+            reason = f"string patterns combine to one that is too large {named('regex_size')}"
+            raise SchemaLimit((Problem("$", "pattern", reason),))
         return regex
 
     def members(self, regex: Regex, limit: int) -> tuple[str, ...] | None:
@@ -91,8 +91,8 @@ class Languages:
                     Problem(
                         "$",
                         "",
-                        "the schema's alternatives multiply beyond the limit on steps "
-                        f"({self._limits.steps}); use fewer overlapping branches",
+                        f"the schema's alternatives multiply beyond {self._limits.steps} steps "
+                        f"{named('steps')}; use fewer overlapping branches",
                     ),
                 )
             )

@@ -21,6 +21,7 @@ from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
 from enforcer.schema.algebra.rivals import Rivals
 from enforcer.schema.algebra.three_valued import ThreeValued, Widened
+from enforcer.schema.limits import named
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
 
 if TYPE_CHECKING:
@@ -365,8 +366,8 @@ class Algebra(Formulas, Languages):
                     Problem(
                         getattr(out[0], "path", "$"),
                         "",
-                        f"one value has more than {self._limits.branches} alternatives; "
-                        "use fewer overlapping branches",
+                        f"one value has more than {self._limits.branches} alternatives "
+                        f"{named('branches')}; use fewer overlapping branches",
                     ),
                 )
             )

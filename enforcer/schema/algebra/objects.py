@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema.limits import named
 from enforcer.schema.nodes import ALWAYS, NEVER, ObjectShape, Witness, least
 
 if TYPE_CHECKING:
@@ -91,9 +92,8 @@ class ObjectSets:
         if len(merged) == 1:
             return ((ANY, next(iter(merged))),)
         if len(merged) > self._limits.branches:
-            raise SchemaLimit(
-                (Problem("$", "patternProperties", "too many overlapping name patterns"),)
-            )
+            reason = f"too many overlapping name patterns {named('branches')}"
+            raise SchemaLimit((Problem("$", "patternProperties", reason),))
         return tuple((names, value) for value, names in merged.items())
 
     def tidy(self, shape: ObjectShape) -> ObjectShape | None:

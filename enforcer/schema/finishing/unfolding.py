@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit
+from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,8 +89,8 @@ def unfold(root: Formula, limits: Limits, settle: Callable[[Formula], Value]) ->
                     Problem(
                         "$",
                         "",
-                        f"the schema unfolds to more than {limits.definitions} distinct values; "
-                        "combine fewer recursive references",
+                        f"the schema unfolds to more than {limits.definitions} distinct values "
+                        f"{named('definitions')}; combine fewer recursive references",
                     ),
                 )
             )

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, SchemaError, SchemaLimit
+from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:
@@ -75,9 +76,10 @@ def _searched(document: object, limits: Limits) -> bool:
         value, path, depth = stack.pop()
         nodes += 1
         if depth > limits.depth:
-            _limit(path[:200], f"nested deeper than {limits.depth} levels; flatten it with `$defs`")
+            reason = f"nested deeper than {limits.depth} levels {named('depth')}"
+            _limit(path[:200], f"{reason}; flatten it with `$defs`")
         if nodes > limits.nodes:
-            _limit("$", f"more than {limits.nodes} values; split the schema up")
+            _limit("$", f"more than {limits.nodes} values {named('nodes')}; split the schema up")
         if isinstance(value, dict):
             for key, child in value.items():
                 if not isinstance(key, str):
@@ -94,9 +96,9 @@ def _searched(document: object, limits: Limits) -> bool:
         else:
             _check_scalar(value, path)
         if size > limits.size:
-            _limit("$", f"more than {limits.size} characters; split the schema up")
+            _limit("$", f"more than {limits.size} characters {named('size')}; split the schema up")
         if len(stack) > limits.nodes:
-            _limit("$", f"more than {limits.nodes} values; split the schema up")
+            _limit("$", f"more than {limits.nodes} values {named('nodes')}; split the schema up")
     return scoped
 
 

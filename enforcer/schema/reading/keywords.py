@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.numbers.doubles import exact
 from enforcer.regex import RegexError, growth, not_matching, parse
+from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.reader import Malformed
 
@@ -70,8 +71,9 @@ class Keywords:
         limit = self.reader.limits.regex_growth
         if growth(matching, budget=limit) > limit:
             reason = (
-                f"{pattern!r:.200} can cut one text in too many ways, by counts inside counts; "
-                "put between the parts what they cannot hold, or drop the inner counts"
+                f"{pattern!r:.200} can cut one text in too many ways, by counts inside counts "
+                f"{named('regex_growth')}; put between the parts what they cannot hold, or drop "
+                "the inner counts"
             )
             raise SchemaLimit((Problem(path, keyword, reason),))
         for language in (matching, failing):

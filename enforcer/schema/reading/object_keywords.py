@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.regex import ANY, both, either, inverse
 from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.limits import named
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ObjectShape
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.reader import Malformed
@@ -66,7 +67,7 @@ class ObjectKeywords:
                     Problem(
                         step(place.path, "properties"),
                         "properties",
-                        f"more than {reader.limits.properties} properties",
+                        f"more than {reader.limits.properties} properties {named('properties')}",
                     ),
                 )
             )

@@ -14,6 +14,7 @@ from enforcer.errors import Problem, SchemaLimit
 from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import ANY
 from enforcer.schema.algebra.normal_form import Algebra
+from enforcer.schema.limits import named
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.reading.closing import closable, declares
 from enforcer.schema.reading.document import Closing, Draft, Place, SchemaDocument, step
@@ -187,7 +188,7 @@ class SchemaParser(SchemaReader):
                         Problem(
                             step(place.path, "enum"),
                             "enum",
-                            f"{len(values)} values, more than the limit of {self.limits.enum}",
+                            f"{len(values)} values, more than {self.limits.enum} {named('enum')}",
                         ),
                     )
                 )

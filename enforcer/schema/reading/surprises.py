@@ -61,6 +61,7 @@ _HIDDEN = (
     "{keywords} beside `$ref` says nothing up to draft 7; write `allOf` with the reference in it, "
     "or name a newer draft in `$schema`"
 )
+_SILENT = "no keyword of it says anything about values, so that any value fits: is this a schema?"
 
 
 def surprises(schema: object, *, closed: bool = False) -> list[Problem]:
@@ -76,12 +77,19 @@ def surprises(schema: object, *, closed: bool = False) -> list[Problem]:
     except UnsupportedSchema:
         return []
     found: list[Problem] = []
+    if isinstance(schema, Mapping) and _says_nothing(schema):
+        found.append(Problem("$", "", _SILENT))
     pending = [(schema, "$", draft)]
     for part, path, outer in pending:
         if isinstance(part, Mapping):
             found += _of(part, path, outer, closed=closed)
             pending += [(inner, at, outer) for inner, at in _within(part, path)]
     return found
+
+
+def _says_nothing(schema: Mapping[str, Any]) -> bool:
+    """Tell whether it may be anything but a schema; one of notes alone is meant to fit anything."""
+    return _KEYWORDS.isdisjoint(schema) and not _NOTES.issuperset(schema)
 
 
 def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> Iterator[Problem]:

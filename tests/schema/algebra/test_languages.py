@@ -67,7 +67,7 @@ def test_languages_that_combine_to_one_too_large_are_over_a_limit() -> None:
 def test_work_is_counted_up_to_the_limit() -> None:
     sets = Languages(Limits(steps=10))
     sets.spend(10)
-    with pytest.raises(SchemaLimit, match="limit on steps"):
+    with pytest.raises(SchemaLimit, match="limit `steps`"):
         sets.spend(1)
 
 

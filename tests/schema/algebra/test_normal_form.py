@@ -138,7 +138,7 @@ def test_the_work_of_a_product_is_counted(one: Value, other: Value) -> None:
         return algebra.normal(algebra.conj((algebra.value(one), algebra.value(other))))
 
     assert met(9 * 9) != NOTHING_AT_ALL
-    with pytest.raises(SchemaLimit, match="limit on steps"):
+    with pytest.raises(SchemaLimit, match="limit `steps`"):
         met(9 * 9 - 1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -83,7 +84,7 @@ def test_cycles_of_python_objects() -> None:
         (Limits(size=5), {"title": "longer"}, "more than 5 characters"),
         (Limits(properties=1), {"properties": {"a": {}, "b": {}}}, "more than 1 properties"),
         (Limits(properties=1), {"required": ["a", "b"]}, "more than 1 properties"),
-        (Limits(enum=2), {"enum": [1, 2, 3]}, "limit of 2"),
+        (Limits(enum=2), {"enum": [1, 2, 3]}, "more than 2"),
         (
             Limits(regex_size=5),
             {"pattern": "^a{3}b{4}(d|ef|ghi){6}$", "maxLength": 30},
@@ -109,14 +110,23 @@ def test_cycles_of_python_objects() -> None:
                     for i in range(4)
                 ]
             },
-            "limit on steps",
+            "beyond 5 steps",
+        ),
+        (
+            Limits(branches=3),
+            {"patternProperties": {"a": {}, "b": {"minimum": 1}, "c": {"minimum": 2}}},
+            "overlapping name patterns",
         ),
     ],
 )
-def test_each_limit_has_its_error(limits: Limits, schema: dict[str, Any], message: str) -> None:
+def test_each_limit_has_its_error_which_names_it(
+    limits: Limits, schema: dict[str, Any], message: str
+) -> None:
     compile_schema(schema)
-    with pytest.raises(SchemaLimit, match=message):
+    with pytest.raises(SchemaLimit, match=message) as caught:
         compile_schema(schema, limits=limits)
+    [changed] = (f.name for f in fields(Limits) if getattr(limits, f.name) != f.default)
+    assert f"(limit `{changed}`)" in caught.value.problems[0].reason
 
 
 @pytest.mark.slow

@@ -7,6 +7,8 @@ import pytest
 from enforcer.schema.reading.surprises import surprises
 
 OBJECT = {"type": "object", "properties": {"a": {}}}
+DRAFT7 = "http://json-schema.org/draft-07/schema#"
+SILENT = ("$", "")  # any value fits, as it says nothing
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,7 @@ OBJECT = {"type": "object", "properties": {"a": {}}}
         ({"type": ["string", "null"], "nullable": True}, []),
         ({"type": ["string"], "nullable": True}, [("$.nullable", "nullable")]),
         ({"type": "null", "nullable": True}, []),
-        ({"nullable": True}, []),
+        ({"nullable": True}, [SILENT]),
         ({"type": "string", "nullable": False}, []),
         ({"type": "string", "format": "phone"}, [("$.format", "format")]),
         ({"type": "string", "format": "email"}, []),
@@ -34,32 +36,49 @@ OBJECT = {"type": "object", "properties": {"a": {}}}
         ({"type": ["null", "integer"], "format": "phone"}, []),
         ({"format": "regex"}, []),
         ({"items": [{}, OBJECT]}, [("$.items[1]", "additionalProperties")]),
-        ({"desciption": "a keyword of notes, misspelt, is one of notes still"}, []),
+        ({"type": "null", "desciption": "a keyword of notes, misspelt, is one of notes still"}, []),
         ({"properties": {"format": {}}, "additionalProperties": False}, []),
         ({"default": {"properties": {}}, "enum": [{"nullable": True}]}, []),
         ({"$ref": "#", "minLength": 1}, []),
         (
             {
-                "$schema": "http://json-schema.org/draft-07/schema#",
+                "$schema": DRAFT7,
                 "not": {"$ref": "#/x", "enum": []},
             },
             [("$.not", "$ref")],
         ),
         (
             {
-                "$schema": "http://json-schema.org/draft-07/schema#",
+                "$schema": DRAFT7,
                 "not": {"$ref": "#/x", "title": ""},
             },
             [],
         ),
         ({"type": "object", "requred": ["a"]}, [("$.requred", "requred")]),
-        ({"tpye": "string", "enmu": []}, [("$.enmu", "enmu"), ("$.tpye", "tpye")]),
+        ({"tpye": "string", "enmu": []}, [SILENT, ("$.enmu", "enmu"), ("$.tpye", "tpye")]),
         ({"items": {"minLenght": 3}}, [("$.items.minLenght", "minLenght")]),
-        ({"$Ref": "#/$defs/x"}, [("$.$Ref", "$Ref")]),
-        ({"anyof": [], "Type": "string"}, [("$.Type", "Type"), ("$.anyof", "anyof")]),
+        ({"$Ref": "#/$defs/x"}, [SILENT, ("$.$Ref", "$Ref")]),
+        ({"anyof": [], "Type": "string"}, [SILENT, ("$.Type", "Type"), ("$.anyof", "anyof")]),
         ({"properties": {"requred": {}}, "additionalProperties": False}, []),
-        ({"example": 1, "x-order": 2, "discriminator": {}, "enumNames": [], "x" * 99: 1}, []),
+        (
+            {
+                "type": "null",
+                "example": 1,
+                "x-order": 2,
+                "discriminator": {},
+                "enumNames": [],
+                "x" * 99: 1,
+            },
+            [],
+        ),
         ({"$schema": "urn:own", "properties": {}}, []),
+        ({"title": "A dashboard", "id": 7, "panels": [], "version": 3}, [SILENT]),
+        ({"title": "anything", "description": "is meant", "$schema": DRAFT7}, []),
+        ({"panels": [], "$ref": "#"}, []),
+        ({"panels": [], "required": []}, []),
+        ({"panels": [], "$defs": {}}, []),
+        ({"items": {"panels": []}}, []),
+        ({}, []),
         (True, []),
     ],
 )
@@ -75,7 +94,7 @@ def test_objects_that_are_closed_are_no_surprise() -> None:
 
 def test_of_many_keywords_beside_a_reference_five_are_named() -> None:
     hidden = {"$ref": "#", "minLength": 1, "maxLength": 2, "enum": [], "const": 3, "not": {}}
-    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "not": hidden}
+    schema = {"$schema": DRAFT7, "not": hidden}
     (found,) = surprises(schema)
     assert "`const`, `enum`, `maxLength`, `minLength`, `not` beside" in found.reason
     hidden["type"] = "string"
