@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.diagnosis import Check, Status, bad, note, ok
 from enforcer.doctor import probes
+from enforcer.doctor.versions import versions
 from enforcer.errors import ConfigurationError, InvalidTools, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request.spec import ALLOW, REQUIRES, Route
 from enforcer.verify import client, measure
@@ -108,6 +109,9 @@ def checks(
         yield switches(_ask(endpoint, probes.switching_off(model)))
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield processes(metrics)
+    compared = versions(metrics)
+    if compared is not None:
+        yield compared
 
 
 def _find_route(

@@ -9,6 +9,7 @@ No label has a value that a client can choose.
 from __future__ import annotations
 
 from enum import Enum
+from importlib.metadata import PackageNotFoundError, version
 
 from enforcer.request.tools import ToolChoice
 from enforcer.turn import dialects
@@ -40,6 +41,14 @@ KEYWORDS = (
     *("patternProperties", "prefixItems", "properties", "propertyNames", "required", "then"),
     *("type", "unevaluatedItems", "unevaluatedProperties", "uniqueItems", "other"),
 )
+
+
+def _version(package: str) -> str:
+    """Give the version of an installed package; "unknown" for a checkout that is only imported."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 class Relaxed(Enum):
@@ -156,10 +165,15 @@ SERVERS = Gauge(
     "API servers, by which requests they enforce: every one, or those that ask for it.",
     (("enforces", tuple(which.value for which in Enforced)),),
 )
+VERSION = Gauge(
+    "enforcer_version",
+    "API servers, by the versions of the Enforcer and of llguidance.",
+    (("version", (_version("kimi-enforcer"),)), ("llguidance", (_version("llguidance"),))),
+)
 LAYOUT = Layout(
     (
         *(REQUESTS, REFUSED, OFF, RELAXED, CALLS, CHECKS, CHECK, COMPILE, MASK),
-        *(CACHE, CACHE_BYTES, HITS, MISSES, FAILED, PROCESSES, DIALECT, SERVERS),
+        *(CACHE, CACHE_BYTES, HITS, MISSES, FAILED, PROCESSES, DIALECT, SERVERS, VERSION),
     )
 )
 

@@ -44,6 +44,8 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
     logger.info("enforcer: %s", said(parser, dialects, settings.current()))
     enforced = families.Enforced.EVERY if names.is_enforced(parser) else families.Enforced.ASKED
     metrics.recorder().set(families.SERVERS, 1, (enforced.value,))
+    versions = tuple(value for _, (value,) in families.VERSION.labels)
+    metrics.recorder().set(families.VERSION, 1, versions)
     if len(dialects) == 1:
         metrics.recorder().set(families.DIALECT, 1, dialects)
 

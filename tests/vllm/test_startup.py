@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import fields
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -202,6 +203,14 @@ def test_the_metrics_tell_the_format_where_there_is_one(
 ) -> None:
     startup.say("x", dialects)
     assert recorded(families.DIALECT, "hermes", "kimi_k2") == shown
+
+
+def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_path: Path) -> None:
+    startup.say("x", ("hermes",))
+    assert recorded(families.SERVERS, "on_request") == [1]
+    (numbers,) = stats.read(families.LAYOUT, tmp_path)
+    versions = (metadata.version("kimi-enforcer"), metadata.version("llguidance"))
+    assert numbers[families.LAYOUT.of(families.VERSION, versions)] == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""Whether a server runs what is installed here.
+
+Owns: reading the versions that a server shows, and what a difference means. Must not know: how a
+server is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+
+from enforcer.diagnosis import Check, note, ok
+
+_SHOWN = re.compile(r"^enforcer_version\{(.*)\} [1-9]", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_TITLE = "versions"
+
+
+def versions(shown: str | None) -> Check | None:
+    """Compare the versions on `/metrics` with those here; None where the server shows none.
+
+    What `enforcer check` finds out here is of the engine that is installed here.
+    """
+    found = sorted({tuple(sorted(_LABEL.findall(one))) for one in _SHOWN.findall(shown or "")})
+    if not found:
+        return None
+    said = ["kimi-enforcer {version}, llguidance {llguidance}".format(**dict(one)) for one in found]
+    if len(found) > 1:
+        return note(_TITLE, f"API servers of {'; '.join(said)}", "finish the upgrade")
+    theirs = dict(found[0])
+    own = {"version": _version("kimi-enforcer"), "llguidance": _version("llguidance")}
+    if theirs == own:
+        return ok(_TITLE, said[0])
+    here = "kimi-enforcer {version}, llguidance {llguidance}".format(**own)
+    mend = "for `enforcer check`, install here what the server has"
+    return note(_TITLE, f"the server has {said[0]}; here is {here}", mend)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"
