@@ -39,6 +39,13 @@ _SUBCLASSES = {
     ),
 }
 _PARSER = "vllm.parser.abstract_parser.Parser"
+# What of our parser says nothing of a reply, so that vLLM's own beside it may be asked as well.
+_NOT_OF_A_TURN = frozenset(
+    {
+        *("adjust_request", "always_adjust_request", "is_reasoning_end"),
+        *("set_history_tool_call_count", "tool_parser_cls"),
+    }
+)
 # Where vLLM holds one request's parser, and by which names.
 _SERVING = ("entrypoints/openai", "entrypoints/scale_out", "renderers")
 _PARSER_NAMES = frozenset({"parser", "request_parser", "response_parser"})
@@ -253,7 +260,11 @@ def _implements(sources: Sources, ours: Ours, mine: str, base: str) -> Finding:
 def _serving(sources: Sources, ours: Ours) -> Iterator[Finding]:
     """Look at what serving code asks of a parser: ours does not run vLLM's constructor."""
     mine = ours.has("tool_parser.EnforcedParser")
+    either = ours.has("either.EitherParser") | _NOT_OF_A_TURN
     for name in sorted(_asked_of_parsers(sources)):
+        if name in mine:
+            told = "" if name in either else "read by ours, and not handed to it"
+            yield Finding(f"either.EitherParser.{name}, which serving code uses", told)
         what = f"tool_parser.EnforcedParser.{name}, which serving code uses"
         if name in mine:
             yield Finding(what)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vllm.parser.abstract_parser import Parser as VllmParser
+
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 
@@ -19,8 +21,53 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-class ReadsSpecs:
-    """What marks a class of `beside`."""
+class EitherParser(VllmParser):  # type: ignore[misc]
+    """One request's parser: vLLM's, which a subclass of `beside` has behind it, or ours.
+
+    Ours from the first look at a request with a spec: once it is prepared, each has one or none.
+    """
+
+    make_own: Callable[[Any], Any]
+
+    def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(tokenizer, *args, **kwargs)
+        self._own_tokenizer = tokenizer
+        self._prompt_ids: Sequence[int] | None = None
+        self._own: Any = None
+
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        """Say where the turn starts."""
+        self._prompt_ids = prompt_token_ids
+        super().set_prompt_token_ids(prompt_token_ids)
+
+    def parse(self, model_output: str, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Read a whole reply."""
+        own = self._for(request)
+        if own is None:
+            return super().parse(model_output, request, *args, **kwargs)
+        return own.parse(model_output, request, *args, **kwargs)
+
+    def parse_delta(
+        self, delta_text: str, delta_token_ids: list[int], request: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Read the next ids of a streamed reply."""
+        own = self._for(request)
+        if own is None:
+            return super().parse_delta(delta_text, delta_token_ids, request, *args, **kwargs)
+        return own.parse_delta(delta_text, delta_token_ids, request, *args, **kwargs)
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        """Count the ids inside a think, for vLLM's usage statistics."""
+        if self._own is None:
+            return int(super().count_reasoning_tokens(token_ids))
+        return int(self._own.count_reasoning_tokens(token_ids))
+
+    def _for(self, request: Any) -> Any:
+        if self._own is None and brings_spec(request):
+            self._own = type(self).make_own(self._own_tokenizer)
+            if self._prompt_ids is not None:
+                self._own.set_prompt_token_ids(self._prompt_ids)
+        return self._own
 
 
 def beside(parser: Any, name: str | None, own: Callable[[Any], Any]) -> Any:
@@ -35,54 +82,12 @@ def beside(parser: Any, name: str | None, own: Callable[[Any], Any]) -> Any:
     """
     if parser is None or parser.tool_parser_cls is None or not dialects.of_parser(name or ""):
         return parser
-
-    class Either(parser, ReadsSpecs):  # type: ignore[misc]
-        """One request's parser."""
-
-        def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
-            super().__init__(tokenizer, *args, **kwargs)
-            self._tokenizer_of_turn = tokenizer
-            self._begun: Sequence[int] | None = None
-            self._own: Any = None
-
-        def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-            self._begun = prompt_token_ids
-            super().set_prompt_token_ids(prompt_token_ids)
-
-        def parse(self, model_output: str, request: Any, *args: Any, **kwargs: Any) -> Any:
-            ours = self._for(request)
-            if ours is None:
-                return super().parse(model_output, request, *args, **kwargs)
-            return ours.parse(model_output, request, *args, **kwargs)
-
-        def parse_delta(
-            self, delta_text: str, delta_token_ids: list[int], request: Any, *args: Any, **kw: Any
-        ) -> Any:
-            ours = self._for(request)
-            if ours is None:
-                return super().parse_delta(delta_text, delta_token_ids, request, *args, **kw)
-            return ours.parse_delta(delta_text, delta_token_ids, request, *args, **kw)
-
-        def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
-            if self._own is None:
-                return int(super().count_reasoning_tokens(token_ids))
-            return int(self._own.count_reasoning_tokens(token_ids))
-
-        def _for(self, request: Any) -> Any:
-            """Give our parser where the request has a spec: once it is prepared, all do or none."""
-            if self._own is None and brings_spec(request):
-                self._own = own(self._tokenizer_of_turn)
-                if self._begun is not None:
-                    self._own.set_prompt_token_ids(self._begun)
-            return self._own
-
-    Either.__name__ = Either.__qualname__ = parser.__name__
-    return Either
+    return type(parser.__name__, (EitherParser, parser), {"make_own": staticmethod(own)})
 
 
 def reads(parser: Any, request: Any) -> bool:
     """Tell whether ours prepares and reads a request to a server with a class of `beside`."""
-    return isinstance(parser, type) and issubclass(parser, ReadsSpecs) and brings_spec(request)
+    return isinstance(parser, type) and issubclass(parser, EitherParser) and brings_spec(request)
 
 
 def brings_spec(request: Any) -> bool:

@@ -120,6 +120,15 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "something_new",
             "neither",
         ),
+        (
+            (
+                "entrypoints/openai/chat_completion/serving.py",
+                "parser.set_prompt_token_ids(",
+                "parser._delta_calls(",
+            ),
+            "either.EitherParser._delta_calls",
+            "not handed to it",
+        ),
     ],
 )
 def test_a_change_is_found(

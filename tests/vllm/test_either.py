@@ -9,6 +9,8 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+from vllm.parser.abstract_parser import Parser
+
 import enforcer
 from enforcer.request import spec as specs
 from enforcer.vllm import either, tool_parser
@@ -19,7 +21,7 @@ TAG = enforcer.extra_body([TOOL])["structured_outputs"]["structural_tag"]
 CLAIMED = specs.structural_tag("{}")  # whether it is any good is looked at elsewhere
 
 
-class Stock:
+class Stock(Parser):  # type: ignore[misc]
     """A parser of vLLM's, as much as serving calls of it."""
 
     tool_parser_cls: type | None = object
