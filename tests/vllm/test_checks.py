@@ -161,6 +161,8 @@ def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
 def test_what_held_others_up_has_a_line_once(
     run: Callable[..., Any], workers: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
+    asked.read_header({})  # what other tests left
+    asked.known_as("order-7")
     asked.name_tools(["tool_0"])
     fake = workers(Fake(seconds=0.26))
     own = {"type": "json_schema", "json_schema": {"name": "x", "schema": pattern(2)}}
@@ -170,8 +172,9 @@ def test_what_held_others_up_has_a_line_once(
     fake.seconds = 0.24
     run(spec(pattern(3)))
     assert [each.getMessage() for each in caplog.records] == [
-        'enforcer: slow check seconds="0.3" tool="tool_0"',
-        'enforcer: slow check seconds="0.3" path="$.response_format.json_schema.schema"',
+        'enforcer: slow check seconds="0.3" request="order-7" tool="tool_0"',
+        'enforcer: slow check seconds="0.3" path="$.response_format.json_schema.schema" '
+        'request="order-7"',
     ]
 
 
