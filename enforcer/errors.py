@@ -52,7 +52,16 @@ class UnexpectedFailure(EnforcerError):  # noqa: N818
 
 
 class Busy(EnforcerError):  # noqa: N818
-    """Nobody's fault: there is no room to check a request now; it may be sent again."""
+    """Nobody's fault: there is no room to check a request now; it may be sent again.
+
+    Attributes:
+        own: whether the request's own schemas took what there is; else those of others.
+
+    """
+
+    def __init__(self, reason: str, *, own: bool = False) -> None:
+        super().__init__(reason)
+        self.own = own
 
 
 class EngineFailure(EnforcerError):  # noqa: N818

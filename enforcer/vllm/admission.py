@@ -42,7 +42,8 @@ def answered() -> Iterator[None]:
         raise refusal(error) from error
     except Busy as error:
         metrics.checked(families.Checked.BUSY)
-        metrics.log_busy(request=asked.told()["request"])
+        metrics.log_busy(own=error.own, request=asked.told()["request"])
+        asked.is_to_come_again()
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 

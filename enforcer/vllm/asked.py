@@ -1,8 +1,8 @@
 """Which request is being looked at, for the lines of the log that say something of it.
 
 Owns: the id and the names of the tools, from where a request comes in to where it is refused or
-its reply is read, in the same task; the header that gives an id. Must not know: what is refused,
-and why.
+its reply is read, in the same task; the header that gives an id, and the one that says when to come
+again. Must not know: what is refused, and why.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ _HEADER = b"x-request-id"
 _header: ContextVar[str] = ContextVar("_header", default="")
 _id: ContextVar[str] = ContextVar("_id", default="")
 _names: ContextVar[tuple[object, ...]] = ContextVar("_names", default=())
+# Put in by whoever refuses, which may be in a task of its own, with a copy of what is known here.
+_again: ContextVar[list[bytes]] = ContextVar("_again")
+_SECONDS = b"1"  # after which a client is to come again
 
 
 class RequestIdMiddleware:
@@ -34,15 +37,33 @@ class RequestIdMiddleware:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or a lifespan."""
         read_header(scope)
-        await self._app(scope, receive, send)
+
+        async def answer(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *when_to_come()]}
+            await send(message)
+
+        await self._app(scope, receive, answer)
 
 
 def read_header(scope: Mapping[str, Any]) -> None:
     """Take the id in the headers of what comes in, if there is one, and forget what was known."""
     known_as("")
     name_tools(())
+    _again.set([])
     values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
     _header.set(next(values, b"").decode("latin-1"))
+
+
+def is_to_come_again() -> None:
+    """Note that the request was refused for want of room alone."""
+    if (found := _again.get(None)) is not None:
+        found.append(_SECONDS)
+
+
+def when_to_come() -> list[tuple[bytes, bytes]]:
+    """Give the header `Retry-After` for the answer to such a request; clients wait for as long."""
+    return [(b"retry-after", seconds) for seconds in (_again.get(None) or ())[:1]]
 
 
 def begin(request: Any) -> None:

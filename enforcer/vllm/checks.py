@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import LOOK, SECONDS, Check
-from enforcer.errors import Busy, Problem, UnsupportedSchema
+from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.schema.reading.plain import is_plain_object
@@ -66,7 +66,8 @@ def check(spec: Spec) -> list[Inexact]:
 
     Raises:
         SchemaError: a schema or format cannot be enforced, or takes too long to check.
-        Busy: too much is being checked for others, or all schemas take too long together.
+        Busy: too much is being checked for others, or all schemas take too long together, and
+            tools are not isolated.
 
     """
     found: list[Inexact] = []
@@ -124,8 +125,10 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
         verdict = _known(asked)
         is_new = verdict is None
         if verdict is None and spent > SECONDS:
-            raise Busy(_OVER_TIME)
-        if verdict is None:
+            if not isolates or tool is None:
+                raise Busy(_OVER_TIME, own=True)
+            verdict = Verdict(SchemaLimit((Problem("$", "", _OVER_TIME),)))  # this time
+        elif verdict is None:
             begun = perf_counter_ns()
             verdict = yield asked
             metrics.timed(families.CHECK, begun)

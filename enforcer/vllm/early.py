@@ -192,6 +192,7 @@ async def _answer(send: Any, error: Exception, *, is_anthropic: bool) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
+        *asked.when_to_come(),
     ]
     await send({"type": "http.response.start", "status": int(status), "headers": headers})
     await send({"type": "http.response.body", "body": body})

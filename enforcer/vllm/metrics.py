@@ -275,9 +275,15 @@ def refused_option(option: str, *, request: str = "") -> None:
     _log("refused", error=families.OPTION, path=f"$.{option}", keyword=label, request=request)
 
 
-def log_busy(*, request: str) -> None:
-    """Log a request that is not served, as there is no room to check its schemas."""
-    _log("busy", request=request)
+def log_busy(*, own: bool, request: str) -> None:
+    """Log a request that is not served, as there is no room to check its schemas.
+
+    Args:
+        own: whether its own schemas took the time; else those of others.
+        request: its id; empty where it has none yet.
+
+    """
+    _log("busy", schemas="own" if own else "of others", request=request)
 
 
 def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:

@@ -111,3 +111,33 @@ def test_what_a_client_wrote_is_cut() -> None:
     asked.name_tools(["n" * 10_000])
     assert asked.told("$.tools[0]") == {"request": "i" * 64, "tool": "n" * 64}
     assert asked.told_of_call("m" * 10_000) == {"request": "i" * 64, "tool": "m" * 64}
+
+
+def test_who_is_to_come_again_is_told_when() -> None:
+    sent: list[Any] = []
+
+    async def route(scope: Any, _receive: object, send: Any) -> None:
+        if scope["refuses"]:
+            # In a task of its own, as a route may be.
+            await asyncio.create_task(_refuse())
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"a", b"b")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _refuse() -> None:
+        asked.is_to_come_again()
+        asked.is_to_come_again()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def connection() -> None:
+        for refuses in (True, False):
+            await asked.RequestIdMiddleware(route)({"refuses": refuses}, None, send)
+
+    asyncio.run(connection())
+    assert [message.get("headers") for message in sent] == [
+        [(b"a", b"b"), (b"retry-after", b"1")],
+        None,
+        [(b"a", b"b")],
+        None,
+    ]

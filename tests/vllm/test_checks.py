@@ -178,6 +178,23 @@ def test_what_held_others_up_has_a_line_once(
     ]
 
 
+def test_where_tools_are_isolated_none_is_told_to_come_again_for_its_own_schemas(
+    run: Callable[..., Any], workers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has not been looked at takes any object this time, and is looked at the next."""
+    chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
+    monkeypatch.setattr(settings, "current", lambda: chosen)
+    workers(Fake(seconds=1.5))
+    wanted = spec(*(pattern(n) for n in range(5)))
+    found = [[(one.tool, one.error) for one in run(wanted)] for _ in range(3)]
+    assert [len(one) for one in found] == [3, 1, 0]
+    assert found[1] == [("tool_4", "SchemaLimit")]
+    own = {"type": "json_schema", "json_schema": {"name": "x", "schema": pattern(9)}}
+    with pytest.raises(Busy) as refused:  # a format has nothing to be taken in its place
+        run(spec(pattern(6), pattern(7), response_format=own))
+    assert refused.value.own
+
+
 @pytest.mark.parametrize("kind", [InvalidSchema, UnsatisfiableSchema, SchemaLimit])
 def test_what_is_isolated_says_which_error_it_would_be(
     run: Callable[..., Any],

@@ -24,6 +24,7 @@ from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import (
+    asked,
     checks,
     frontend,
     metrics,
@@ -200,18 +201,21 @@ def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch: pytest.M
         validated(parameters(carried([tool])))
 
 
+@pytest.mark.parametrize(("own", "whose"), [(False, "of others"), (True, "own")])
 def test_no_room_for_a_check_is_a_503(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, own: bool, whose: str
 ) -> None:
     def full(_: Spec) -> None:
-        raise Busy("send it again")
+        raise Busy("send it again", own=own)
 
+    asked.read_header({})
     monkeypatch.setattr(checks, "check", full)
     with pytest.raises(GracefulHTTPError, match="send it again") as refused:
         validated(parameters(carried()))
     assert refused.value.http_status == 503
     (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
-    assert line.startswith("enforcer: busy")
+    assert line == f'enforcer: busy schemas="{whose}"'
+    assert asked.when_to_come() == [(b"retry-after", b"1")]
 
 
 class Processor:
