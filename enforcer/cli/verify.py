@@ -23,7 +23,7 @@ from enforcer.cli.progress import progress
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling.folders import read_schemas
 from enforcer.turn import dialects
-from enforcer.verify import KEY_VARIABLE, expected, measure, suites
+from enforcer.verify import KEY_VARIABLE, expected, measure, reference, suites
 from enforcer.verify.measure import Fault, IdRule
 from enforcer.verify.report import Result
 from enforcer.verify.suites import Recorded
@@ -169,6 +169,10 @@ def run(options: argparse.Namespace) -> int:
     if options.report:
         verified.refuse_unwritable(options.report)
     recorded = suites.recorded_cases(options.requests) if options.requests else Recorded()
+    if options.reference:
+        # What is wrong with it is told now, and not after everything has been sent.
+        places = (one.at for one in recorded.cases if one.at is not None)
+        reference.read(options.reference, 1 + max(places, default=-1))
     runs = _runs(options, recorded)
     _tell_left_out(recorded)
     model = options.model or _only_model(asyncio.run(client.models(endpoint)), endpoint)

@@ -77,6 +77,20 @@ def test_a_reference_that_was_interrupted_is_told(
     assert "interrupted" not in verify(stopping, *named)[2]
 
 
+def test_a_reference_that_is_none_is_told_before_anything_is_sent(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
+    requests: str,
+    tmp_path: Path,
+) -> None:
+    def never(body: dict[str, Any]) -> tuple[int, Any]:
+        raise AssertionError(body)
+
+    missing = tmp_path / "missing.json"
+    status, _, _, server = verify(never, "--requests", requests, "--reference", str(missing))
+    assert status == 2
+    assert not server.bodies
+
+
 def test_a_reference_without_the_requests_is_told(
     verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
     requests: str,
