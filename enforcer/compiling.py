@@ -226,8 +226,8 @@ class Grammars:
 
     def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
         if root is Root.OBJECT and self.is_quick(schema, options):
-            written = self._write_here(schema, options, root)
-            return self._engine.read(written, quick=True)
+            grammar = self._grammar(schema, options, root)
+            return self._engine.read(self._engine.write(grammar, self._layout, quick=True))
         return self._engine.read(self._write(schema, options, root))
 
     def _write_here(self, schema: str, options: Options, root: Root) -> str:

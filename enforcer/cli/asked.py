@@ -96,6 +96,8 @@ def read(file: str, choice: str | None = None) -> Asked:
         fields |= _fields(body)
     if form is not None:
         fields["response_format"] = form.form
+    elif api == "chat" and "response_format" in body:
+        fields["response_format"] = body["response_format"]  # JSON of any kind, or free text
     if choice is not None:
         fields["tool_choice"] = _as_choice(choice)
     return Asked(fields, body, api, tools, form)

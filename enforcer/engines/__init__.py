@@ -121,7 +121,9 @@ class ArgumentEngine(Protocol):
         """Raise `UnsupportedSchema` if `write` or `read` would; may take as long as both."""
         ...
 
-    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
+    def write(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> str:
         """Write a grammar as the text that `read` compiles, in any process.
 
         This is the part of compiling that is done in Python, and so keeps every other thread
@@ -131,6 +133,7 @@ class ArgumentEngine(Protocol):
         Args:
             grammar: a finished one.
             layout: how the text is laid out; None for JSON with the usual white space.
+            quick: leave out what only makes the first texts fast.
 
         Raises:
             UnsupportedSchema: this engine cannot do it exactly, or the layout cannot write it.
@@ -139,12 +142,8 @@ class ArgumentEngine(Protocol):
         """
         ...
 
-    def read(self, written: str, *, quick: bool = False) -> CompiledGrammar:
+    def read(self, written: str) -> CompiledGrammar:
         """Compile what `write` has given.
-
-        Args:
-            written: what `write` has given.
-            quick: leave out what only makes the first texts fast.
 
         Raises:
             UnsupportedSchema: this engine cannot do it exactly for this vocabulary.

@@ -74,7 +74,13 @@ class OutlinesCoreEngine:
         """Build the automaton over single bytes only; raises what `write` would."""
         self.write(grammar, layout)
 
-    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
+    def write(
+        self,
+        grammar: ArgumentGrammar,
+        layout: BoundLayout | None = None,
+        *,
+        quick: bool = False,  # noqa: ARG002 - nothing is tried here
+    ) -> str:
         """Write a grammar as one regular expression, whose automaton is small enough.
 
         Raises:
@@ -85,7 +91,7 @@ class OutlinesCoreEngine:
         refuse_layout(self.name, layout)
         return self._pattern(_rules(grammar))
 
-    def read(self, written: str, *, quick: bool = False) -> OutlinesCoreGrammar:  # noqa: ARG002
+    def read(self, written: str) -> OutlinesCoreGrammar:
         """Compile what `write` has given."""
         return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
 

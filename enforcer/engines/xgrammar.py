@@ -73,7 +73,13 @@ class XGrammarEngine:
         """Write the grammar without compiling it; raises what `write` would."""
         self.write(grammar, layout)
 
-    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
+    def write(
+        self,
+        grammar: ArgumentGrammar,
+        layout: BoundLayout | None = None,
+        *,
+        quick: bool = False,  # noqa: ARG002 - nothing is tried here
+    ) -> str:
         """Write a grammar in xgrammar's notation.
 
         Raises:
@@ -84,7 +90,7 @@ class XGrammarEngine:
         refuse_layout(self.name, layout)
         return _written(rules_of(grammar, _CAPACITY))
 
-    def read(self, written: str, *, quick: bool = False) -> XGrammarGrammar:  # noqa: ARG002
+    def read(self, written: str) -> XGrammarGrammar:
         """Compile what `write` has given."""
         return self._compile(written)
 

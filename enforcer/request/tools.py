@@ -131,6 +131,19 @@ def _read_tool(entry: object, path: str) -> Tool:
     return Tool(name, schema, path)
 
 
+def is_same(schema: str, other: str) -> bool:
+    """Tell whether two tools' schemas, as JSON text, say the same but for their order.
+
+    Arguments are objects, said or not: vLLM says it of the Messages API's tools.
+    """
+    return schema == other or _canonical(schema) == _canonical(other)
+
+
+def _canonical(schema: str) -> str:
+    # As text, for `true` and `1` are the same to Python.
+    return json.dumps({"type": "object", **json.loads(schema)}, sort_keys=True)
+
+
 def read_name(name: object, path: str) -> str:
     """Check a tool's name.
 

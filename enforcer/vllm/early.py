@@ -20,7 +20,7 @@ from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
 from enforcer.errors import brief
 from enforcer.request import spec as specs
-from enforcer.request.tools import ToolChoice
+from enforcer.request.tools import ToolChoice, is_same
 from enforcer.vllm import admission, asked, checks, logits_processor, pacing, runtime, stops
 from enforcer.vllm.requests import option_refusal
 
@@ -128,7 +128,8 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
         if name not in declared:
             raise _another(f"calls of {brief(name)}, which `tools` does not declare")
         schema = declared[name]
-        if isinstance(schema, dict) and schema != json.loads(spec.toolset.tools[name].schema):
+        said = spec.toolset.tools[name].schema
+        if isinstance(schema, dict) and not is_same(json.dumps(schema), said):
             raise _another(f"other arguments of {brief(name)} than `tools` declares")
     demanded = _demanded(body.get("tool_choice"))
     if demanded is not None and (

@@ -34,6 +34,7 @@ class EitherParser(VllmParser):  # type: ignore[misc]
         self._own_tokenizer = tokenizer
         self._prompt_ids: Sequence[int] | None = None
         self._own: Any = None
+        self._decided = False
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
         """Say where the turn starts."""
@@ -63,7 +64,10 @@ class EitherParser(VllmParser):  # type: ignore[misc]
         return int(self._own.count_reasoning_tokens(token_ids))
 
     def _for(self, request: Any) -> Any:
-        if self._own is None and brings_spec(request):
+        if self._decided:  # not at each token: a tag of vLLM's own may be long
+            return self._own
+        self._decided = True
+        if brings_spec(request):
             self._own = type(self).make_own(self._own_tokenizer)
             if self._prompt_ids is not None:
                 self._own.set_prompt_token_ids(self._prompt_ids)

@@ -23,6 +23,7 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import RequestError, brief
 from enforcer.request import history
 from enforcer.request import spec as specs
+from enforcer.request.tools import is_same
 from enforcer.vllm import asked, call_ids, kimi_k3, metrics, places, quiet, runtime, settings
 from enforcer.vllm.places import Places, Shown
 
@@ -243,7 +244,7 @@ def _difference(brought: Spec, mine: Spec) -> str | None:
             return f"the tool {brief(name)}, which the request's `tools` do not declare"
         if name not in theirs.tools:
             return f"not the tool {brief(name)}, which the request's `tools` declare"
-        if theirs.tools[name].schema != own.tools[name].schema:
+        if not is_same(theirs.tools[name].schema, own.tools[name].schema):
             return f"another schema for {brief(name)} than the request's `tools`"
     if (theirs.choice, set(theirs.allowed)) != (own.choice, set(own.allowed)):
         return "another `tool_choice` than the request"

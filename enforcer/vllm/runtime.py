@@ -233,6 +233,16 @@ def warm(tokenizer: Any) -> None:
             "ENFORCER_FINISH_WITHIN_BUDGET=on: how few ids the rest of a turn needs is not known "
             f"for the format {dialect.name}; switch it off"
         )
+    ready()
+
+
+def ready() -> None:
+    """Build what checking a spec takes, whatever the format.
+
+    Raises:
+        ConfigurationError: a document is none, or no checking process can be started.
+
+    """
     documents()
     pool().warm()
     trusts_plain()

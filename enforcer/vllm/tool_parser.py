@@ -22,7 +22,7 @@ from vllm.parser.abstract_parser import Parser as VllmParser
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from enforcer.errors import ConfigurationError, EnforcerError, InvalidVocabulary
+from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.request import spec as specs
 from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
@@ -261,15 +261,19 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _warm_for_specs(tokenizer: Any) -> None:
-    """Build what requests with a spec need, on a server whose model one can be for."""
+    """Build what requests with a spec need, on a server whose model one can be for.
+
+    Other models are served as ever; an operator's mistake ends the start as with a parser of ours.
+    """
     if tokenizer is None:
         return
     try:
-        runtime.warm(tokenizer)
-    except EnforcerError as error:
-        if isinstance(error, InvalidVocabulary):
-            runtime.forget(tokenizer)
-        logger.info("enforcer: nothing is made ready for requests with a spec: %s", error)
+        runtime.table_for(tokenizer)
+    except InvalidVocabulary as error:
+        runtime.forget(tokenizer)
+        logger.info("enforcer: requests with a spec are not for this model: %s", error)
+    else:
+        runtime.ready()
 
 
 def apply_structural_tag(original: Callable[..., Any]) -> Callable[..., Any]:

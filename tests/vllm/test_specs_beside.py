@@ -100,6 +100,14 @@ def test_arguments_are_what_the_model_wrote(server: Server, path: str) -> None:
     assert found["t"] is True
 
 
+def test_a_tool_that_does_not_say_that_it_is_an_object_is_the_same(server: Server) -> None:
+    """vLLM says so of the Messages API's tools, and of no others."""
+    bare = {"type": "function", "function": {"name": "get", "parameters": {"required": ["n"]}}}
+    for path in ROUTES:
+        spec = enforcer.extra_body([bare], "auto", messages=ASK)
+        assert _post(server, body_of(path, [bare], "auto") | spec, path).status_code == 200
+
+
 LOOSE = [tool({"properties": {"n": {"type": "integer"}}})]
 STRICT = [tool({"properties": {"n": {"type": "integer", "maximum": 3}}, "required": ["n"]})]
 

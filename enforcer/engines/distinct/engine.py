@@ -72,19 +72,21 @@ class DistinctEngine:
         self._ways(grammar, layout)
         self.engine.check(grammar, layout)
 
-    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
+    def write(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> str:
         """Write a grammar, and the ways to arrays of distinct elements if it has any."""
         ways = self._ways(grammar, layout)
-        text = self.engine.write(grammar, layout)
+        text = self.engine.write(grammar, layout, quick=quick)
         return _MARK + json.dumps([text, ways]) if ways else text
 
-    def read(self, written: str, *, quick: bool = False) -> CompiledGrammar:
+    def read(self, written: str) -> CompiledGrammar:
         """Compile what `write` has given."""
         if not written.startswith(_MARK):
-            return self.engine.read(written, quick=quick)
+            return self.engine.read(written)
         text, ways = json.loads(written.removeprefix(_MARK))
         found = tracks.read(ways)
-        inner = self.engine.read(text, quick=quick)
+        inner = self.engine.read(text)
         made = keepers(found, lambda: self._tokens, lambda: self._doubts)
         weight = _EACH * (len(found.tracks) + len(found.definitions)) + _EACH_STATE * found.states
         return _Grammar(inner, made, self._vocabulary, weight + (_LISTS if found.states else 0))

@@ -148,13 +148,16 @@ class LLGuidanceEngine:
         """
         self._read(self.write(grammar, layout), _LESS, PATIENCE)
 
-    def write(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
+    def write(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
+    ) -> str:
         """Write a grammar in Lark's notation, and the texts to try it with; see `probes`.
 
         Args:
             grammar: a finished one.
             layout: how the text is laid out; its control ids become part of what is written.
                 None for JSON with the usual white space.
+            quick: without the texts.
 
         Raises:
             UnsupportedSchema: what llguidance cannot express, or the layout cannot write.
@@ -163,23 +166,23 @@ class LLGuidanceEngine:
         try:
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is Kind.JSON:
-                return json.dumps([text, *probes(grammar)])
+                return json.dumps([text, *(() if quick else probes(grammar))])
             # All that is avoided begins alike; Python's strings end at either quote.
             begins = "".join(layout.avoided)[:1] or "'"
-            tried = [*probes_of_pairs(grammar, layout)]
+            tried = [] if quick else [*probes_of_pairs(grammar, layout)]
             ids = sorted(layout.ids)
             return json.dumps({"lark": text, "ids": ids, "begins": begins, "tried": tried})
         except RecursionError as error:
             raise _too_large("$", "it is nested too deeply") from error
 
-    def read(self, written: str, *, quick: bool = False) -> LLGuidanceGrammar:
+    def read(self, written: str) -> LLGuidanceGrammar:
         """Compile what `write` has given, and let it find the states that texts come to first.
 
         Raises:
             SchemaLimit: over one of llguidance's limits, at once or within a text.
 
         """
-        return self._read(written, _LIMITS, _COMPILED, quick=quick)
+        return self._read(written, _LIMITS, _COMPILED)
 
     def compile(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
@@ -188,12 +191,7 @@ class LLGuidanceEngine:
         return self.read(self.write(grammar, layout))
 
     def _read(
-        self,
-        written: str,
-        limits: llguidance.LLParserLimits,
-        patience: int,
-        *,
-        quick: bool = False,
+        self, written: str, limits: llguidance.LLParserLimits, patience: int
     ) -> LLGuidanceGrammar:
         found = json.loads(written)
         path, table = "$", self._json
@@ -205,7 +203,7 @@ class LLGuidanceEngine:
             compiled = self._compiled(lark, table, limits)
             matcher = compiled.matcher()
             begun = time.thread_time()
-            for path, before, text in () if quick else tried:  # noqa: B007 - used where it failed
+            for path, before, text in tried:  # noqa: B007 - used where it failed
                 if time.thread_time() - begun > _TRYING:
                     break
                 self._try(matcher, before, text, patience)
