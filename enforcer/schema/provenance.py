@@ -25,7 +25,8 @@ from enforcer.regex import (
     parse,
 )
 from enforcer.schema.nodes import ALWAYS, NEVER, Formula
-from enforcer.schema.reading.document import Draft, step
+from enforcer.schema.reading.document import step
+from enforcer.schema.reading.drafts import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping

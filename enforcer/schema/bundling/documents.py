@@ -23,7 +23,7 @@ from enforcer.schema.bundling.sites import (
     joined,
     look_through,
 )
-from enforcer.schema.reading.document import Draft
+from enforcer.schema.reading.drafts import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

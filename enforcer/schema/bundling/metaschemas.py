@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.schema.reading.document import Draft, draft_of
+from enforcer.schema.reading.drafts import Draft, draft_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, is_standard
-from enforcer.schema.reading.document import Draft
+from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.identifiers import within
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.schema.reading.document import Closing, Draft, Place
+from enforcer.schema.reading.document import Closing, Place
+from enforcer.schema.reading.drafts import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -12,7 +12,8 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem
-from enforcer.schema.reading.document import Draft, Place, step
+from enforcer.schema.reading.document import Place, step
+from enforcer.schema.reading.drafts import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator

@@ -1,7 +1,7 @@
 """A JSON document whose references can be followed.
 
-Owns: the choice of a dialect by `$schema`, and looking up `$ref`, `$anchor`, `$id` and
-`$dynamicRef`. Must not know: what keywords mean.
+Owns: looking up `$ref`, `$anchor`, `$id` and `$dynamicRef`, and the paths of what they lead to.
+Must not know: what keywords mean.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -19,6 +19,7 @@ import referencing.jsonschema as dialects
 from referencing import Specification
 
 from enforcer.errors import InvalidSchema, Problem, SchemaError, UnsupportedSchema
+from enforcer.schema.reading.drafts import Draft, draft_of
 from enforcer.schema.reading.identifiers import tolerant
 
 if TYPE_CHECKING:
@@ -35,24 +36,6 @@ _TO_NOTHING = (
 _LEADS = " -> "  # in a path, before the resource or anchor that a reference leads to
 
 
-class Draft(IntEnum):
-    """The drafts of JSON Schema that are read, in order of age."""
-
-    DRAFT4 = 4
-    DRAFT6 = 6
-    DRAFT7 = 7
-    DRAFT2019 = 2019
-    DRAFT2020 = 2020
-
-
-_DRAFTS = {
-    "//json-schema.org/draft-04/schema": Draft.DRAFT4,
-    "//json-schema.org/draft-06/schema": Draft.DRAFT6,
-    "//json-schema.org/draft-07/schema": Draft.DRAFT7,
-    "//json-schema.org/schema": Draft.DRAFT2020,
-    "//json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
-    "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
-}
 _BASES: dict[Draft, Specification[Any]] = {
     Draft.DRAFT4: dialects.DRAFT4,
     Draft.DRAFT6: dialects.DRAFT6,
@@ -75,32 +58,6 @@ def step(path: str, key: str | int) -> str:
     shown = key if len(key) <= _SHOWN else key[:_SHOWN] + "…"
     escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
     return f'{path}["{escaped}"]'
-
-
-def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
-    """Read `$schema`.
-
-    Raises:
-        UnsupportedSchema: a dialect other than those of the standard.
-
-    """
-    named = schema.get("$schema") if isinstance(schema, dict) else None
-    if not isinstance(named, str):
-        return default
-    # Both schemes are in use for every draft.
-    found = _DRAFTS.get(named.strip().rstrip("#/").removeprefix("https:").removeprefix("http:"))
-    if found is None:
-        raise UnsupportedSchema(
-            (
-                Problem(
-                    "$.$schema",
-                    "$schema",
-                    f"the dialect {named[:120]!r} is not known; use draft 4, 6, 7, 2019-09 or "
-                    "2020-12",
-                ),
-            )
-        )
-    return found
 
 
 def _no_identifier(path: str, error: Exception) -> InvalidSchema:

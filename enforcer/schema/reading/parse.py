@@ -17,7 +17,8 @@ from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.limits import named
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.reading.closing import closable, declares
-from enforcer.schema.reading.document import Closing, Draft, Place, SchemaDocument, step
+from enforcer.schema.reading.document import Closing, Place, SchemaDocument, step
+from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.keywords import Keywords
 from enforcer.schema.reading.object_keywords import absent, present
 from enforcer.schema.reading.reader import Malformed, SchemaReader

@@ -1,6 +1,6 @@
 """What the readers of keywords share while one document is read.
 
-Owns: which draft has which keyword, following references, and the notes that are taken on the
+Owns: following references, and the notes that are taken on the
 way: what is malformed, what cannot be enforced, and where divisors and patterns stand. How a
 subschema becomes a formula is left to `parse`, which brings the readers together. Must not know:
 what a keyword means, engines.
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
 from enforcer.schema.limits import Conventions, Limits, OnUnsupported
 from enforcer.schema.nodes import ALWAYS
-from enforcer.schema.reading.document import Draft, Place, SchemaDocument, step
+from enforcer.schema.reading.document import Place, SchemaDocument, step
+from enforcer.schema.reading.drafts import knows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,26 +24,7 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.nodes import Formula
-
-# Which draft a keyword came with, and the last one that has it; others are always read.
-_SINCE = {
-    "const": Draft.DRAFT6,
-    "contains": Draft.DRAFT6,
-    "propertyNames": Draft.DRAFT6,
-    "if": Draft.DRAFT7,
-    "then": Draft.DRAFT7,
-    "else": Draft.DRAFT7,
-    "dependentRequired": Draft.DRAFT2019,
-    "dependentSchemas": Draft.DRAFT2019,
-    "minContains": Draft.DRAFT2019,
-    "maxContains": Draft.DRAFT2019,
-    "unevaluatedProperties": Draft.DRAFT2019,
-    "unevaluatedItems": Draft.DRAFT2019,
-    "$recursiveRef": Draft.DRAFT2019,
-    "$dynamicRef": Draft.DRAFT2020,
-    "prefixItems": Draft.DRAFT2020,
-}
-_UNTIL = {"$recursiveRef": Draft.DRAFT2019}
+    from enforcer.schema.reading.drafts import Draft
 
 
 class Malformed(Exception):  # noqa: N818 - carries one problem to the parser, never leaves it
@@ -94,11 +76,7 @@ class SchemaReader(ABC):
 
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
         """Tell whether a keyword stands in a schema and means something in its draft."""
-        return (
-            keyword in schema
-            and _SINCE.get(keyword, draft) <= draft
-            and _UNTIL.get(keyword, draft) >= draft
-        )
+        return keyword in schema and knows(draft, keyword)
 
     def refuse(self, place: Place, keyword: str, reason: str) -> Formula:
         """Note what cannot be enforced; returns a formula that stands in for it."""

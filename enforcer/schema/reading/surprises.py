@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.regex.formats import FORMATS
-from enforcer.schema.reading.document import Draft, draft_of, step
+from enforcer.schema.reading.document import step
+from enforcer.schema.reading.drafts import SINCE, Draft, draft_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,10 @@ _HIDDEN = (
     "{keywords} beside `$ref` says nothing up to draft 7; write `allOf` with the reference in it, "
     "or name a newer draft in `$schema`"
 )
+_TOO_NEW = (
+    "`{name}` came with {since} and says nothing in {draft}, which `$schema` names; name a newer "
+    "draft there, or leave `$schema` out"
+)
 _SILENT = "no keyword of it says anything about values, so that any value fits: is this a schema?"
 
 
@@ -104,6 +109,10 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
         meant = _meant(keyword)
         if meant is not None:
             reason = _MISSPELT.format(name=keyword, meant=meant)
+            yield Problem(step(path, keyword), keyword, reason)
+    for keyword in sorted(schema.keys() & SINCE.keys()):
+        if SINCE[keyword] > draft:
+            reason = _TOO_NEW.format(name=keyword, since=SINCE[keyword], draft=draft)
             yield Problem(step(path, keyword), keyword, reason)
     said = {"additionalProperties", "unevaluatedProperties"}
     if "properties" in schema and said.isdisjoint(schema) and not closed:

@@ -16,7 +16,8 @@ from enforcer.regex import ANY, both, either, format_regex, inverse, length, lit
 from enforcer.regex.regexes import broken, regexes
 from enforcer.schema.limits import Formats
 from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, Contains, ObjectShape, Value
-from enforcer.schema.reading.document import Draft, Place, step
+from enforcer.schema.reading.document import Place, step
+from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.idle import malformed
 from enforcer.schema.reading.object_keywords import ObjectKeywords
 from enforcer.schema.reading.reader import Malformed

@@ -23,7 +23,8 @@ from enforcer.schema.nodes import (
     Value,
 )
 from enforcer.schema.reading.closing import parts_of
-from enforcer.schema.reading.document import Closing, Draft
+from enforcer.schema.reading.document import Closing
+from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.object_keywords import absent
 
 if TYPE_CHECKING:

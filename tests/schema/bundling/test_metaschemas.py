@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, dialect_of, is_standard
-from enforcer.schema.reading.document import Draft, draft_of
+from enforcer.schema.reading.drafts import Draft, draft_of
 
 LATEST = STANDARD[Draft.DRAFT2020]
 V = "https://json-schema.org/draft/2020-12/vocab/"

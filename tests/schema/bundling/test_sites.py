@@ -9,7 +9,7 @@ import pytest
 
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect
 from enforcer.schema.bundling.sites import TooMany, identifier, is_absolute, joined, look_through
-from enforcer.schema.reading.document import Draft
+from enforcer.schema.reading.drafts import Draft
 
 if TYPE_CHECKING:
     from enforcer.schema.bundling.sites import Found

@@ -1,4 +1,4 @@
-"""Drafts by their names, references by identifiers, and the paths of what they lead to."""
+"""References by identifiers, and the paths of what they lead to."""
 
 from __future__ import annotations
 
@@ -6,36 +6,10 @@ from typing import Any
 
 import pytest
 
-from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
+from enforcer.errors import InvalidSchema, SchemaError
 from enforcer.schema import compile_schema
-from enforcer.schema.reading.document import Draft, draft_of, step
+from enforcer.schema.reading.document import step
 from tests.schema_judge import accepts, compiled
-
-
-@pytest.mark.parametrize(
-    ("uri", "draft"),
-    [
-        ("http://json-schema.org/draft-04/schema#", Draft.DRAFT4),
-        ("http://json-schema.org/draft-06/schema", Draft.DRAFT6),
-        ("https://json-schema.org/draft-07/schema#", Draft.DRAFT7),
-        ("https://json-schema.org/draft/2019-09/schema", Draft.DRAFT2019),
-        ("https://json-schema.org/draft/2020-12/schema#", Draft.DRAFT2020),
-    ],
-)
-def test_dialects_by_either_scheme(uri: str, draft: Draft) -> None:
-    assert draft_of({"$schema": uri}) is draft
-    assert draft_of({}) is Draft.DRAFT2020
-
-
-def test_the_drafts_are_told_apart_and_in_order() -> None:
-    listed = list(Draft)
-    assert len(listed) == 5
-    assert listed == sorted(listed)
-
-
-def test_an_unknown_dialect_is_refused() -> None:
-    with pytest.raises(UnsupportedSchema, match="not known"):
-        draft_of({"$schema": "https://example.com/mine"})
 
 
 def test_paths_can_be_read() -> None:

@@ -9,7 +9,7 @@ import pytest
 from enforcer.errors import InvalidSchema, UnsupportedSchema
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.nodes import ALWAYS
-from enforcer.schema.reading.document import Draft
+from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.reader import Malformed
 from tests.schema_reading import parser_of
 

@@ -54,6 +54,15 @@ SILENT = ("$", "")  # any value fits, as it says nothing
             },
             [],
         ),
+        ({"$schema": DRAFT7, "prefixItems": [{}]}, [("$.prefixItems", "prefixItems")]),
+        (
+            {"$schema": DRAFT7, "not": {"if": {}, "dependentRequired": {}, "minContains": 2}},
+            [
+                ("$.not.dependentRequired", "dependentRequired"),
+                ("$.not.minContains", "minContains"),
+            ],
+        ),
+        ({"prefixItems": [{}], "dependencies": {}}, []),
         ({"type": "object", "requred": ["a"]}, [("$.requred", "requred")]),
         ({"tpye": "string", "enmu": []}, [SILENT, ("$.enmu", "enmu"), ("$.tpye", "tpye")]),
         ({"items": {"minLenght": 3}}, [("$.items.minLenght", "minLenght")]),
@@ -99,3 +108,10 @@ def test_of_many_keywords_beside_a_reference_five_are_named() -> None:
     assert "`const`, `enum`, `maxLength`, `minLength`, `not` beside" in found.reason
     hidden["type"] = "string"
     assert "type" not in surprises(schema)[0].reason
+
+
+def test_a_keyword_that_its_draft_lacks_is_told_with_both_drafts() -> None:
+    (found,) = surprises({"$schema": DRAFT7, "dependentRequired": {"a": ["b"]}})
+    assert found.reason.startswith(
+        "`dependentRequired` came with 2019-09 and says nothing in draft-07"
+    )

@@ -1,0 +1,85 @@
+"""The drafts of JSON Schema, and which keywords each has.
+
+Owns: the choice of a draft by `$schema`, and with which draft a keyword came and went. Must not
+know: what keywords mean, references.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from enforcer.errors import Problem, UnsupportedSchema
+
+
+class Draft(IntEnum):
+    """The drafts of JSON Schema that are read, in order of age."""
+
+    DRAFT4 = 4
+    DRAFT6 = 6
+    DRAFT7 = 7
+    DRAFT2019 = 2019
+    DRAFT2020 = 2020
+
+    def __str__(self) -> str:
+        """Write it as the standard does."""
+        return {2019: "2019-09", 2020: "2020-12"}.get(self.value, f"draft-{self.value:02}")
+
+
+_DRAFTS = {
+    "//json-schema.org/draft-04/schema": Draft.DRAFT4,
+    "//json-schema.org/draft-06/schema": Draft.DRAFT6,
+    "//json-schema.org/draft-07/schema": Draft.DRAFT7,
+    "//json-schema.org/schema": Draft.DRAFT2020,
+    "//json-schema.org/draft/2019-09/schema": Draft.DRAFT2019,
+    "//json-schema.org/draft/2020-12/schema": Draft.DRAFT2020,
+}
+# Which draft a keyword came with, and the last one that has it; others are always read.
+SINCE = {
+    "const": Draft.DRAFT6,
+    "contains": Draft.DRAFT6,
+    "propertyNames": Draft.DRAFT6,
+    "if": Draft.DRAFT7,
+    "then": Draft.DRAFT7,
+    "else": Draft.DRAFT7,
+    "dependentRequired": Draft.DRAFT2019,
+    "dependentSchemas": Draft.DRAFT2019,
+    "minContains": Draft.DRAFT2019,
+    "maxContains": Draft.DRAFT2019,
+    "unevaluatedProperties": Draft.DRAFT2019,
+    "unevaluatedItems": Draft.DRAFT2019,
+    "$recursiveRef": Draft.DRAFT2019,
+    "$dynamicRef": Draft.DRAFT2020,
+    "prefixItems": Draft.DRAFT2020,
+}
+_UNTIL = {"$recursiveRef": Draft.DRAFT2019}
+
+
+def knows(draft: Draft, keyword: str) -> bool:
+    """Tell whether a keyword, if it is one at all, means something in a draft."""
+    return SINCE.get(keyword, draft) <= draft <= _UNTIL.get(keyword, draft)
+
+
+def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
+    """Read `$schema`.
+
+    Raises:
+        UnsupportedSchema: a dialect other than those of the standard.
+
+    """
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    if not isinstance(named, str):
+        return default
+    # Both schemes are in use for every draft.
+    found = _DRAFTS.get(named.strip().rstrip("#/").removeprefix("https:").removeprefix("http:"))
+    if found is None:
+        raise UnsupportedSchema(
+            (
+                Problem(
+                    "$.$schema",
+                    "$schema",
+                    f"the dialect {named[:120]!r} is not known; use draft 4, 6, 7, 2019-09 or "
+                    "2020-12",
+                ),
+            )
+        )
+    return found

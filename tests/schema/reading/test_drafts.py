@@ -1,0 +1,66 @@
+"""Drafts by their names, and what each has."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+
+from enforcer.errors import UnsupportedSchema
+from enforcer.schema.reading.drafts import SINCE, Draft, draft_of, knows
+
+VALIDATORS = {
+    Draft.DRAFT4: jsonschema.Draft4Validator,
+    Draft.DRAFT6: jsonschema.Draft6Validator,
+    Draft.DRAFT7: jsonschema.Draft7Validator,
+    Draft.DRAFT2019: jsonschema.Draft201909Validator,
+    Draft.DRAFT2020: jsonschema.Draft202012Validator,
+}
+# The validator reads these as a part of another one.
+TOGETHER = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}
+
+
+@pytest.mark.parametrize(
+    ("uri", "draft"),
+    [
+        ("http://json-schema.org/draft-04/schema#", Draft.DRAFT4),
+        ("http://json-schema.org/draft-06/schema", Draft.DRAFT6),
+        ("https://json-schema.org/draft-07/schema#", Draft.DRAFT7),
+        ("https://json-schema.org/draft/2019-09/schema", Draft.DRAFT2019),
+        ("https://json-schema.org/draft/2020-12/schema#", Draft.DRAFT2020),
+    ],
+)
+def test_dialects_by_either_scheme(uri: str, draft: Draft) -> None:
+    assert draft_of({"$schema": uri}) is draft
+    assert draft_of({}) is Draft.DRAFT2020
+
+
+def test_the_drafts_are_told_apart_and_in_order() -> None:
+    listed = list(Draft)
+    assert len(listed) == 5
+    assert listed == sorted(listed)
+
+
+def test_an_unknown_dialect_is_refused() -> None:
+    with pytest.raises(UnsupportedSchema, match="not known"):
+        draft_of({"$schema": "https://example.com/mine"})
+
+
+@pytest.mark.parametrize("draft", Draft)
+@pytest.mark.parametrize("keyword", sorted(SINCE.keys() - TOGETHER.keys()))
+def test_which_draft_has_a_keyword_is_what_a_validator_says(draft: Draft, keyword: str) -> None:
+    assert knows(draft, keyword) is (keyword in VALIDATORS[draft].VALIDATORS)
+
+
+@pytest.mark.parametrize("keyword", TOGETHER)
+def test_what_belongs_to_another_keyword_comes_no_earlier(keyword: str) -> None:
+    assert SINCE[TOGETHER[keyword]] <= SINCE[keyword]
+
+
+def test_what_came_with_no_draft_is_always_read() -> None:
+    assert all(knows(draft, "dependencies") for draft in Draft)
+
+
+def test_drafts_are_written_as_the_standard_writes_them() -> None:
+    assert [str(draft) for draft in Draft] == [
+        *("draft-04", "draft-06", "draft-07", "2019-09", "2020-12")
+    ]
