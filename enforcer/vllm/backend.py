@@ -22,7 +22,7 @@ from vllm.v1.structured_output.backend_types import (
 
 from enforcer.errors import ConfigurationError, EnforcerError, RequestError
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, asked, families, metrics, runtime, served, stock
+from enforcer.vllm import admission, asked, families, metrics, runtime, scores, served, stock
 from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.readable import ReadableMatcher
@@ -285,6 +285,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - its name
         original(self, *args, **kwargs)
         host = _host(self)
+        scores.check(self.vllm_config)
         if getattr(self, "tokenizer", None) is None:
             return
         try:

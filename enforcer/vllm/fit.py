@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedHost
 from enforcer.vllm.names import PATCHED, TESTED_VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Dotted name to parameters, as in every version in TESTED_VERSIONS, and in what serves
 # their metrics.
@@ -106,6 +109,22 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.parser.abstract_parser.Parser.set_prompt_token_ids": ("self", "prompt_token_ids"),
 }
 
+# The same for `scores`, which a server has only if its operator wants it.
+SCORES: dict[str, tuple[str, ...]] = {
+    "vllm.v1.worker.gpu_model_runner.apply_grammar_bitmask": (
+        *("scheduler_output", "grammar_output", "input_batch", "logits"),
+    ),
+    "vllm.v1.sample.sampler.Sampler.compute_logprobs": ("logits",),
+    "vllm.v1.worker.gpu.structured_outputs.StructuredOutputsWorker.apply_grammar_bitmask": (
+        *("self", "logits", "input_batch", "grammar_req_ids", "grammar_bitmask"),
+    ),
+    "vllm.v1.worker.gpu.sample.logprob.compute_topk_scores": (
+        *("logits", "num_logprobs", "sampled_token_ids", "cu_num_logits"),
+        *("logprob_token_ids_state", "expanded_idx_mapping", "max_per_req_token_ids"),
+        "logits_mode",
+    ),
+}
+
 # What is read or set on vLLM's objects, by class. Checked against sources by `bench.compat`.
 _REQUEST = (
     *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
@@ -187,14 +206,14 @@ def check_version(version: str) -> bool:
     )
 
 
-def check_signatures() -> None:
+def check_signatures(signatures: Mapping[str, tuple[str, ...]] = SIGNATURES) -> None:
     """Refuse a vLLM whose patched functions are not what they were.
 
     Raises:
         UnsupportedHost: a name is missing, or a signature differs.
 
     """
-    for dotted, expected in SIGNATURES.items():
+    for dotted, expected in signatures.items():
         target = find(dotted)
         if target is None:
             raise UnsupportedHost(f"this vLLM has no {dotted}")

@@ -110,6 +110,7 @@ def _patch() -> None:
         quiet,
         requests,
         required,
+        scores,
         served,
         stops,
         tool_parser,
@@ -143,6 +144,8 @@ def _patch() -> None:
     _wrap(OnlineRenderer, "preprocess_completion", frontend.rendered)
     _wrap(KimiK3Renderer, "_apply_chat_template", kimi_k3.apply_chat_template)
     _wrap(multiprocess.MultiProcessCollector, "__init__", metrics.collecting)
+    if settings.current().scores_raw():
+        scores.install(_wrap)
     metrics.install()
     quiet.install()
     ToolParserManager.register_module(
@@ -162,13 +165,14 @@ def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[.
     """Replace a method by one made from the original, once."""
     found = inspect.getattr_static(owner, name)
     is_class_method = isinstance(found, classmethod)
-    original = found.__func__ if is_class_method else found
+    is_bare = not isinstance(found, classmethod | staticmethod)
+    original = found if is_bare else found.__func__
     if hasattr(original, PATCHED):
         return
     wrapped = make(original)
     # A bound class method shows its signature without `cls`, so keep it bound.
     setattr(wrapped, PATCHED, getattr(owner, name) if is_class_method else original)
-    setattr(owner, name, classmethod(wrapped) if is_class_method else wrapped)
+    setattr(owner, name, wrapped if is_bare else type(found)(wrapped))
     _replaced.append((owner, name, found))
 
 

@@ -88,6 +88,11 @@ class Settings:
     require_except: str = _setting(
         "", "which of them it serves all the same: completions, structured, or both with a comma"
     )
+    logprobs: str = _setting(
+        "masked",
+        "a reply's `logprobs` where ids are masked: masked as vLLM gives them, or raw: the model's "
+        "own, which show what it wanted and the mask forbade",
+    )
     cache_mib: str = _setting("256", "what a process keeps between requests, in MiB")
     limits: str = _setting(
         "", "bounds on schemas that differ from the defaults, as `depth=64,branches=500`"
@@ -141,6 +146,15 @@ class Settings:
 
         """
         return self._one_of("require", _ON)
+
+    def scores_raw(self) -> bool:
+        """Tell whether `logprobs` are the model's own where ids are masked.
+
+        Raises:
+            ConfigurationError: neither `masked` nor `raw`.
+
+        """
+        return self._one_of("logprobs", {"masked": False, "raw": True})
 
     def excepted(self) -> frozenset[str]:
         """Name the kinds of requests that it serves all the same.
@@ -230,6 +244,7 @@ def read(environment: Mapping[str, str]) -> Settings:
     settings.options()
     settings.allowed()
     settings.cache_bytes()
+    settings.scores_raw()
     settings.excepted()
     if settings.requires() and "off" in settings.allowed():
         raise ConfigurationError(

@@ -156,6 +156,7 @@ SWITCHED = {
     "ENFORCER_EMPTY_TURNS": "allow",
     "ENFORCER_REQUIRE": "on",
     "ENFORCER_REQUIRE_EXCEPT": "completions",
+    "ENFORCER_LOGPROBS": "raw",
     "ENFORCER_CACHE_MIB": "512",
     "ENFORCER_LIMITS": "depth=64",
 }
