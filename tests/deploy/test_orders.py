@@ -43,7 +43,7 @@ def _lines() -> Iterator[Any]:
     for page in PAGES:
         for block in blocks(page, "sh"):
             for line in block.replace("\\\n", " ").splitlines():
-                if "kubectl " in line or line.startswith("docker compose"):
+                if "kubectl " in line or "docker compose" in line:
                     yield pytest.param(line, id=line[:60])
 
 
@@ -133,6 +133,16 @@ def test_kubectl_applies_it(tmp_path: Path) -> None:
         check=True,
     )
     _is_out(yaml.safe_load(done.stdout))
+
+
+def test_compose_takes_plugin_and_parser_out() -> None:
+    (line,) = (one.values[0] for one in LINES if "VLLM_PLUGINS= " in one.values[0])
+    given = dict(re.findall(r"([A-Z_]+)=(\S*) ", line.partition("docker")[0]))
+    assert not names.is_enforced(given["TOOL_CALL_PARSER"])
+    text = (ROOT / "deploy/compose.yaml").read_text()
+    service = yaml.safe_load(text)["services"]["vllm-gpu"]
+    assert service["environment"]["VLLM_PLUGINS"] is None  # as it is given
+    assert any("${TOOL_CALL_PARSER:-" in word for word in service["command"])
 
 
 def test_the_switch_is_a_word_that_requests_may_have() -> None:
