@@ -135,6 +135,27 @@ def test_kubectl_applies_it(tmp_path: Path) -> None:
     _is_out(yaml.safe_load(done.stdout))
 
 
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_sets_the_image(tmp_path: Path) -> None:
+    (tmp_path / "kimi.yaml").write_text(yaml.safe_dump(OBJECTS["Deployment"]))
+    (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl set image "))
+    *words, target, image = shlex.split(line)
+    assert target == "deployment/kimi"
+    done = subprocess.run(
+        [*words, "--local", "-f", "kimi.yaml", image, "-o", "yaml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (container,) = yaml.safe_load(done.stdout)["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == image.partition("=")[2]
+    assert (
+        container["image"]
+        != OBJECTS["Deployment"]["spec"]["template"]["spec"]["containers"][0]["image"]
+    )
+
+
 def test_compose_takes_plugin_and_parser_out() -> None:
     (line,) = (one.values[0] for one in LINES if "VLLM_PLUGINS= " in one.values[0])
     given = dict(re.findall(r"([A-Z_]+)=(\S*) ", line.partition("docker")[0]))
