@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import shlex
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,7 @@ PYTHON = [
     ("docs/reference/errors.md", "except"),
     ("docs/index.md", "reply.choices[0].model_dump"),
     ("docs/schema-support.md", "Documents"),  # run in `schema/test_documentation.py`
+    ("docs/production/runbook.md", "matcher.fill"),
 ]
 
 
@@ -58,6 +60,24 @@ def test_transformers(page: str, word: str) -> None:
     inputs = tokenizer(PROMPT, return_tensors="pt", add_special_tokens=False)
     given = {"tokenizer": tokenizer, "model": model, "inputs": inputs}
     run(find(page, word), tools=TOOLS, messages=MESSAGES, **given)
+
+
+def test_masks_are_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    transformers = pytest.importorskip("transformers")
+    from tests.vllm_servers import TINY
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(TINY)
+    turn = (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0"
+        '<|tool_call_argument_begin|>{"city": "Rome"}<|tool_call_end|><|tool_calls_section_end|>'
+    )
+    ids = tokenizer.encode(turn, add_special_tokens=False)
+    given = {"enforcer": enforcer, "tokenizer": tokenizer, "tools": TOOLS, "token_ids": ids}
+    named = run(find("docs/production/runbook.md", "matcher.fill"), **given)
+    assert named["matcher"].accepted == len(ids)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5
+    assert all(re.fullmatch(r"\d+\.\d\d ms  [A-Z_]+", line) for line in lines)
 
 
 def test_the_calls_of_a_completion_are_read_by_its_ids(capsys: pytest.CaptureFixture[str]) -> None:

@@ -129,6 +129,11 @@ class Matcher:
         """Why the gate is closed; None while it is open."""
         return self._now.failure
 
+    @property
+    def tool(self) -> str:
+        """Name of the tool whose arguments are written; empty outside of arguments."""
+        return self._now.tool
+
     def begin(self) -> None:
         """Compute the first mask now if it takes long, for whoever starts a turn ahead of time.
 

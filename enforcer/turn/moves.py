@@ -119,7 +119,7 @@ class Moves:
 
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""
-        position = self.enter(to, now.calls, now.text)
+        position = replace(self.enter(to, now.calls, now.text), tool=name)
         if self._countdown is not None:
             position = replace(position, reading=self._countdown.arguments(name))
         return self._with_grammar(position, lambda: self._ask(name).matcher())

@@ -34,6 +34,7 @@ class Position:
         place: between which symbols, where markers are spelled or texts end by themselves.
         fed: how many ids the token that led here, out of another text, fed to that text's grammar.
         failure: why the gate is closed; None while it is open.
+        tool: whose arguments these are; empty outside of arguments.
 
     """
 
@@ -48,6 +49,7 @@ class Position:
     place: Place | None = None
     fed: int = 0
     failure: EnforcerError | None = None
+    tool: str = ""
 
     def complete(self) -> bool:
         """Tell whether the state's text may end here."""

@@ -105,6 +105,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             self._request_id,
             state=self.matcher.state,
             error=type(failure).__name__,
+            tool=asked.told_of_call(self.matcher.tool)["tool"],
         )
 
     def is_terminated(self) -> bool:

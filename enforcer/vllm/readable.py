@@ -215,6 +215,11 @@ class ReadableMatcher:
         """As `Matcher.failure`."""
         return self._matcher.failure
 
+    @property
+    def tool(self) -> str:
+        """As `Matcher.tool`."""
+        return self._matcher.tool
+
     def fail(self, error: EnforcerError) -> None:
         """As `Matcher.fail`."""
         self._matcher.fail(error)

@@ -13,7 +13,7 @@ import torch
 
 from enforcer.errors import EnforcerError
 from enforcer.logits import illegal
-from enforcer.vllm import families, metrics, runtime, stock
+from enforcer.vllm import asked, families, metrics, runtime, stock
 from enforcer.vllm.readable import ReadableMatcher
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class RowTurn:
             families.Failure.GATE_CLOSED,
             state=matcher.state,
             error=type(matcher.failure).__name__,
+            tool=asked.told_of_call(matcher.tool)["tool"],
         )
 
     def fill_drafts(

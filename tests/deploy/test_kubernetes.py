@@ -1,21 +1,35 @@
-"""The page on Kubernetes shows what a cluster can read, with settings and flags that exist."""
+"""The page on Kubernetes shows what a cluster can read, with settings and flags that exist.
+
+Its arguments are read by vLLM's own parser in `vllm/test_commands.py`, its commands looked at in
+`test_orders.py`.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
-from pathlib import Path
-from typing import Any
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from enforcer import cli
+from enforcer.checking import pool, worker
 from enforcer.schema.bundling import read_documents
 from enforcer.turn import dialects
 from enforcer.vllm import names, settings
-from tests.snippets import blocks
+from tests.snippets import ROOT, blocks
 
-PAGE = Path(__file__).parents[2] / "docs/production/kubernetes.md"
-(TEXT,) = blocks(PAGE, "yaml")
-OBJECTS: dict[str, dict[str, Any]] = {one["kind"]: one for one in yaml.safe_load_all(TEXT)}
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+PAGE = ROOT / "docs/production/kubernetes.md"
+OBJECTS: dict[str, dict[str, Any]] = {
+    one["kind"]: one for text in blocks(PAGE, "yaml") for one in yaml.safe_load_all(text)
+}
 POD = OBJECTS["Deployment"]["spec"]["template"]
 (CONTAINER,) = POD["spec"]["containers"]
 ENVIRONMENT = {one["name"]: one["value"] for one in CONTAINER["env"]}
@@ -51,6 +65,65 @@ def test_the_names_agree() -> None:
     assert {one["targetPort"] for one in OBJECTS["Service"]["spec"]["ports"]} <= ports
     (volume,) = (one for one in POD["spec"]["volumes"] if "configMap" in one)
     assert volume["configMap"]["name"] == OBJECTS["ConfigMap"]["metadata"]["name"]
+
+
+def test_the_doctor_asks_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    (doctor,) = OBJECTS["Job"]["spec"]["template"]["spec"]["containers"]
+    assert doctor["image"] == CONTAINER["image"]
+    service = OBJECTS["Service"]
+    (port,) = service["spec"]["ports"]
+    asked = []
+
+    def ask(options: Any) -> int:
+        asked.append(options)
+        return 0
+
+    monkeypatch.setattr(cli.doctor, "run", ask)
+    program, *command = doctor["command"]
+    assert (program, cli.main([*command, *doctor["args"]])) == ("enforcer", 0)
+    assert asked[0].url == f"http://{service['metadata']['name']}:{port['port']}"
+    assert asked[0].require_all
+
+
+def test_the_monitor_finds_the_pods_and_calls_them_as_the_alerts_do() -> None:
+    monitor = OBJECTS["PodMonitor"]["spec"]
+    assert monitor["selector"]["matchLabels"] == POD["metadata"]["labels"]
+    (endpoint,) = monitor["podMetricsEndpoints"]
+    assert endpoint["port"] in {one["name"] for one in CONTAINER["ports"]}
+    (job,) = (one["replacement"] for one in endpoint["relabelings"] if one["targetLabel"] == "job")
+    assert f'up{{job="{job}"}}' in (ROOT / "deploy/prometheus/rules.yml").read_text()
+
+
+def test_the_rules_become_a_resource(tmp_path: Path) -> None:
+    (block,) = (block for block in blocks(PAGE, "sh") if "PrometheusRule" in block)
+    shell = shutil.which("sh")
+    making = block.splitlines()[0].replace("> prom", f"> {tmp_path}/prom")
+    subprocess.run([shell, "-c", making], cwd=ROOT, check=True)
+    made = yaml.safe_load((tmp_path / "prometheusrule.yaml").read_text())
+    assert made["kind"] == "PrometheusRule"
+    assert made["spec"] == yaml.safe_load((ROOT / "deploy/prometheus/rules.yml").read_text())
+
+
+def _gib(quantity: str) -> int:
+    (number,) = re.fullmatch(r"(\d+)Gi", quantity).groups()
+    return int(number)
+
+
+def test_the_limit_on_memory_is_what_the_code_may_take() -> None:
+    page = (ROOT / "docs/production/capacity.md").read_text()
+    table = page.split("<!-- memory:")[1].split("\n\n")[0]
+    sums = [float(cell) for cell in re.findall(r"([\d.]+) GiB", table.splitlines()[-1])]
+    lanes = (ROOT / "enforcer/vllm/lanes.py").read_text()
+    threads = re.search(r"^_LONG = (\d+)", lanes, re.MULTILINE)
+    one = worker._MEMORY / 2**30
+    in_a_front = inspect.signature(pool.Pool).parameters["workers"].default * one
+    in_an_engine = (int(threads[1]) + 1) * one  # and the thread for what is short
+    kept = settings.Settings().cache_bytes() / 2**30
+    assert sums == [fronts * in_a_front + in_an_engine + (fronts + 1) * kept for fronts in (1, 4)]
+    resources = CONTAINER["resources"]
+    assert _gib(resources["requests"]["memory"]) + sums[0] < _gib(resources["limits"]["memory"])
+    shown = PAGE.read_text()
+    assert f"[{sums[0]} GiB for the Enforcer]" in shown
 
 
 def test_the_documents_can_be_read(tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ ALERTS = [rule for group in RULES["groups"] for rule in group["rules"]]
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 TARGETS = [(panel["title"], target) for panel in PANELS for target in panel["targets"]]
 ADDED = {"job", "instance"}  # by whoever scrapes
+# By the library that vLLM shows its own with, of an API server that is the only one.
+PROCESS = {"process_resident_memory_bytes", "process_start_time_seconds"}
+RUNBOOK = "https://docs.example.com/kimi-enforcer/"
 
 
 def _families() -> dict[str, Any]:
@@ -61,6 +64,8 @@ def _vllm(name: str) -> bool:
 def _faults(selector: Selector) -> list[str]:
     """Say what of a selector no server shows."""
     if selector.metric in {"up", "ALERTS"}:
+        return []
+    if selector.metric in PROCESS:
         return []
     if selector.metric.startswith("vllm:"):
         return [] if _vllm(selector.metric) else [selector.metric]
@@ -113,7 +118,22 @@ def _check(expression: str, legend: str = "") -> None:
 def test_an_alert_reads_what_is_shown(alert: dict[str, Any]) -> None:
     _check(alert["expr"])
     assert alert["labels"]["severity"] in {"critical", "warning", "info"}
-    assert set(alert["annotations"]) == {"summary", "description"}
+    assert set(alert["annotations"]) == {"summary", "description", "runbook_url"}
+
+
+def test_the_library_shows_these_of_a_process() -> None:
+    client = pytest.importorskip("prometheus_client")
+    assert {family.name for family in client.ProcessCollector(registry=None).collect()} >= PROCESS
+
+
+def _expressions() -> list[str]:
+    (block,) = blocks(ROOT / "docs/production/monitoring.md", "promql")
+    return [line for line in block.splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("expression", _expressions())
+def test_what_the_page_asks_reads_what_is_shown(expression: str) -> None:
+    _check(expression)
 
 
 @pytest.mark.parametrize(("title", "target"), TARGETS, ids=lambda value: str(value)[:40])
@@ -165,6 +185,26 @@ def test_the_page_says_what_to_do_about_each_alert() -> None:
     ]
 
 
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert["alert"])
+def test_an_alert_leads_where_the_page_does(alert: dict[str, Any]) -> None:
+    page = ROOT / "docs/production/alerts.md"
+    row = re.search(rf"^\| `{alert['alert']}` .*$", page.read_text(), re.MULTILINE)[0]
+    link = re.findall(r"\]\(([^)]+)\)", row)[-1]
+    file, _, anchor = link.partition("#")
+    place = (page.parent / file).resolve().relative_to(ROOT / "docs").with_suffix("")
+    address = f"{RUNBOOK}{place}/" + (f"#{anchor}" if anchor else "")
+    assert alert["annotations"]["runbook_url"] == address
+
+
+def test_the_address_of_the_docs_is_one_word_to_change() -> None:
+    (block,) = blocks(ROOT / "docs/production/alerts.md", "sh")
+    old, new = re.fullmatch(
+        r"sed -i 's\|(.*)\|(.*)\|' deploy/prometheus/rules.yml\n", block
+    ).groups()
+    assert f"{old}/" == RUNBOOK
+    assert not new.endswith("/")
+
+
 def test_the_runbook_has_every_error_that_a_refusal_is_counted_as() -> None:
     page = (ROOT / "docs/production/runbook.md").read_text()
     table = page.split("\n## Refused\n")[1].split("\n## ")[0]
@@ -194,17 +234,26 @@ def test_containers_are_built_and_run_as_pages_say() -> None:
     commands = [
         line
         for page in PAGES
-        for block in blocks(page, "text")
+        for language in ("text", "sh")
+        for block in blocks(page, language)
         for line in block.replace("\\\n", " ").splitlines()
         if line.startswith("docker ")
     ]
-    assert len(commands) == 4
+    assert len(commands) > 10
     stages = set(re.findall(r" AS (\w+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE))
     profiles = {p for service in COMPOSE["services"].values() for p in service["profiles"]}
     for command in commands:
         assert set(re.findall(r"--target (\S+)", command)) <= stages
         assert set(re.findall(r"--profile (\S+)", command)) <= profiles
+        for profile, service in re.findall(r"--profile (\S+) (?:exec|logs) (\S+)", command):
+            assert profile in COMPOSE["services"][service]["profiles"]
+        assert set(re.findall(r"VLLM_IMAGE=(\S+)", command)) <= {_argument("VLLM_IMAGE")}
         assert all((ROOT / file).is_file() for file in re.findall(r" -f (\S+)", command))
+
+
+def _argument(name: str) -> str:
+    (value,) = re.findall(rf"^ARG {name}=(\S+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    return str(value)
 
 
 def test_what_is_provisioned_has_its_place() -> None:
@@ -312,6 +361,18 @@ class TestPromtool:
         file.write_text(yaml.safe_dump({"rule_files": [], "tests": [test]}))
         done = subprocess.run(
             ["promtool", "test", "rules", str(file)],  # noqa: S607 - looked for above
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def test_every_expression_of_the_page_is_one(self, tmp_path: Path) -> None:
+        rules = [{"record": f"asked:{n}", "expr": e} for n, e in enumerate(_expressions())]
+        file = tmp_path / "asked.yml"
+        file.write_text(yaml.safe_dump({"groups": [{"name": "asked", "rules": rules}]}))
+        done = subprocess.run(
+            ["promtool", "check", "rules", str(file)],  # noqa: S607 - likewise
             capture_output=True,
             text=True,
             check=False,

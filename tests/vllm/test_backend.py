@@ -58,7 +58,11 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reported = []
-    monkeypatch.setattr(metrics, "failed", lambda reason, *_, **_fields: reported.append(reason))
+
+    def failed(reason: families.Failure, request_id: str, **fields: str) -> None:
+        reported.append((reason, request_id, fields))
+
+    monkeypatch.setattr(metrics, "failed", failed)
 
     def refuses(_name: str) -> None:
         raise EnforcerError("a limit of the engine")
@@ -71,7 +75,23 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
     for _ in range(2):
         assert not grammar.accept_tokens("chatcmpl-1", begun)
         assert matcher.accepted == len(header)
-    assert reported == [families.Failure.GATE_CLOSED]
+    told = {"state": "ARGUMENTS", "error": "EnforcerError", "tool": "get"}
+    assert reported == [(families.Failure.GATE_CLOSED, "chatcmpl-1", told)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "tool"), [(0, ""), (3, ""), (len(OPENED) - 1, "get"), (len(OPENED), "get")]
+)
+def test_a_closed_gate_names_the_tool_whose_arguments_it_was_in(
+    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch, ids: int, tool: str
+) -> None:
+    named = []
+    monkeypatch.setattr(metrics, "failed", lambda *_, **fields: named.append(fields["tool"]))
+    assert grammar.accept_tokens("chatcmpl-1", OPENED[:ids])
+    grammar.matcher.fail(EnforcerError("a limit of the engine"))
+    legal(grammar)
+    legal(grammar)
+    assert named == [tool]
 
 
 def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGrammar) -> None:

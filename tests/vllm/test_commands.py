@@ -1,4 +1,4 @@
-"""Each `vllm serve` of README, docs and compose file is one that this vLLM takes."""
+"""Each `vllm serve` of README, docs, Deployment and compose file is one that this vLLM takes."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ def _commands() -> Iterator[Any]:
         for block in blocks(page, "sh") + blocks(page, "console"):
             for number, words in enumerate(_lines(block)):
                 yield pytest.param(words, id=f"{page.relative_to(ROOT)}-{number}-{words[0]}")
+    (text, *_) = blocks(ROOT / "docs/production/kubernetes.md", "yaml")
+    deployment = next(iter(yaml.safe_load_all(text)))
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["command"] == ["vllm", "serve"]
+    yield pytest.param(container["args"], id="Kubernetes")
     compose = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())
     for name, service in compose["services"].items():
         if name.startswith("vllm"):

@@ -1,0 +1,187 @@
+"""What the pages have an operator type on a cluster: names, resources and patches that exist.
+
+Owns: `kubectl` lines, and what runs inside containers. Where `kubectl` is installed it applies
+patches to the Deployment as it stands on its page, without a server.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from enforcer import cli
+from enforcer.vllm import names, settings
+from tests.snippets import PAGES, ROOT, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+RUNBOOK = ROOT / "docs/production/runbook.md"
+OBJECTS: dict[str, dict[str, Any]] = {
+    one["kind"]: one
+    for text in blocks(ROOT / "docs/production/kubernetes.md", "yaml")
+    for one in yaml.safe_load_all(text)
+}
+KINDS = {"deploy": "Deployment", "deployment": "Deployment", "job": "Job"}
+VERBS = {
+    *("apply", "delete", "describe", "exec", "get", "logs", "patch", "rollout", "set", "top"),
+    *("wait",),
+}
+NAMED = re.compile(r"\b(deploy|deployment|job)[/ ](?!=)([a-z][\w-]*)")
+
+
+def _lines() -> Iterator[Any]:
+    for page in PAGES:
+        for block in blocks(page, "sh"):
+            for line in block.replace("\\\n", " ").splitlines():
+                if "kubectl " in line or "docker compose" in line:
+                    yield pytest.param(line, id=line[:60])
+
+
+LINES = list(_lines())
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_is_named_is_there(line: str) -> None:
+    typed = line.partition(" #")[0]
+    assert set(re.findall(r"kubectl ([a-z]+)", typed)) <= VERBS
+    for kind, name in NAMED.findall(typed.partition(" -- ")[0]):
+        assert OBJECTS[KINDS[kind]]["metadata"]["name"] == name
+    for label, value in re.findall(r"-l (\w+)=(\w+)", typed):
+        labels = OBJECTS["Deployment"]["spec"]["template"]["metadata"]["labels"]
+        assert labels[label] == value
+
+
+@pytest.mark.parametrize("line", [one for one in LINES if "enforcer doctor" in one.values[0]])
+def test_what_runs_in_a_container_is_a_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def ask(options: Any) -> int:
+        asked.append(options)
+        return 0
+
+    monkeypatch.setattr(cli.doctor, "run", ask)
+    (words,) = re.findall(r"enforcer (doctor.*?)(?:;|$)", line.partition(" #")[0])
+    assert cli.main(shlex.split(words)) == 0
+    assert asked
+
+
+def _patched(document: dict[str, Any], patch: list[dict[str, Any]]) -> dict[str, Any]:
+    """Apply a patch (RFC 6902), as far as these go."""
+    found = deepcopy(document)
+    for step in patch:
+        *way, last = step["path"].split("/")[1:]
+        at: Any = found
+        for key in way:
+            at = at[int(key)] if isinstance(at, list) else at[key]
+        if step["op"] == "add":
+            assert last == "-"
+            at.append(step["value"])
+            continue
+        place = int(last) if isinstance(at, list) else last
+        if step["op"] == "test":
+            assert at[place] == step["value"]
+        else:
+            assert step["op"] == "replace"
+            at[place] = step["value"]
+    return found
+
+
+def _is_out(deployment: dict[str, Any]) -> None:
+    """See that a Deployment has neither plugin nor parser of ours."""
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    (before,) = OBJECTS["Deployment"]["spec"]["template"]["spec"]["containers"]
+    flag = "--tool-call-parser="
+    (parser,) = (arg.removeprefix(flag) for arg in container["args"] if arg.startswith(flag))
+    assert not names.is_enforced(parser)
+    assert f"{flag}{names.enforced(parser)}" in before["args"]
+    assert len(container["args"]) == len(before["args"])
+    added = [one for one in container["env"] if one not in before["env"]]
+    assert [(one["name"], one.get("value", "")) for one in added] == [("VLLM_PLUGINS", "")]
+
+
+def _patch() -> str:
+    (found,) = (block for block in blocks(RUNBOOK, "json") if block.startswith("["))
+    return found
+
+
+def test_the_patch_takes_plugin_and_parser_out() -> None:
+    _is_out(_patched(OBJECTS["Deployment"], json.loads(_patch())))
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_applies_it(tmp_path: Path) -> None:
+    (tmp_path / "off.json").write_text(_patch())
+    (tmp_path / "kimi.yaml").write_text(yaml.safe_dump(OBJECTS["Deployment"]))
+    (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl patch "))
+    words = shlex.split(line)
+    assert words[2:4] == ["deployment", "kimi"]
+    done = subprocess.run(
+        [*words[:2], "--local", "-f", "kimi.yaml", *words[4:], "-o", "yaml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    _is_out(yaml.safe_load(done.stdout))
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_sets_the_image(tmp_path: Path) -> None:
+    (tmp_path / "kimi.yaml").write_text(yaml.safe_dump(OBJECTS["Deployment"]))
+    (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl set image "))
+    *words, target, image = shlex.split(line)
+    assert target == "deployment/kimi"
+    done = subprocess.run(
+        [*words, "--local", "-f", "kimi.yaml", image, "-o", "yaml"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (container,) = yaml.safe_load(done.stdout)["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == image.partition("=")[2]
+    assert (
+        container["image"]
+        != OBJECTS["Deployment"]["spec"]["template"]["spec"]["containers"][0]["image"]
+    )
+
+
+def test_compose_takes_plugin_and_parser_out() -> None:
+    (line,) = (one.values[0] for one in LINES if "VLLM_PLUGINS= " in one.values[0])
+    given = dict(re.findall(r"([A-Z_]+)=(\S*) ", line.partition("docker")[0]))
+    assert not names.is_enforced(given["TOOL_CALL_PARSER"])
+    text = (ROOT / "deploy/compose.yaml").read_text()
+    service = yaml.safe_load(text)["services"]["vllm-gpu"]
+    assert service["environment"]["VLLM_PLUGINS"] is None  # as it is given
+    assert any("${TOOL_CALL_PARSER:-" in word for word in service["command"])
+
+
+def test_the_switch_is_a_word_that_requests_may_have() -> None:
+    (body,) = (json.loads(one) for one in blocks(RUNBOOK, "json") if one.startswith("{"))
+    (gateway,) = (yaml.safe_load(one) for one in blocks(RUNBOOK, "yaml"))
+    (model,) = gateway["model_list"]
+    word = body["vllm_xargs"]["enforcer"]
+    assert model["litellm_params"]["extra_body"] == {"vllm_xargs": {"enforcer": word}}
+    assert settings.read({"ENFORCER_ALLOW_CLIENT": word}).allowed() == {word}
+    assert body["model"] == model["model_name"]
+
+
+def test_the_limits_that_the_runbook_names_are_ones() -> None:
+    said = RUNBOOK.read_text().split("### Slow masks")[1].split("\n## ")[0]
+    (first,) = re.findall(r"`ENFORCER_LIMITS=(\S+)`", said)
+    others = re.findall(r"`((?:properties|enum)=\d+)`", said)
+    chosen = settings.read({"ENFORCER_LIMITS": ",".join([first, *others])}).options().limits
+    default = settings.read({}).options().limits
+    assert chosen.regex_growth < default.regex_growth == 20_000
+    assert chosen.properties < default.properties
+    assert chosen.enum < default.enum
