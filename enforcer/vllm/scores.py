@@ -6,7 +6,7 @@ know: masks, what they are made from, requests.
 vLLM masks logits in place before it takes `logprobs`, also those of `raw_logprobs`, which are
 meant to be the model's own. With `ENFORCER_LOGPROBS=raw` a copy is made first, in the worker, of
 a step's logits if some request in it wants them (Model Runner V2: if some is masked), and given
-to whoever scores the same tensor next. Nothing is replaced without that setting.
+to whoever scores the same memory in that step. Nothing is replaced without that setting.
 
 On the first runner, drafts are verified over other tensors than the one that was masked; there,
 and where another `--logprobs-mode` is chosen, a server with the setting does not start.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from enforcer.errors import ConfigurationError, UnsupportedHost
 from enforcer.vllm import fit, settings
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 _MODE = "raw_logprobs"
 
-# The logits that were masked last, and what they were; a worker has one thread that samples.
-_masked: torch.Tensor | None = None
-_before: torch.Tensor | None = None
+# The logits that were masked last, and a copy from before, for as long as these live. A worker has
+# one thread that samples.
+_kept: tuple[ref[torch.Tensor], torch.Tensor] | None = None
 
 
 def install(wrap: Callable[[Any, str, Callable[..., Any]], None]) -> None:
@@ -123,14 +124,23 @@ def scoring(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _keep(logits: torch.Tensor) -> None:
-    global _masked, _before
-    _masked, _before = logits, logits.clone()
+    global _kept  # noqa: PLW0603 - as vLLM's own calls hand nothing on
+
+    def forget(_: object) -> None:
+        global _kept  # noqa: PLW0603
+        _kept = None
+
+    _kept = ref(logits, forget), logits.clone()
 
 
 def _as_they_were(logits: torch.Tensor) -> torch.Tensor:
-    """Give the logits before they were masked, once; others as they are."""
-    global _masked, _before
-    if _before is None or _masked is not logits:
+    """Give logits before they were masked, of all rows or of some; others as they are."""
+    masked, before = (None, None) if _kept is None else (_kept[0](), _kept[1])
+    if masked is None or before is None or _memory(masked) != _memory(logits):
         return logits
-    before, _masked, _before = _before, None, None
-    return before
+    first = (logits.storage_offset() - masked.storage_offset()) // masked.stride(0)
+    return before[first : first + len(logits)]
+
+
+def _memory(logits: torch.Tensor) -> tuple[int, int]:
+    return logits.untyped_storage().data_ptr(), logits.shape[-1]

@@ -70,14 +70,24 @@ def test_what_was_masked_is_scored_as_it_was(masked_by: Any) -> None:
     assert torch.isneginf(logits[:, 0]).all()
     assert torch.isneginf(score(torch.full_like(logits, -torch.inf)).nan_to_num(-torch.inf)).all()
     assert torch.equal(score(logits), own)
-    assert torch.isneginf(score(logits)[:, 0]).all()  # what is scored later is what was sampled
+    assert torch.equal(score(logits[1:3]), own[1:3])  # V2 verifies drafts in parts
+    assert torch.isneginf(score(logits.clone())[:, 0]).all()
+
+
+@pytest.mark.parametrize("masked_by", [v1, v2])
+def test_the_copy_lives_no_longer_than_the_step(masked_by: Any) -> None:
+    logits = torch.randn(3, 40)
+    masked_by(True, logits)
+    assert scores._kept is not None
+    del logits
+    assert scores._kept is None
 
 
 @pytest.mark.parametrize("masked_by", [v1, v2])
 def test_nothing_is_copied_where_nobody_wants_it(masked_by: Any) -> None:
     logits = torch.randn(3, 40)
     masked_by(False, logits)
-    assert scores._before is None
+    assert scores._kept is None
     assert torch.isneginf(scores.scoring(Sampler.compute_logprobs)(logits)[:, 0]).all()
 
 
