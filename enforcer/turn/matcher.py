@@ -23,6 +23,8 @@ from enforcer.turn.trail import Trail
 from enforcer.turn.weaving import Weaver
 from enforcer.turn.wording import misplaced
 
+_RUN = 64  # ids of a prompt that are read at once where they are all text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -85,14 +87,14 @@ class Matcher:
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
         self._now = self._moves.enter(state, calls=0, text=0)
-        for at, token_id in enumerate(begun):
-            if self._now.failure is None and not self.accept(token_id):
-                segment = self._table.segment(self._now.state)
-                raise self._now.failure or IllegalPrefix(
-                    f"$.prompt_token_ids[{len(prompt_ids or ()) - len(begun) + at}]",
-                    "the prompt ends inside a turn that this request's tools do not allow: "
-                    + misplaced(self._table.vocabulary, token_id, segment),
-                )
+        at = self._read_begun(begun)
+        if at is not None:
+            segment = self._table.segment(self._now.state)
+            raise IllegalPrefix(
+                f"$.prompt_token_ids[{len(prompt_ids or ()) - len(begun) + at}]",
+                "the prompt ends inside a turn that this request's tools do not allow: "
+                + misplaced(self._table.vocabulary, begun[at], segment),
+            )
         if self._now.failure is not None:
             raise self._now.failure
         self._trail = Trail(rollback)
@@ -100,6 +102,29 @@ class Matcher:
         self._started = True
         if self._countdown is not None:
             self._countdown.check(self._now)
+
+    def _read_begun(self, begun: Sequence[int]) -> int | None:
+        """Go on by what the prompt has of the turn; gives the place of an id that is illegal."""
+        for start in range(0, len(begun), _RUN):
+            run = begun[start : start + _RUN]
+            if self._stays(run):
+                continue
+            for at, token_id in enumerate(run, start):
+                if self._now.failure is None and not self.accept(token_id):
+                    return at if self._now.failure is None else None
+        return None
+
+    def _stays(self, ids: Sequence[int]) -> bool:
+        """Tell whether ids of a prompt are text that leaves the turn where it stands."""
+        now, table = self._now, self._table
+        if now.failure is not None or now.grammar is not None or now.header is not None:
+            return False
+        if not now.row.text or not table.stays(now.state):
+            return False
+        data = table.vocabulary.text(ids)
+        if data is None or self._weaver is None:
+            return data is not None
+        return now.place is not None and table.lexer.within(now.place, data) is now.place
 
     def __repr__(self) -> str:
         return f"Matcher(state={self._now.state}, calls={self._now.calls}, ids={self.accepted})"

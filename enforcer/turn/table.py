@@ -212,6 +212,11 @@ class Table:
         """Tell what the text of a state is."""
         return self.dialect.states[state].segment
 
+    def stays(self, state: str) -> bool:
+        """Tell whether text of any kind leads nowhere else, as far as no marker is spelled."""
+        found = self.dialect.states[state]
+        return found.segment is not Segment.NONE and found.text_to == found.blank_to == state
+
     def row(self, state: str, opening: Opening) -> Row:
         """Look up what is legal; computed once for each state and opening."""
         key = (state, opening)
