@@ -52,6 +52,8 @@ class Matcher:
             None where it may be cut off anywhere.
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
+        begun: where the prompt leaves the turn, if that is known: the `position` at which another
+            turn of the same table, prompt and request began, outside of arguments and formats.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
@@ -68,6 +70,7 @@ class Matcher:
         expect: Callable[[str], None] | None = None,
         deadline: Deadline | None = None,
         rollback: int | None = None,
+        begun: Position | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
@@ -80,14 +83,23 @@ class Matcher:
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
         self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
+        # What the prompt has said before a demanded call is not the model's to answer for.
+        self._started = False
+        self._now = self._begun(prompt_ids) if begun is None else begun
+        self._trail = Trail(rollback)
+        self._accepted = 0
+        self._started = True
+        if self._countdown is not None:
+            self._countdown.check(self._now)
+
+    def _begun(self, prompt_ids: Sequence[int] | None) -> Position:
+        """Give where a prompt leaves the turn."""
         state = self._table.dialect.start
         begun: Sequence[int] = ()
         if prompt_ids is not None:
             state, begun = self._table.opened(prompt_ids)
-        # What the prompt has said before a demanded call is not the model's to answer for.
-        self._started = False
         self._now = self._moves.enter(state, calls=0, text=0)
-        at = self._read_begun(begun)
+        at = self._follow(begun)
         if at is not None:
             segment = self._table.segment(self._now.state)
             raise IllegalPrefix(
@@ -97,13 +109,9 @@ class Matcher:
             )
         if self._now.failure is not None:
             raise self._now.failure
-        self._trail = Trail(rollback)
-        self._accepted = 0
-        self._started = True
-        if self._countdown is not None:
-            self._countdown.check(self._now)
+        return self._now
 
-    def _read_begun(self, begun: Sequence[int]) -> int | None:
+    def _follow(self, begun: Sequence[int]) -> int | None:
         """Go on by what the prompt has of the turn; gives the place of an id that is illegal."""
         for start in range(0, len(begun), _RUN):
             run = begun[start : start + _RUN]

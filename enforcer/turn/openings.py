@@ -54,6 +54,10 @@ class Openings:
             return state, begun
         return state, tuple(dropwhile(self._vocabulary.blank_ids.__contains__, begun))
 
+    def is_near(self, prompt_ids: Sequence[int], most: int) -> bool:
+        """Tell whether so many of a prompt's last ids have the opening of its turn in them."""
+        return len(prompt_ids) <= most or self._behind(prompt_ids[-most:]) is not None
+
     def _behind(self, prompt_ids: Sequence[int]) -> int | None:
         """Give the index behind the opening of the turn to be generated."""
         said = len(prompt_ids)

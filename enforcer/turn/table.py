@@ -349,6 +349,10 @@ class Table:
         """Find the turn that a prompt has opened; see `Openings.find`."""
         return self._openings.find(prompt_ids)
 
+    def opens_near(self, prompt_ids: Sequence[int], most: int) -> bool:
+        """Tell whether a prompt's turn is opened in its last ids; see `Openings.is_near`."""
+        return self._openings.is_near(prompt_ids, most)
+
 
 class Alike:
     """The envelopes of a table that allow the same; compared by identity, which costs nothing.

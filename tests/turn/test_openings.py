@@ -104,3 +104,12 @@ def test_of_a_role_no_more_is_read_than_the_assistants_has(
     monkeypatch.setattr(Vocabulary, "token_bytes", token_bytes)
     assert found.opened([begin, *text]) == (found.dialect.start, ())
     assert len(reads) <= len((found.dialect.turn.role or "").encode())
+
+
+def test_whether_an_opening_is_near() -> None:
+    opening = write(V, "<|im_assistant|>assistant<|im_middle|>")
+    text = write(V, "a" * 100)
+    assert TABLE.opens_near([*text, *opening, *text], 200)
+    assert not TABLE.opens_near([*text, *opening, *text], 100)
+    assert TABLE.opens_near(text, 100)
+    assert not TABLE.opens_near(text, 99)
