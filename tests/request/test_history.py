@@ -185,15 +185,22 @@ def test_results_are_matched_in_a_few_looks_each(given: Callable[[int, int], str
     assert Compared.looks < 20 * count
 
 
-ANY_ID = st.sampled_from(["x", "y", "z", "", None, 0, 1, 1.0, True, [1], [True], {"x": [1]}])
+ANY_ID = st.sampled_from(
+    ["x", "y", "z", "", None, 0, 1, 1.0, True, [1], [True], {"x": [1]}, {"x": [True]}]
+)
 
 
-@given(st.lists(st.lists(ANY_ID, max_size=6) | ANY_ID, max_size=24))
+@given(
+    st.lists(
+        st.lists(ANY_ID, max_size=6) | ANY_ID.filter(lambda each: not isinstance(each, list)),
+        max_size=24,
+    )
+)
 def test_results_are_matched_as_one_by_one(dialog: list[object]) -> None:
     """A list stands for a message with calls of these ids, anything else for a result."""
     messages = [
-        asks(*((each, "a") for each in ids)) if is_call else answers(ids)
-        for ids, is_call in ((one, isinstance(one, list) and one != [1]) for one in dialog)
+        asks(*((each, "a") for each in one)) if isinstance(one, list) else answers(one)
+        for one in dialog
     ]
     assert history.normalise(messages, kimi) == one_by_one(messages)
 
