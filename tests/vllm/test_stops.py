@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -170,7 +170,12 @@ def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
     table = runtime.table_for(tokenizer)
     looks: list[int] = []
     tokens = marks.tokens
-    monkeypatch.setattr(marks, "tokens", lambda *given: looks.append(1) or tokens(*given))
+
+    def _tokens(*given: Any) -> frozenset[int]:
+        looks.append(1)
+        return tokens(*given)
+
+    monkeypatch.setattr(marks, "tokens", _tokens)
     params = SamplingParams(stop_token_ids=sorted(table.turn_end_ids) * 1000)
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
     stops.refuse_ids_beside(params, specs.read(specs.write(tools, "auto", True, 0)), tokenizer)
