@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from enforcer.budget.shortest import Shortest
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.turn.envelope import Envelope
+    from enforcer.turn.position import Position
     from enforcer.vocabulary import Vocabulary
 
 
@@ -256,6 +257,7 @@ class Enforcer:
         ahead: Callable[[Callable[[], object]], object] | None = None,
         rollback: int | None = None,
         explained: bool = False,
+        begun: Position | None = None,
     ) -> Matcher:
         """Start a turn of a request that has been checked.
 
@@ -273,6 +275,7 @@ class Enforcer:
             rollback: how many of the last ids the host may take back; None for all.
             explained: make an `ExplainedMatcher`, which remembers the texts of calls, so that
                 it has words for what is inside them.
+            begun: see `Matcher`.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -319,7 +322,13 @@ class Enforcer:
             deadline = self._deadline(allowed, spec, options, budget)
         made = ExplainedMatcher if explained else Matcher
         matcher = made(
-            allowed, arguments, prompt_ids, expect=expect, deadline=deadline, rollback=rollback
+            allowed,
+            arguments,
+            prompt_ids,
+            expect=expect,
+            deadline=deadline,
+            rollback=rollback,
+            begun=begun,
         )
         matcher.begin()
         return matcher

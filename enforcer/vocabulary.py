@@ -68,7 +68,9 @@ class Vocabulary:
         self.control_ids = frozenset(self._controls.values())
         if outside := [i for i in self.control_ids if not 0 <= i < len(self._tokens)]:
             raise InvalidVocabulary(f"control ids outside the vocabulary: {sorted(outside)[:5]}")
-        text = {data for i, data in enumerate(self._tokens) if i not in self.control_ids}
+        # The bytes of each id that is text; none of any other.
+        self._text = [b"" if i in self.control_ids else data for i, data in enumerate(self._tokens)]
+        text = set(self._text)
         if missing := sorted(_NEEDED - text):
             raise InvalidVocabulary(
                 f"no id stands for the byte {missing[0][0]:#04x} alone, nor for "
@@ -137,6 +139,16 @@ class Vocabulary:
     def decode(self, ids: Iterable[int]) -> bytes:
         """Concatenate the bytes of the ids."""
         return b"".join([self._tokens[i] for i in ids])
+
+    def text(self, ids: Sequence[int]) -> bytes | None:
+        """Concatenate the bytes of ids that are all text; None if one is not, or stands for none.
+
+        Some hundred nanoseconds an id, without a step of Python's.
+        """
+        if not ids or min(ids) < 0 or max(ids) >= self.size:
+            return None
+        pieces = [*map(self._text.__getitem__, ids)]
+        return b"".join(pieces) if all(pieces) else None
 
     @cached_property
     def text_row(self) -> npt.NDArray[np.int32]:

@@ -10,7 +10,8 @@ starting from 0 in the dialog". Ids of any other shape mislead the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,28 +63,22 @@ def normalise(messages: object, id_of: Callable[[PastCall], str | None]) -> list
     calls_at = dict(_assistant_calls(messages))
     out: list[dict[str, Any]] = []
     count = 0
-    pending: list[tuple[object, object]] = []
-    answered: list[tuple[object, object]] = []
+    results = _Results(())
     for at, message in enumerate(_messages(messages)):
         copy = dict(message)
         if calls := calls_at.get(at):
-            pending, answered = [], []
-            renamed = []
+            renamed, ids = [], []
             for position, call in enumerate(calls):
                 new = id_of(PastCall(call.get("id"), _name_of(call), count, position))
                 new = call.get("id") if new is None else new
                 count += 1
-                pending.append((call.get("id"), new))
+                ids.append((call.get("id"), new))
                 renamed.append(dict(call) if new is None else {**call, "id": new})
             copy["tool_calls"] = renamed
+            results = _Results(ids)
         elif copy.get("role") == "tool":
-            old = copy.get("tool_call_id")
-            if match := _match(old, pending):
-                pending.remove(match)
-                answered.insert(0, match)  # of several with one id, the last answered comes first
-            elif old:
-                match = _match(old, answered)
-            if match:
+            match = results.match(copy.get("tool_call_id"))
+            if match is not None:
                 copy["tool_call_id"] = match[1]
         out.append(copy)
     return out
@@ -95,12 +90,59 @@ def _name_of(call: Mapping[str, Any]) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _match(old: object, pending: list[tuple[object, object]]) -> tuple[object, object] | None:
-    for entry in pending:
-        if entry[0] == old and old is not None:
-            return entry
-    # An id that no call has: only a missing one can be told by its order.
-    return pending[0] if pending and not old else None
+class _Results:
+    """Which of a message's calls each result answers; in the time of one look, however many.
+
+    Args:
+        calls: the old id and the new of each, in order.
+
+    """
+
+    def __init__(self, calls: Iterable[tuple[object, object]]) -> None:
+        self._calls = tuple(calls)
+        # Places in it: by id, those without a result yet, and the one that last got one. A call
+        # that was answered without an id stays among the former until it is met there.
+        self._waiting: dict[object, deque[int]] = defaultdict(deque)
+        for at, (old, _) in enumerate(self._calls):
+            self._waiting[_key(old)].append(at)
+        self._answered: set[int] = set()
+        self._latest: dict[object, int] = {}
+        self._first = 0
+
+    def match(self, old: object) -> tuple[object, object] | None:
+        """Give the call that the next result, of this id, answers; None if there is none."""
+        key = _key(old)
+        at = None if old is None else self._next(self._waiting.get(key, ()))
+        if at is None and not old:  # an id that no call has: only a missing one is told by order
+            at = self._next_of_all()
+        if at is None:
+            # Of several with one id, the last answered comes first.
+            again = self._latest.get(key) if old else None
+            return None if again is None else self._calls[again]
+        self._answered.add(at)
+        self._latest[_key(self._calls[at][0])] = at
+        return self._calls[at]
+
+    def _next(self, waiting: deque[int] | tuple[()]) -> int | None:
+        while waiting:
+            at = waiting.popleft()
+            if at not in self._answered:
+                return at
+        return None
+
+    def _next_of_all(self) -> int | None:
+        while self._first in self._answered:
+            self._first += 1
+        return self._first if self._first < len(self._calls) else None
+
+
+def _key(value: object) -> object:
+    """Give what is equal for equal values of JSON, and can be looked up."""
+    if isinstance(value, list | tuple):
+        return (list, *map(_key, value))
+    if isinstance(value, dict):
+        return (dict, frozenset((name, _key(each)) for name, each in value.items()))
+    return value
 
 
 def _assistant_calls(messages: object) -> list[tuple[int, Sequence[Mapping[str, Any]]]]:

@@ -23,6 +23,8 @@ from enforcer.turn.trail import Trail
 from enforcer.turn.weaving import Weaver
 from enforcer.turn.wording import misplaced
 
+_RUN = 64  # ids of a prompt that are read at once where they are all text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -50,6 +52,8 @@ class Matcher:
             None where it may be cut off anywhere.
         rollback: how many of the last ids can be taken back at any time, such as those that
             drafts may take back; what a turn holds does not grow beyond them. None for all.
+        begun: where the prompt leaves the turn, if that is known: the `position` at which another
+            turn of the same table, prompt and request began, outside of arguments and formats.
 
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
@@ -66,6 +70,7 @@ class Matcher:
         expect: Callable[[str], None] | None = None,
         deadline: Deadline | None = None,
         rollback: int | None = None,
+        begun: Position | None = None,
     ) -> None:
         self._envelope = envelope
         self._table = envelope.table
@@ -78,28 +83,56 @@ class Matcher:
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
         self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
-        state = self._table.dialect.start
-        begun: Sequence[int] = ()
-        if prompt_ids is not None:
-            state, begun = self._table.opened(prompt_ids)
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
-        self._now = self._moves.enter(state, calls=0, text=0)
-        for at, token_id in enumerate(begun):
-            if self._now.failure is None and not self.accept(token_id):
-                segment = self._table.segment(self._now.state)
-                raise self._now.failure or IllegalPrefix(
-                    f"$.prompt_token_ids[{len(prompt_ids or ()) - len(begun) + at}]",
-                    "the prompt ends inside a turn that this request's tools do not allow: "
-                    + misplaced(self._table.vocabulary, token_id, segment),
-                )
-        if self._now.failure is not None:
-            raise self._now.failure
+        self._now = self._begun(prompt_ids) if begun is None else begun
         self._trail = Trail(rollback)
         self._accepted = 0
         self._started = True
         if self._countdown is not None:
             self._countdown.check(self._now)
+
+    def _begun(self, prompt_ids: Sequence[int] | None) -> Position:
+        """Give where a prompt leaves the turn."""
+        state = self._table.dialect.start
+        begun: Sequence[int] = ()
+        if prompt_ids is not None:
+            state, begun = self._table.opened(prompt_ids)
+        self._now = self._moves.enter(state, calls=0, text=0)
+        at = self._follow(begun)
+        if at is not None:
+            segment = self._table.segment(self._now.state)
+            raise IllegalPrefix(
+                f"$.prompt_token_ids[{len(prompt_ids or ()) - len(begun) + at}]",
+                "the prompt ends inside a turn that this request's tools do not allow: "
+                + misplaced(self._table.vocabulary, begun[at], segment),
+            )
+        if self._now.failure is not None:
+            raise self._now.failure
+        return self._now
+
+    def _follow(self, begun: Sequence[int]) -> int | None:
+        """Go on by what the prompt has of the turn; gives the place of an id that is illegal."""
+        for start in range(0, len(begun), _RUN):
+            run = begun[start : start + _RUN]
+            if self._stays(run):
+                continue
+            for at, token_id in enumerate(run, start):
+                if self._now.failure is None and not self.accept(token_id):
+                    return at if self._now.failure is None else None
+        return None
+
+    def _stays(self, ids: Sequence[int]) -> bool:
+        """Tell whether ids of a prompt are text that leaves the turn where it stands."""
+        now, table = self._now, self._table
+        if now.failure is not None or now.grammar is not None or now.header is not None:
+            return False
+        if not now.row.text or not table.stays(now.state):
+            return False
+        data = table.vocabulary.text(ids)
+        if data is None or self._weaver is None:
+            return data is not None
+        return now.place is not None and table.lexer.within(now.place, data) is now.place
 
     def __repr__(self) -> str:
         return f"Matcher(state={self._now.state}, calls={self._now.calls}, ids={self.accepted})"

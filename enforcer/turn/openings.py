@@ -6,11 +6,11 @@ not know: requests, what may stand in a turn.
 
 from __future__ import annotations
 
-from itertools import dropwhile
+from itertools import compress, dropwhile, islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from enforcer.turn.dialect import Dialect
     from enforcer.vocabulary import Vocabulary
@@ -54,39 +54,60 @@ class Openings:
             return state, begun
         return state, tuple(dropwhile(self._vocabulary.blank_ids.__contains__, begun))
 
+    def is_near(self, prompt_ids: Sequence[int], most: int) -> bool:
+        """Tell whether so many of a prompt's last ids have the opening of its turn in them."""
+        return len(prompt_ids) <= most or self._behind(prompt_ids[-most:]) is not None
+
     def _behind(self, prompt_ids: Sequence[int]) -> int | None:
         """Give the index behind the opening of the turn to be generated."""
         said = len(prompt_ids)
         while said and prompt_ids[said - 1] in self._ends:
             said -= 1  # nothing has come after it: the turn that has ended is the last one
-        for at in range(said - 1, -1, -1):
+        control = said  # where the next control token stands
+        for at in self._controls(prompt_ids, said):
             token = prompt_ids[at]
             found = None
             if self._role is None and self._end is not None:
                 if token == self._end:
                     return at + 1 if self._has_begun(prompt_ids, at) else None
             elif token in self._begin:
-                found = self._behind_role(prompt_ids, at + 1)
+                found = self._behind_role(prompt_ids, at + 1, control)
             if found is not None:
                 return found
             if token in self._ends and token not in self._begin:
                 return None
+            control = at
         return None
+
+    def _controls(self, prompt_ids: Sequence[int], end: int) -> Iterator[int]:
+        """Give where control tokens stand before an index, the last first."""
+        # A prompt may be all text: some ten nanoseconds an id, without a step of Python's.
+        backwards = islice(reversed(prompt_ids), len(prompt_ids) - end, None)
+        are_controls = map(self._vocabulary.control_ids.__contains__, backwards)
+        return compress(range(end - 1, -1, -1), are_controls)
 
     def _has_begun(self, prompt_ids: Sequence[int], end: int) -> bool:
         """Tell whether a turn, of whatever role, begins right before the token behind its role."""
-        controls = self._vocabulary.control_ids
-        before = next((t for t in reversed(prompt_ids[:end]) if t in controls), None)
-        return before in self._begin
+        before = next(self._controls(prompt_ids, end), None)
+        return before is not None and prompt_ids[before] in self._begin
 
-    def _behind_role(self, prompt_ids: Sequence[int], at: int) -> int | None:
-        """Give the index behind the assistant's role, and what ends it; None if it is another."""
+    def _behind_role(self, prompt_ids: Sequence[int], at: int, control: int) -> int | None:
+        """Give the index behind the assistant's role, and what ends it; None if it is another.
+
+        Args:
+            prompt_ids: the prompt's ids.
+            at: where the role begins.
+            control: where the next control token stands.
+
+        """
         wanted, said = self._role or b"", b""
-        while at < len(prompt_ids) and (self._end is not None or len(said) < len(wanted)):
+        stop = len(prompt_ids) if self._end is None else control
+        # No more is read than the role has: what follows may be as long as the prompt.
+        while at < stop and len(said) < len(wanted):
             token = prompt_ids[at]
             if token not in self._vocabulary.control_ids:
                 said += self._vocabulary.token_bytes(token)
-            elif self._end is None and token not in self._begin:
+            elif token not in self._begin:
                 said += self._named[token]  # a role may be a token of its own: `<|assistant|>`
             else:
                 break
@@ -95,4 +116,4 @@ class Openings:
             return None
         if self._end is None:
             return at
-        return at + 1 if list(prompt_ids[at : at + 1]) == [self._end] else None
+        return control + 1 if list(prompt_ids[control : control + 1]) == [self._end] else None

@@ -9,6 +9,7 @@ spelled with ordinary tokens stays text.
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from copy import copy
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from enforcer.turn.table import Table
 
 _Decoder = getincrementaldecoder("utf-8")
+_RUN = 64  # ids that are read at once where they are all text
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class Parser:
         self._place = table.reader.enter(self._state)
         self._decoder = _Decoder(errors="replace")
         self._values: Decoder | None = None
-        self._header = b""
+        self._header = bytearray()
         self._held = b""
         self._call: tuple[str, str, int] | None = None
         self._reset()
@@ -155,7 +157,17 @@ class Parser:
             self._place = table.reader.enter(self._state)
             self.feed(begun)
             self._reset()
-            self._call = None  # a call that the prompt has begun lacks its beginning here
+            # A call that the prompt has begun lacks its beginning here.
+            self._call = self._values = None
+
+    def another(self) -> Parser:
+        """Give one for another reply to the same prompt; nothing of this reply has been read."""
+        made = copy(self)
+        made._decoder = _Decoder(errors="replace")  # noqa: SLF001 - its own
+        made._decoder.setstate(self._decoder.getstate())  # noqa: SLF001
+        made._header = self._header.copy()  # noqa: SLF001
+        made._reset()  # noqa: SLF001
+        return made
 
     def _reset(self) -> None:
         self._said: dict[Segment, list[str]] = {segment: [] for segment in FREE_TEXT}
@@ -178,6 +190,11 @@ class Parser:
         return self._state in self._table.dialect.calling
 
     @property
+    def read(self) -> int:
+        """How many ids have been read, strays and what follows them too."""
+        return self._read
+
+    @property
     def held(self) -> int:
         """How many bytes are held back that may turn out to be a marker."""
         return len(self._held)
@@ -190,10 +207,16 @@ class Parser:
     def feed(self, token_ids: Iterable[int]) -> list[Event]:
         """Read more ids; gives what they have brought, in order."""
         events: list[Event] = []
-        for token_id in token_ids:
-            if self._stray is None and not self._step(token_id, events):
-                self._stray = self._read
-            self._read += 1
+        ids = tuple(token_ids)
+        for start in range(0, len(ids), _RUN):
+            run = ids[start : start + _RUN]
+            if len(run) > 1 and self._all_text(run, events):
+                self._read += len(run)
+                continue
+            for token_id in run:
+                if self._stray is None and not self._step(token_id, events):
+                    self._stray = self._read
+                self._read += 1
         return events
 
     def finish(self) -> list[Event]:
@@ -211,6 +234,25 @@ class Parser:
             ended=self.ended,
             stray=self._stray,
         )
+
+    def _all_text(self, ids: Sequence[int], events: list[Event]) -> bool:
+        """Read ids at once, if they are all of the text which they stand in."""
+        table = self._table
+        data = None if self._stray is not None else table.vocabulary.text(ids)
+        if data is None or self._held:
+            return False
+        if table.is_simple:
+            if not table.stays(self._state):
+                return False
+            self._take(table.segment(self._state), data, events)
+        else:
+            place = table.reader.within(self._place, data)
+            if place is None:
+                return False
+            self._read_text(data, place, events)
+        if table.segment(self._state) is Segment.REASONING:
+            self.reasoning_ids += len(ids)
+        return True
 
     def _step(self, token_id: int, events: list[Event]) -> bool:
         if not self._table.is_simple:
@@ -236,6 +278,7 @@ class Parser:
             place = table.reader.within(self._place, symbols)
             if place is not None:
                 self._read_text(symbols, place, events)
+                self.reasoning_ids += table.segment(self._state) is Segment.REASONING
                 return True
         thinks = table.segment(self._state) is Segment.REASONING
         for symbol in symbols:
@@ -251,13 +294,12 @@ class Parser:
         return bool(symbols)
 
     def _read_text(self, data: bytes, place: Place, events: list[Event]) -> None:
-        """Read an id that is all of the text which it stands in."""
+        """Read bytes that are all of the text which they stand in."""
         segment = self._table.segment(self._state)
         if segment is Segment.ARGUMENTS:
             self._take_arguments(data, events)
         else:
             self._take(segment, data, events)
-            self.reasoning_ids += segment is Segment.REASONING
         self._go(place)
 
     def _read_symbol(self, symbol: int, step: Step, events: list[Event]) -> None:
@@ -335,7 +377,8 @@ class Parser:
         events.append(Event(_PIECES[segment], text))
 
     def _begin_call(self, events: list[Event]) -> None:
-        header, self._header = self._header.decode(errors="replace"), b""
+        header = self._header.decode(errors="replace")
+        self._header.clear()
         self._arguments.clear()
         parts = self._table.dialect.header_parts(header)
         if parts is None or (self._names is not None and parts[0] not in self._names):

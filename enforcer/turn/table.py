@@ -212,6 +212,11 @@ class Table:
         """Tell what the text of a state is."""
         return self.dialect.states[state].segment
 
+    def stays(self, state: str) -> bool:
+        """Tell whether text of any kind leads nowhere else, as far as no marker is spelled."""
+        found = self.dialect.states[state]
+        return found.segment is not Segment.NONE and found.text_to == found.blank_to == state
+
     def row(self, state: str, opening: Opening) -> Row:
         """Look up what is legal; computed once for each state and opening."""
         key = (state, opening)
@@ -343,6 +348,10 @@ class Table:
     def opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
         """Find the turn that a prompt has opened; see `Openings.find`."""
         return self._openings.find(prompt_ids)
+
+    def opens_near(self, prompt_ids: Sequence[int], most: int) -> bool:
+        """Tell whether a prompt's turn is opened in its last ids; see `Openings.is_near`."""
+        return self._openings.is_near(prompt_ids, most)
 
 
 class Alike:

@@ -25,6 +25,7 @@ from enforcer.request import spec as specs
 from enforcer.vllm import admission, asked, families, metrics, runtime, scores, served, stock
 from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
+from enforcer.vllm.long_prompts import LongPrompt, is_long
 from enforcer.vllm.readable import ReadableMatcher
 
 if TYPE_CHECKING:
@@ -169,6 +170,10 @@ class _Host:
             prepared = yield from enforcer.prepare(spec)
             if spec.resolve(enforcer.options).finish_within_budget:
                 yield  # how short each tool's arguments can be has to be found out
+            prompt = None
+            if is_long(enforcer.table, prompt_ids):
+                yield  # reading what it has begun takes as long as that is
+                prompt = LongPrompt(enforcer.table, source.text, prompt_ids)
             matcher = enforcer.start(
                 spec,
                 prompt_ids,
@@ -177,7 +182,10 @@ class _Host:
                 prepared=prepared,
                 ahead=self.lanes.short,
                 rollback=self._drafts,
+                begun=None if prompt is None else prompt.known(),
             )
+            if prompt is not None:
+                prompt.keep(matcher.position)
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:

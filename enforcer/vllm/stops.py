@@ -93,7 +93,12 @@ def refuse_ids_beside(params: Any, spec: Spec, tokenizer: Any) -> None:
 
 
 def _refuse_inside(token_ids: Sequence[int] | None, table: Table) -> None:
-    inside = [token for token in token_ids or () if _cuts_calls(token, table)]
+    if not token_ids:
+        return
+    # What stands in no call, nor a section of calls, before its end.
+    cuts = marks.tokens(table, marks.inside_calls(table)).union(table.layout.ids)
+    harmless = table.vocabulary.control_ids - cuts
+    inside = [token for token in token_ids if token not in harmless]
     if inside:
         raise option_refusal(
             "stop_token_ids",
@@ -124,10 +129,3 @@ def refuse_all(params: Any, spec: Spec) -> None:
                 "processor alone cannot prevent: leave it out (vLLM ends a turn at the model's own "
                 "end ids without it), or use a server with the plugin",
             )
-
-
-def _cuts_calls(token: int, table: Table) -> bool:
-    """Tell whether a call, or a section of calls, can have the id before its end."""
-    if token not in table.vocabulary.control_ids or token in table.layout.ids:
-        return True
-    return token in marks.tokens(table, marks.inside_calls(table))

@@ -32,6 +32,7 @@ from enforcer.vllm import (
     metrics,
     names,
     places,
+    reading,
     requests,
     runtime,
     served,
@@ -40,6 +41,7 @@ from enforcer.vllm import (
 )
 from enforcer.vllm.clip import Clip
 from enforcer.vllm.families import Outcome
+from enforcer.vllm.reading import Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,6 +79,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._demanded = False
         self._calls = 0
         self._completed = 0
+        self._thinking = Thinking(lambda: Parser(self._table, self._prompt_ids))
 
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
@@ -126,6 +129,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         parser = self._begin(self._prompt_ids, request)
         self._clip, self._length = None, 0
         events = self._read(parser, model_output_token_ids, request, model_output, last=True)
+        self._thinking.is_read(parser, model_output_token_ids)
         # Right after: vLLM may report `length` there, under which no client expects a call.
         cut_off = parser.in_calls or (
             not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
@@ -148,9 +152,11 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     ) -> DeltaMessage | None:
         """Read the next ids of a streamed reply."""
         if self._parser is None:
-            begun = self._prompt_ids if prompt_token_ids is None else prompt_token_ids
-            self._parser = self._begin(begun, request)
+            if prompt_token_ids is not None:
+                self._prompt_ids = prompt_token_ids
+            self._parser = self._begin(self._prompt_ids, request)
         events = self._read(self._parser, delta_token_ids, request, delta_text, last=finished)
+        self._thinking.is_read(self._parser, delta_token_ids)
         reasoning = _join(events, Happening.REASONING) if request.include_reasoning else None
         content = _join(events, Happening.CONTENT)
         calls = self._delta_calls(events)
@@ -162,8 +168,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
     def _begin(self, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
-        tools = requests.callable_tools(request)
-        parser = Parser(self._table, prompt_ids, tools.keys(), tools.get)
+        parser = reading.begin(self._table, prompt_ids, request)
         # The rest of a call that the prompt has begun is no call of the reply.
         self._demanded = not parser.in_calls and requests.demands_call(request)
         return parser
@@ -211,9 +216,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Count the ids inside a think, for vLLM's usage statistics."""
-        parser = Parser(self._table, self._prompt_ids)
-        parser.feed(token_ids)
-        return parser.reasoning_ids
+        return self._thinking.count(token_ids)
 
 
 def _join(events: list[Event], what: Happening) -> str | None:

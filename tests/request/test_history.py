@@ -14,6 +14,8 @@ from enforcer.request import history
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.request.history import PastCall
 
 
@@ -24,12 +26,12 @@ def kimi(call: PastCall) -> str | None:
     return call.name and KIMI.header_text(call.name, call.index)
 
 
-def asks(*calls: tuple[str | None, str | None]) -> dict[str, Any]:
+def asks(*calls: tuple[object, str | None]) -> dict[str, Any]:
     listed = [{"id": i, "type": "function", "function": {"name": n}} for i, n in calls]
     return {"role": "assistant", "content": None, "tool_calls": listed}
 
 
-def answers(call_id: str | None) -> dict[str, Any]:
+def answers(call_id: object) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": "21 °C"}
 
 
@@ -147,6 +149,87 @@ def test_of_three_calls_with_one_id_the_last_answered_comes_first() -> None:
     asked = asks(("x", "a"), ("x", "b"), ("x", "c"))
     calls = ["functions.a:0", "functions.b:1", "functions.c:2"]
     assert normalise(asked, *[answers("x")] * 4) == [*calls, *calls, "functions.c:2"]
+
+
+class Compared(str):
+    """An id that counts how often such ids are looked at."""
+
+    __slots__ = ()
+    looks = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.looks += 1
+        return str.__eq__(self, str(other))
+
+    def __hash__(self) -> int:
+        Compared.looks += 1
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda at, count: f"c{count - 1 - at}",
+        lambda at, _: f"unknown{at}",
+        lambda *_: "",
+        lambda *_: "c0",
+    ],
+    ids=["in reverse", "unknown", "missing", "the same"],
+)
+def test_results_are_matched_in_a_few_looks_each(given: Callable[[int, int], str]) -> None:
+    count = 400
+    asked = asks(*((Compared(f"c{at}"), "a") for at in range(count)))
+    results = [answers(Compared(given(at, count))) for at in range(count)]
+    Compared.looks = 0
+    normalise(asked, *results, *results)
+    assert Compared.looks < 20 * count
+
+
+ANY_ID = st.sampled_from(
+    ["x", "y", "z", "", None, 0, 1, 1.0, True, [1], [True], {"x": [1]}, {"x": [True]}]
+)
+
+
+@given(
+    st.lists(
+        st.lists(ANY_ID, max_size=6) | ANY_ID.filter(lambda each: not isinstance(each, list)),
+        max_size=24,
+    )
+)
+def test_results_are_matched_as_one_by_one(dialog: list[object]) -> None:
+    """A list stands for a message with calls of these ids, anything else for a result."""
+    messages = [
+        asks(*((each, "a") for each in one)) if isinstance(one, list) else answers(one)
+        for one in dialog
+    ]
+    assert history.normalise(messages, kimi) == one_by_one(messages)
+
+
+def one_by_one(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Match results by looking through all calls for each of them."""
+    out, count = [], 0
+    pending: list[tuple[object, str]] = []
+    answered: list[tuple[object, str]] = []
+    for message in copy.deepcopy(messages):
+        if message.get("tool_calls"):
+            pending, answered = [], []
+            for call in message["tool_calls"]:
+                new = KIMI.header_text(call["function"]["name"], count)
+                pending.append((call["id"], new))
+                call["id"], count = new, count + 1
+        elif "tool_call_id" in message:
+            old = message["tool_call_id"]
+            same = [pair for pair in pending if old is not None and pair[0] == old]
+            match = next(iter(same or ([] if old else pending)), None)
+            if match is not None:
+                pending.remove(match)
+                answered.insert(0, match)
+            elif old:
+                match = next((pair for pair in answered if pair[0] == old), None)
+            if match is not None:
+                message["tool_call_id"] = match[1]
+        out.append(message)
+    return out
 
 
 def test_the_given_dialog_is_left_alone() -> None:

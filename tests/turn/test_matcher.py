@@ -11,6 +11,7 @@ import torch
 
 from enforcer.errors import ConfigurationError, IllegalPrefix
 from enforcer.turn.envelope import Due
+from enforcer.turn.matcher import Matcher
 from tests import toys
 from tests.turn.known import (
     ARGUMENTS,
@@ -35,8 +36,6 @@ from tests.vocabularies import call, feed, legal, row_of, section, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from enforcer.turn.matcher import Matcher
 
 
 # What is legal where
@@ -65,6 +64,27 @@ def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said() -> Non
     for said, expected in (("x", True), ("\n", False), ("<think>x</think>", False)):
         found = matcher(prompt_ids=write(V, HEADER + said))
         assert (legal(found) >= STOP) == expected
+
+
+@pytest.mark.parametrize("begun", ["", "<think>"])
+def test_text_that_a_prompt_has_begun_takes_a_few_steps(
+    begun: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []
+    accept = Matcher.accept
+
+    def _accept(self: Matcher, token_id: int) -> bool:
+        steps.append(token_id)
+        return accept(self, token_id)
+
+    monkeypatch.setattr(Matcher, "accept", _accept)
+    found = matcher(prompt_ids=write(V, HEADER + begun + "so it is " * 1000))
+    assert len(steps) < 200
+    once = matcher(prompt_ids=write(V, HEADER + begun + "so"))
+    assert (found.state, legal(found)) == (once.state, legal(once))
+    with pytest.raises(IllegalPrefix, match=r"prompt_token_ids\[\d+\]") as caught:
+        matcher(prompt_ids=[*(ids := write(V, HEADER + "so " * 50)), HOLE, *write(V, "so " * 50)])
+    assert caught.value.path == f"$.prompt_token_ids[{len(ids)}]"
 
 
 def formatted(*texts: str) -> Callable[..., Any]:

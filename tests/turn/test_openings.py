@@ -85,3 +85,31 @@ def test_what_opens_a_turn_opens_it_in_every_format(name: str) -> None:
     assert (opened, list(begun)) == (state, [])
     opened, begun = found.opened([*opening, *text, *opening, *text])
     assert (opened, list(begun)) == (state, text if opening else [])
+
+
+@pytest.mark.parametrize("name", ["kimi_k3", "llama3_json", "granite", "hermes"])
+def test_of_a_role_no_more_is_read_than_the_assistants_has(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = cases.served(name).table
+    begin = cases.opening(name)[0]
+    reads: list[int] = []
+    read = Vocabulary.token_bytes
+
+    def token_bytes(self: Vocabulary, token_id: int) -> bytes:
+        reads.append(token_id)
+        return read(self, token_id)
+
+    text = write(found.vocabulary, "a") * 5000
+    monkeypatch.setattr(Vocabulary, "token_bytes", token_bytes)
+    assert found.opened([begin, *text]) == (found.dialect.start, ())
+    assert len(reads) <= len((found.dialect.turn.role or "").encode())
+
+
+def test_whether_an_opening_is_near() -> None:
+    opening = write(V, "<|im_assistant|>assistant<|im_middle|>")
+    text = write(V, "a" * 100)
+    assert TABLE.opens_near([*text, *opening, *text], 200)
+    assert not TABLE.opens_near([*text, *opening, *text], 100)
+    assert TABLE.opens_near(text, 100)
+    assert not TABLE.opens_near(text, 99)

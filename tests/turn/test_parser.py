@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from enforcer.turn import dialects
 from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
 from enforcer.turn.table import Table
-from tests.dialect_cases import served, vocabulary
+from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.vocabularies import PIECES, call, section, small, write
 
 V = small()
@@ -203,6 +203,54 @@ def test_any_chunking_brings_the_same(ids: list[int], cuts: list[int]) -> None:
         events += parser.feed(ids[start:end])
     assert merge(events) == expected
     assert parser.turn() == whole.turn()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_is_read_at_once_as_it_is_id_by_id(name: str) -> None:
+    table = served(name).table
+    names = ["<|im_end|>", "<think>", "</think>", *sorted(table.vocabulary.controls)[:3]]
+    controls = [
+        table.vocabulary.controls[each] for each in names if each in table.vocabulary.controls
+    ]
+    text = [*table.vocabulary.pieces("so 日本 < [ \n".encode()), *table.vocabulary.pieces(b"it is")]
+    ids = text * 20
+    for control in controls:
+        ids += [*text * 17, control, *text * 30]
+    for begun in (ids, ids[: len(text) * 20]):
+        whole, single = Parser(table), Parser(table)
+        events = [event for token_id in begun for event in single.feed([token_id])]
+        assert merge(whole.feed(begun)) == merge(events)
+        assert (whole.turn(), whole.state) == (single.turn(), single.state)
+        assert (whole.read, whole.reasoning_ids) == (single.read, single.reasoning_ids)
+
+
+@pytest.mark.parametrize("name", ["kimi_k2", "hermes"])
+def test_text_takes_a_few_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = served(name).table
+    steps: list[int] = []
+    step = Parser._step
+
+    def _step(self: Parser, token_id: int, events: list[Event]) -> bool:
+        steps.append(token_id)
+        return step(self, token_id, events)
+
+    monkeypatch.setattr(Parser, "_step", _step)
+    begun = [*opening(name), *write(table.vocabulary, "so it is " * 1000)]
+    parser = Parser(table, begun)
+    another = parser.another()
+    another.feed(write(table.vocabulary, "and so on " * 1000))
+    assert len(steps) < 200
+    assert another.turn().content == "and so on " * 1000
+    assert parser.turn().content == ""
+
+
+def test_another_reply_goes_on_inside_a_character() -> None:
+    begun = write(V, HEADER + "日")[:-1]
+    parser = Parser(TABLE, begun)
+    for _ in range(2):
+        another = parser.another()
+        another.feed(write(V, "日")[-1:])
+        assert another.turn().content == "日"
 
 
 @given(IDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +15,7 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
 
 from enforcer.request import spec as specs
-from enforcer.vllm import runtime, stops
+from enforcer.vllm import marks, runtime, stops
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -162,3 +162,21 @@ def test_so_it_is_beside_a_spec_that_the_request_brings(
 )
 def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
     stops.refuse_ids(_request(tokenizer, name), runtime.table_for(tokenizer))
+
+
+def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
+    tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = runtime.table_for(tokenizer)
+    looks: list[int] = []
+    tokens = marks.tokens
+
+    def _tokens(*given: Any) -> frozenset[int]:
+        looks.append(1)
+        return tokens(*given)
+
+    monkeypatch.setattr(marks, "tokens", _tokens)
+    params = SamplingParams(stop_token_ids=sorted(table.turn_end_ids) * 1000)
+    tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
+    stops.refuse_ids_beside(params, specs.read(specs.write(tools, "auto", True, 0)), tokenizer)
+    assert len(looks) == 1
