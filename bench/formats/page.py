@@ -6,6 +6,7 @@ Owns: the results that are kept between runs, and the page. Must not know: how r
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ WAYS = {
     "enforced": "Enforcer",
     "drafts": "Enforcer, drafts",
 }
+_SPECIAL = re.compile(r"[|<>&*\\`\[\]~!#^+]")  # to a reader of Markdown or of HTML
 
 
 def kept() -> dict[str, dict[str, Any]]:
@@ -191,6 +193,14 @@ def _code(text: str) -> str:
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
+def _cell(text: str) -> str:
+    """Write code into a table: readers of Markdown differ in what a bar inside of backticks is."""
+    if "|" not in text:
+        return _code(text)
+    plain = _code(text).strip("`")
+    return "<code>" + _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", plain) + "</code>"
+
+
 def _differs(name: str) -> Iterator[str]:
     """List what is read, and what is refused, otherwise than stock does."""
     for misread in deviations.MISREAD:
@@ -206,7 +216,7 @@ def _refused(name: str) -> Iterator[str]:
     """List what stock takes for right, and is masked."""
     texts = {text.what: text.text for text in TEXTS.get(name, ())}
     rows = [
-        f"| {what} | {_code(texts[what]).replace('|', chr(92) + '|')} | {why} |"
+        f"| {what} | {_cell(texts[what])} | {why} |"
         for (format_name, what), why in deviations.REFUSED.items()
         if format_name == name
     ]

@@ -177,6 +177,32 @@ def test_panels_have_ids_of_their_own_and_do_not_overlap() -> None:
         taken |= cells
 
 
+@pytest.mark.parametrize(
+    "tile", [p for p in PANELS if p["type"] == "stat"], ids=lambda p: p["title"]
+)
+def test_a_tile_without_data_is_not_green(tile: dict[str, Any]) -> None:
+    defaults = tile["fieldConfig"]["defaults"]
+    assert "noValue" not in defaults  # it is drawn in the colour of 0
+    mapped = {each["options"]["match"]: each["options"]["result"] for each in defaults["mappings"]}
+    assert mapped["null"]["color"].startswith("#")
+
+
+@pytest.mark.parametrize(
+    ("title", "alert"),
+    [
+        ("Share of calls that were cut off", "EnforcerCallsCutOff"),
+        ("Mask", "EnforcerMasksSlow"),
+        ("Compile", "EnforcerChecksSlow"),
+        ("Check", "EnforcerChecksSlow"),
+    ],
+)
+def test_a_line_is_drawn_where_the_alert_fires(title: str, alert: str) -> None:
+    (panel,) = [panel for panel in PANELS if panel["title"] == title]
+    (rule,) = [rule for rule in ALERTS if rule["alert"] == alert]
+    (_, limit) = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+    assert str(limit["value"]) in re.findall(r"> ([\d.]+)", rule["expr"])
+
+
 def test_the_page_says_what_to_do_about_each_alert() -> None:
     page = (ROOT / "docs/production/alerts.md").read_text()
     listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \| (\S*) \|", page, re.MULTILINE)
