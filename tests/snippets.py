@@ -117,7 +117,7 @@ def commands(found: Iterable[Block]) -> Iterator[Command]:
             for part in _parts(typed):
                 words = iter(part)
                 given = {}
-                rest = []
+                rest: list[str] = []
                 for word in words:
                     if not rest and _ASSIGNMENT.match(word):
                         name, _, value = word.partition("=")

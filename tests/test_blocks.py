@@ -294,12 +294,13 @@ def test_filters_find_something(line: str, tmp_path: Path) -> None:
 
 def test_litellm_is_configured_as_it_was_tested(tmp_path: Path) -> None:
     pytest.importorskip("httpx")
+    from bench.demo.servers import MODEL_NAME
     from bench.matrix import proxy
 
     proxy.proxy(Path("litellm"), "http://vllm:8000", tmp_path, proxy.PROVIDERS[0])
     (tested,) = json.loads((tmp_path / "proxy.yaml").read_text())["model_list"]
     (page,) = blocks(ROOT / "docs/clients/litellm.md", "yaml")
-    text = json.dumps(tested).replace(proxy.MODEL_NAME, "kimi")
+    text = json.dumps(tested).replace(MODEL_NAME, "kimi")
     assert yaml.safe_load(page)["model_list"] == [json.loads(text)]
 
 

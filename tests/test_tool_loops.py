@@ -43,7 +43,7 @@ def _chat(messages: list[Any], answer: dict[str, Any], stream: bool) -> Exchange
 def _by_chat(call: tuple[str, str, str], result: str, stream: bool) -> list[Exchange]:
     user = {"role": "user", "content": "Weather?"}
     function = {"name": call[1], "arguments": call[2]}
-    called = {"role": "assistant", "content": None}
+    called: dict[str, Any] = {"role": "assistant", "content": None}
     called |= {"tool_calls": [{"id": call[0], "type": "function", "function": function}]}
     back = {"role": "tool", "tool_call_id": call[0], "content": result}
     said = {"role": "assistant", "content": "Sunny."}
