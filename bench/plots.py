@@ -55,6 +55,7 @@ CHARTS = (
         (1, 2, 3),
         ("successful calls", "schema errors", "id errors", "cut off, but reported as a call"),
     ),
+    Chart("throughput.svg", "ids a second", (1, 2, 3)),
     Chart("first-mask.svg", "until the first mask", (2, 1), logarithmic=True),
 )
 

@@ -3,8 +3,9 @@
 `python -m bench.throughput [--rounds 5] [--json FILE]`: three servers of one model of random
 weights over Kimi's vocabulary stand side by side and take turns; the two that wait cost nothing.
 The model is so small that the engine's own work is most of a step: what enforcing costs there is
-more than it can be with a model worth serving. Owns: the requests, taking turns, the table, what
-`bench.gpu` compares. Must not know: whether a reply is right.
+more than it can be with a model worth serving. With `--stream` replies are streamed, and gaps
+between ids are told as well. Owns: the requests, taking turns, the tables, what `bench.gpu`
+compares. Must not know: whether a reply is right.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import statistics
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +32,7 @@ from bench.matrix import workload
 from bench.speculation import ways
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     # How each server is started, by the name that the table has for it; the first is the measure.
@@ -49,32 +52,78 @@ class Sent:
         ids: how many came back.
         seconds: that it took.
         failed: requests that ended with an error.
+        gaps: milliseconds between what came one after the other in one stream: an id, with drafts
+            one or more. Empty where replies came whole.
 
     """
 
     ids: int
     seconds: float
     failed: int
+    gaps: tuple[float, ...] = ()
 
 
-async def send(url: str, bodies: Sequence[Mapping[str, Any]], in_flight: int) -> Sent:
+async def send(
+    url: str, bodies: Sequence[Mapping[str, Any]], in_flight: int, *, streamed: bool = False
+) -> Sent:
     """Send chat requests, so many at a time."""
     free = asyncio.Semaphore(in_flight)
     limits = httpx.Limits(max_connections=in_flight)
+    route = "/v1/chat/completions"
     async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as client:
 
         async def ask(body: Mapping[str, Any]) -> int | None:
             async with free:
-                answer = await client.post("/v1/chat/completions", json=body)
+                answer = await client.post(route, json=body)
             if not answer.is_success:
                 return None
             ids: int = answer.json()["usage"]["completion_tokens"]
             return ids
 
+        async def listen(body: Mapping[str, Any]) -> list[tuple[float, bytes]] | None:
+            # With its ids each step is an event, also where a parser waits for more.
+            wanted = {**body, "stream": True, "return_token_ids": True}
+            async with free, client.stream("POST", route, json=wanted) as answer:
+                # Read later: whatever is done here makes the streams beside it wait.
+                came = [(time.perf_counter(), part) async for part in answer.aiter_raw()]
+            return came if answer.is_success else None
+
         begun = time.perf_counter()
-        found = await asyncio.gather(*map(ask, bodies))
+        if not streamed:
+            found = await asyncio.gather(*map(ask, bodies))
+            seconds = time.perf_counter() - begun
+            return Sent(sum(filter(None, found)), seconds, found.count(None))
+        heard = await asyncio.gather(*map(listen, bodies))
         seconds = time.perf_counter() - begun
-    return Sent(sum(filter(None, found)), seconds, found.count(None))
+    steps = [None if each is None else read(each) for each in heard]
+    well = [each for each in steps if each is not None]
+    gaps = [1e3 * (b - a) for each in well for (a, _), (b, _) in pairwise(each)]
+    ids = sum(count for each in well for _, count in each)
+    return Sent(ids, seconds, len(steps) - len(well), tuple(gaps))
+
+
+def read(came: Sequence[tuple[float, bytes]]) -> list[tuple[float, int]] | None:
+    """Read a stream from its parts and when they came.
+
+    Returns:
+        When ids came, and how many; None for a stream with an error, or one that has no end.
+
+    """
+    steps: list[tuple[float, int]] = []
+    rest = b""
+    for at, part in came:
+        *whole, rest = (rest + part).split(b"\n\n")
+        for event in whole:
+            data = event.removeprefix(b"data: ")
+            if data == b"[DONE]":
+                return steps
+            said = json.loads(data)
+            if "error" in said:
+                return None
+            ids = sum(len(choice.get("token_ids") or ()) for choice in said["choices"])
+            if ids:
+                steps.append((at, ids))
+    return None
 
 
 def bodies(choice: str, count: int, seed: int) -> list[dict[str, Any]]:
@@ -128,7 +177,7 @@ def accelerated(folder: Path, most: int, *, has_one: bool) -> Iterator[tuple[str
 
 
 def measure(
-    starts: Starts, in_flights: Sequence[int], rounds: int
+    starts: Starts, in_flights: Sequence[int], rounds: int, *, streamed: bool = False
 ) -> dict[str, dict[str, list[Sent]]]:
     """Send the same to each server in turn: by load, by server, once a round."""
     found: dict[str, dict[str, list[Sent]]] = {}
@@ -144,7 +193,8 @@ def measure(
                     # Each goes first as often as the others.
                     order = [*servers][at % len(servers) :] + [*servers][: at % len(servers)]
                     for name in order:
-                        sent = asyncio.run(send(servers[name].url, drawn, in_flight))
+                        work = send(servers[name].url, drawn, in_flight, streamed=streamed)
+                        sent = asyncio.run(work)
                         found.setdefault(load, {}).setdefault(name, []).append(sent)
     return found
 
@@ -173,10 +223,40 @@ def table(found: Mapping[str, Mapping[str, Sequence[Sent]]]) -> str:
     return "\n".join(lines)
 
 
+def gaps(found: Mapping[str, Mapping[str, Sequence[Sent]]]) -> str:
+    """Write how long a stream waits for its next id, and what that is beside the first server."""
+    first, *others = next(iter(found.values()))
+    names = [first, *others, *(f"{name} / {first}" for name in others)]
+    lines = [
+        f"| ms to the next id, p50 and p99 | {' | '.join(names)} |",
+        "|---|" + "--:|" * len(names),
+    ]
+    for load, sent in found.items():
+        marks = {
+            name: percentiles(gap for one in each for gap in one.gaps)
+            for name, each in sent.items()
+        }
+        cells = [f"{marks[name][0]:.1f}, {marks[name][1]:.1f}" for name in (first, *others)]
+        for name in others:
+            middle, late = (a / b for a, b in zip(marks[name], marks[first], strict=True))
+            cells.append(f"{middle:.2f}, {late:.2f}")
+        lines.append(f"| {load} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def percentiles(values: Iterable[float]) -> tuple[float, float]:
+    """Give the median, and what one of a hundred values exceeds; NaN where there are none."""
+    ordered = sorted(values)
+    if not ordered:
+        return math.nan, math.nan
+    return statistics.median(ordered), ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
+
+
 def main() -> None:
-    """Measure, and print the table."""
+    """Measure, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m bench.throughput", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--stream", action="store_true", help="stream, and tell gaps as well")
     parser.add_argument("--json", type=Path, help="write every figure")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -185,8 +265,10 @@ def main() -> None:
             setting.name: partial(_serving, setting, path, Path(folder) / f"{at}.log")
             for at, setting in enumerate((FREE, STRICT, ENFORCED))
         }
-        found = measure(starts, IN_FLIGHT, options.rounds)
+        found = measure(starts, IN_FLIGHT, options.rounds, streamed=options.stream)
     print(table(found))
+    if options.stream:
+        print(f"\n{gaps(found)}")
     if options.json:
         figures = {
             load: {name: list(map(asdict, each)) for name, each in by_name.items()}

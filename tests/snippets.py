@@ -1,17 +1,25 @@
 """The examples in README and docs, as they are written there.
 
-Owns: finding them, and running one with names that its reader would have. Must not know: what
-they show.
+Owns: finding them, what a line of a shell's consists of, and running an example with names that its
+reader would have. Must not know: what they show.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+_EVERY = (*PAGES, ROOT / "CONTRIBUTING.md")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_BETWEEN = frozenset({"|", "||", "&", "&&", ";"})
 TOOLS = [
     {
         "type": "function",
@@ -28,6 +36,113 @@ TOOLS = [
 ]
 MESSAGES = [{"role": "user", "content": "What is the weather in Paris?"}]
 PROMPT = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block.
+
+    Attributes:
+        page: its path in the repository.
+        line: of its fence.
+        language: as the fence names it; empty where it names none.
+        text: what is in it, without the indentation of the fence.
+
+    """
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a shell would run of a block.
+
+    Attributes:
+        block: where it stands.
+        line: the whole line, with all that is piped.
+        given: variables that are set for it.
+        words: program and arguments; none where a line sets variables alone.
+
+    """
+
+    block: Block
+    line: str
+    given: dict[str, str]
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.block} {' '.join(self.words[:4])}"
+
+
+def every() -> tuple[Block, ...]:
+    """Give all fenced blocks of README, docs and CONTRIBUTING."""
+    return tuple(block for page in _EVERY for block in fenced(page.read_text(), page))
+
+
+def fenced(text: str, page: Path) -> Iterator[Block]:
+    """Give the fenced blocks of a page's text; a fence that nothing closes is an error."""
+    opened: tuple[int, re.Match[str]] | None = None
+    inside: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if opened is None:
+            if found := re.match(r"( *)(`{3,}|~{3,})\s*(\S*)", line):
+                opened, inside = (number, found), []
+        elif line.strip() == opened[1][2]:
+            at, fence = opened
+            shown = "".join(f"{each.removeprefix(fence[1])}\n" for each in inside)
+            yield Block(str(page.relative_to(ROOT)), at, fence[3], shown)
+            opened = None
+        else:
+            inside.append(line)
+    assert opened is None, f"{page}: the block of line {opened} does not end"
+
+
+def commands(found: Iterable[Block]) -> Iterator[Command]:
+    """Give the commands of blocks of a shell's; of what a console shows, those that are typed."""
+    for block in found:
+        if block.language not in ("sh", "console"):
+            continue
+        joined = block.text.replace("\\\n", " ")
+        # What is piped goes on in the next line.
+        for line in re.sub(r"\|[ \t]*\n", "| ", joined).splitlines():
+            if block.language == "console" and not line.startswith("$ "):
+                continue
+            typed = line.removeprefix("$ ")
+            for part in _parts(typed):
+                words = iter(part)
+                given = {}
+                rest: list[str] = []
+                for word in words:
+                    if not rest and _ASSIGNMENT.match(word):
+                        name, _, value = word.partition("=")
+                        given[name] = value
+                    else:
+                        rest.append(word)
+                yield Command(block, typed, given, tuple(rest))
+
+
+def _parts(line: str) -> Iterator[list[str]]:
+    """Split a line where one command ends and another begins; where output goes is left out."""
+    read = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    read.whitespace_split = True
+    part: list[str] = []
+    words = iter(read)
+    for word in words:
+        if word in _BETWEEN:
+            yield part
+            part = []
+        elif word in (">", ">>", "<"):
+            next(words)
+        else:
+            part.append(word)
+    if part:
+        yield part
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -138,14 +138,24 @@ def test_importing_the_core_loads_no_host(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_wheel_works_where_nothing_else_is_installed(wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("built", ["wheel", "source"])
+def test_what_is_built_works_where_nothing_else_is_installed(
+    built: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    file: Path = request.getfixturevalue(built)
     venv.create(tmp_path / "bare", with_pip=True)
     bare = str(tmp_path / "bare" / "bin" / "python")
     quiet = ("-m", "pip", "install", "-qq", "--disable-pip-version-check")
-    needed = python(bare, *quiet, *PYPROJECT["project"]["dependencies"], cwd=tmp_path)
+    # Of the source distribution pip makes a wheel first, in an environment of its own.
+    backend = PYPROJECT["build-system"]["requires"] if built == "source" else []
+    wanted = (*PYPROJECT["project"]["dependencies"], *backend)
+    needed = python(bare, *quiet, *wanted, cwd=tmp_path)
     if needed.returncode != 0 and "CI" not in os.environ:
         pytest.skip(f"the core's dependencies cannot be had: {needed.stderr[-500:]}")
-    installed = python(bare, *quiet, str(wheel), cwd=tmp_path)
+    if backend:
+        removed = python(bare, "-m", "pip", "uninstall", "-qq", "-y", "hatchling", cwd=tmp_path)
+        assert removed.returncode == 0, removed.stderr
+    installed = python(bare, *quiet, str(file), cwd=tmp_path)
     assert installed.returncode == 0, needed.stderr + installed.stderr
     used = python(bare, "-c", USE, cwd=tmp_path)
     assert used.returncode == 0, used.stderr
@@ -233,11 +243,57 @@ def test_the_release_writes_links_to_its_own_repository(checkout: Path) -> None:
     assert written["project"]["dependencies"] == PYPROJECT["project"]["dependencies"]
 
 
+def test_each_version_has_its_site_beside_the_earlier_ones(tmp_path: Path) -> None:
+    """In a repository of its own, with a folder in the place of what the generator builds."""
+
+    def git(*words: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+        return subprocess.run(
+            ["git", *who, *words],  # noqa: S607
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    git("init", "-q", "--bare", "origin")
+    for version in ("1.0.0", "1.1.0"):
+        git("clone", "-q", "origin", version)
+        own = tmp_path / version
+        (own / "README.md").write_text(version)
+        git("-C", version, "add", "README.md")
+        git("-C", version, "commit", "-qm", version)
+        git("-C", version, "push", "-q", "origin", "HEAD:main")
+        names = ("The sites of earlier versions, if there are any", "Publish the site")
+        before = _step("site", names[0], own)
+        assert before.returncode == 0, before.stderr
+        assert not (own / "site" / "README.md").exists()
+        (own / "site" / version).mkdir()
+        (own / "site" / version / "index.html").write_text(version)
+        done = _step("site", names[1], own, GITHUB_REF_NAME=f"v{version}")
+        assert done.returncode == 0, done.stderr
+    listed = git("-C", "origin", "ls-tree", "-r", "--name-only", "gh-pages").split()
+    assert listed == [".nojekyll", "1.0.0/index.html", "1.1.0/index.html"]
+
+
+def test_the_release_needs_what_the_readme_asks_for_and_builds_the_site() -> None:
+    def steps(job: str) -> str:
+        return "\n".join(step.get("run", "") for step in RELEASE["jobs"][job]["steps"])
+
+    asked = re.search(r"Debian's `(\w+)`", (ROOT / "README.md").read_text())[1]
+    assert f"install --yes {asked}" in steps("test")
+    assert "make docs" in steps("build")
+    assert 'make docs VERSION="${GITHUB_REF_NAME#v}"' in steps("site")
+
+
 def test_only_the_last_job_of_the_release_may_publish() -> None:
     jobs = RELEASE["jobs"]
     trusted = [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})]
     assert trusted == ["publish"]
     assert set(jobs["publish"]["needs"]) == {"test", "build"}
+    may_write = [name for name, job in jobs.items() if "contents" in job.get("permissions", {})]
+    assert may_write == ["site"]
+    assert jobs["site"]["needs"] == "publish"
     assert RELEASE["permissions"] == {"contents": "read"}
     # YAML 1.1 reads the key `on` as true.
     assert RELEASE[True] == {"push": {"tags": ["v*"]}}

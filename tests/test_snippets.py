@@ -6,7 +6,6 @@ import base64
 import json
 import random
 import re
-import shlex
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import pytest
 import enforcer
 from enforcer import cli
 from enforcer.turn import dialects
-from tests.snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, find, run
+from tests.snippets import MESSAGES, PAGES, PROMPT, TOOLS, blocks, commands, every, find, run
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
@@ -154,18 +153,10 @@ def test_an_error_that_is_caught(capsys: pytest.CaptureFixture[str]) -> None:
     assert said.startswith("$.tools[0].function.parameters.properties.pair.pattern pattern ")
 
 
-def _lines(block: str) -> list[str]:
-    return block.replace("\\\n", " ").splitlines()
-
-
 def _command_lines() -> Iterator[Any]:
-    for page in PAGES:
-        typed = [line for block in blocks(page, "sh") for line in _lines(block)]
-        shown = [line for block in blocks(page, "console") for line in _lines(block)]
-        for line in (*typed, *(line for line in shown if line.startswith("$ "))):
-            words = shlex.split(line.removeprefix("$ "), comments=True)
-            if words[:1] == ["enforcer"]:
-                yield pytest.param(words[1:], id=" ".join(words[:4]))
+    for command in commands(every()):
+        if command.words[:1] == ("enforcer",):
+            yield pytest.param(list(command.words[1:]), id=str(command))
 
 
 @pytest.mark.parametrize("words", list(_command_lines()))

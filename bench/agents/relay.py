@@ -28,18 +28,26 @@ class Exchange:
 
     Attributes:
         path: of the request, without its query.
-        tools: how many it declares; a namespace is one.
-        messages: how many its dialog has.
+        body: of the request.
         status: of the answer; 599 where the server broke the connection.
         text: the answer, whole.
 
     """
 
     path: str
-    tools: int
-    messages: int
+    body: Mapping[str, Any]
     status: int
     text: str
+
+    @property
+    def tools(self) -> int:
+        """How many tools it declares; a namespace is one."""
+        return len(self.body.get("tools") or ())
+
+    @property
+    def messages(self) -> int:
+        """How many messages its dialog has."""
+        return len(self.body.get("messages") or self.body.get("input") or ())
 
     @property
     def answered(self) -> bool:
@@ -102,16 +110,9 @@ class _Handler(BaseHTTPRequestHandler):
             return  # whoever asked has gone, and so nobody knows what the answer would have been
         except httpx.TransportError as error:
             parts.append(str(error).encode())
-        body = json.loads(content)
-        self.server.seen.append(
-            Exchange(
-                self.path.partition("?")[0],
-                len(body.get("tools") or ()),
-                len(body.get("messages") or body.get("input") or ()),
-                status,
-                b"".join(parts).decode(errors="replace"),
-            )
-        )
+        answered = b"".join(parts).decode(errors="replace")
+        path = self.path.partition("?")[0]
+        self.server.seen.append(Exchange(path, json.loads(content), status, answered))
 
     def _begin(self, answer: httpx.Response) -> None:
         # HTTP/1.0: the end of the connection is the end of the body.

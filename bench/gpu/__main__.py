@@ -71,11 +71,11 @@ def sections(device: str, *, serve: bool, failed: list[str]) -> Iterator[str]:
         in_flight = _SERVED_CPU if is_small else _SERVED
         compared = throughput.accelerated(Path(folder), in_flight[-1], has_one=not is_small)
         for title, starts in compared:
-            found = throughput.measure(starts, in_flight, 1 if is_small else 5)
+            found = throughput.measure(starts, in_flight, 1 if is_small else 5, streamed=True)
             lost = throughput.failures(found, "Enforcer")
             if lost:
                 failed.append(f"{title}: {lost} requests ended with an error")
-            yield f"### {title}\n\n{throughput.table(found)}\n"
+            yield f"### {title}\n\n{throughput.table(found)}\n\n{throughput.gaps(found)}\n"
 
 
 def main() -> int:

@@ -39,7 +39,7 @@ SOON = 10.0  # seconds in which a server answers what takes no model
 _NOT_FOUND = 404
 _HOW = {
     Route.PLUGIN: "enforcer.extra_body(…)",
-    Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)",
+    Route.LOGITS_PROCESSOR: "enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)",
 }
 _PROCESSES = re.compile(r'^enforcer_processes\{part="(\w+)"\} (\S+)$', re.MULTILINE)
 _ON_REQUEST = re.compile(r'^enforcer_api_servers\{enforces="on_request"\} [1-9]', re.MULTILINE)

@@ -1,8 +1,8 @@
 """vLLM's logits-processor interfaces, for servers without the plugin.
 
 Owns: following the batch of vLLM's two model runners and masking its rows. Switched on
-for one request by `enforcer.extra_body(..., via=Route.LOGITS_PROCESSOR)`. Must not know:
-tool parsers, the structured-output machinery.
+for one request by `enforcer.extra_body(..., via=enforcer.Route.LOGITS_PROCESSOR)`. Must not
+know: tool parsers, the structured-output machinery.
 
 Named on the command line only: vLLM repairs stale output ids, and refuses
 speculative decoding, for processors named there, and silently drops the ones that
@@ -108,7 +108,7 @@ class EnforcerLogitsProcessor(V1LogitsProcessor, V2LogitsProcessor):  # type: ig
         self._batch = _Batch(tokenizer, most_ids)
         logger.info(
             "enforcer: the logits processor enforces requests with a spec of "
-            "`enforcer.extra_body(…, via=Route.LOGITS_PROCESSOR)`, and no others. %s",
+            "`enforcer.extra_body(…, via=enforcer.Route.LOGITS_PROCESSOR)`, and no others. %s",
             startup.in_force((enforcer.dialect.name,), settings.current()),
         )
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +24,9 @@ from tests.shared_data import shared
 
 if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
+
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
@@ -43,6 +49,24 @@ def test_what_is_recorded_is_refused_and_never_wrong() -> None:
 def test_the_deviations_are_those_on_record() -> None:
     recorded = {name for name, (verdict, _) in expected().items() if verdict == "deviation"}
     assert recorded == DEVIATIONS
+
+
+def test_the_page_has_the_scores() -> None:
+    """Of what is recorded, and the cases that there are, none of which may be worse (above)."""
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"<!-- scores: .*? -->\n(?:\|.*\n){2}((?:\|.*\n)+)", page)
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in shown.splitlines()]
+    figures = [tuple(int(cell.replace(",", "")) for cell in row[1:]) for row in rows]
+    sources = ("maskbench", "draft2020-12")
+    recorded = Counter((name.split("/")[0], verdict) for name, (verdict, _) in expected().items())
+    found = Counter(case.id.split("/")[0] for case in all_cases())
+    kinds = (Verdict.DEVIATION, Verdict.UNSATISFIABLE, Verdict.REFUSED)
+    whole = tuple(found[source] for source in sources)
+    less = [tuple(recorded[source, kind.value] for source in sources) for kind in kinds]
+    right = tuple(
+        found[source] - sum(each[at] for each in less) for at, source in enumerate(sources)
+    )
+    assert figures == [whole, right, *less, (0, 0)]
 
 
 @pytest.mark.slow

@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import Any
 from typing import TYPE_CHECKING
 
+import json
 import re
 import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
+
+from bench import site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +115,25 @@ def test_what_the_site_names_is_there() -> None:
 
 
 def test_the_generator_is_strict() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    assert "zensical build --clean --strict" in makefile
+    assert "python bench/site.py $(VERSION)" in (ROOT / "Makefile").read_text()
+    assert '"build", "--clean", "--strict"' in (ROOT / "bench/site.py").read_text()
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     assert [one for one in groups["docs"] if one.startswith("zensical==")]
+
+
+def test_versions_stand_side_by_side_and_the_root_leads_to_the_newest(tmp_path: Path) -> None:
+    for name in ("0.9.0", "0.10.0", "0.10.0rc1", "assets", "0.2.1"):
+        (tmp_path / name).mkdir()
+    site.join(tmp_path)
+    listed = json.loads((tmp_path / "versions.json").read_text())
+    assert [each["version"] for each in listed] == ["0.10.0", "0.10.0rc1", "0.9.0", "0.2.1"]
+    # The selector's script marks as outdated what is not so called.
+    newest = SITE["extra"]["version"]["default"]
+    assert [each["aliases"] for each in listed] == [[newest], [], [], []]
+    assert "url=0.10.0/" in (tmp_path / "index.html").read_text()
+
+
+def test_a_version_has_a_folder_of_its_own() -> None:
+    text = site.configured(site.CONFIGURATION.read_text(), "1.2.3")
+    assert tomllib.loads(text)["project"] == {**SITE, "site_dir": "site/1.2.3"}
+    assert SITE["extra"]["version"]["provider"] == "mike"

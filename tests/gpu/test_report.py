@@ -57,3 +57,30 @@ def test_a_bad_call_of_an_enforced_turn_fails_the_command(
     monkeypatch.setattr("sys.argv", ["gpu", "--device", "cpu", "--no-vllm"])
     assert report.main() == 1
     assert "2 bad calls" in capsys.readouterr().err
+
+
+@pytest.mark.vllm
+@pytest.mark.long
+@pytest.mark.timeout(1800)  # two servers, on a machine with other work
+def test_the_half_that_serves_tells_ids_and_gaps_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+    from bench import throughput
+    from bench.speculation import ways
+
+    plain = [way for way in ways.WAYS if way.name == "V1"]
+    monkeypatch.setattr(ways, "WAYS", plain)
+    monkeypatch.setattr(throughput, "_IDS", 12)
+    monkeypatch.setattr(report, "_SERVED_CPU", (1, 2))
+    monkeypatch.setattr(masks, "ROWS", (1,))
+    empty = generation.Turns("Enforcer", 0, 0, 0, 1.0)
+    monkeypatch.setattr(generation, "measure", lambda *_, **__: empty)
+    failed: list[str] = []
+    text = "\n".join(report.sections("cpu", serve=True, failed=failed))
+    assert not failed
+    assert "### V1\n" in text
+    for heading in ("ids a second", "ms to the next id, p50 and p99"):
+        (head, _, *rows) = text[text.index(f"| {heading} |") :].split("\n\n")[0].splitlines()
+        assert head.endswith("| vLLM | Enforcer | Enforcer / vLLM |")
+        loads = [f"{choice}, {n} in flight" for choice in throughput.CHOICES for n in (1, 2)]
+        assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == loads
+        assert all(float(row.split(" | ")[1].partition(",")[0]) > 0 for row in rows)

@@ -1,10 +1,9 @@
-"""Each `vllm serve` of README, docs, Deployment and compose file is one that this vLLM takes."""
+"""Each `vllm serve`, or its module, of pages and deployments is one that this vLLM takes."""
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ pytest.importorskip("vllm")
 
 from enforcer.turn import dialects
 from enforcer.vllm import names
-from tests.snippets import PAGES, ROOT, blocks
+from tests.snippets import ROOT, commands, every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,27 +22,19 @@ if TYPE_CHECKING:
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 
-_ASSIGNMENT = re.compile(r"\w+=")
 PARSERS = {name for parser in dialects.parsers() for name in (parser, names.enforced(parser))}
-
-
-def _lines(text: str) -> Iterator[list[str]]:
-    for line in text.replace("\\\n", " ").splitlines():
-        if "vllm serve" not in line:
-            continue  # of another program, and perhaps half of a command
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        while words and _ASSIGNMENT.match(words[0]):
-            words.pop(0)
-        if words[:2] == ["vllm", "serve"]:
-            yield words[2:]
+# The module that stands for the command where that does not start.
+_MODULE = ("-m", "vllm.entrypoints.openai.api_server")
 
 
 def _commands() -> Iterator[Any]:
-    for page in PAGES:
-        for block in blocks(page, "sh") + blocks(page, "console"):
-            for number, words in enumerate(_lines(block)):
-                yield pytest.param(words, id=f"{page.relative_to(ROOT)}-{number}-{words[0]}")
-    (text, *_) = blocks(ROOT / "docs/production/kubernetes.md", "yaml")
+    for command in commands(every()):
+        if command.words[:2] == ("vllm", "serve"):
+            yield pytest.param(list(command.words[2:]), id=str(command))
+        elif command.words[1:3] == _MODULE:
+            yield pytest.param(list(command.words[3:]), id=str(command))
+    page = "docs/production/kubernetes.md"
+    (text, *_) = (x.text for x in every() if (x.page, x.language) == (page, "yaml"))
     deployment = next(iter(yaml.safe_load_all(text)))
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["vllm", "serve"]

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from transformers import AutoTokenizer
 
 import enforcer
-from bench.demo.servers import MODEL_NAME
+from bench.demo.servers import MODEL_NAME, HttpServer
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
-from tests.snippets import MESSAGES, PROMPT, TOOLS, find, run
+from tests.snippets import MESSAGES, PROMPT, ROOT, TOOLS, blocks, commands, every, find, run
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bench.demo.servers import Server
 
 
@@ -62,3 +68,33 @@ def test_the_logits_processor(processor_server: Server) -> None:
     reply = _run(processor_server, "docs/index.md", "LOGITS_PROCESSOR")["reply"]
     body = {"messages": MESSAGES, "tools": TOOLS, "stream": False}
     assert not judge(body, whole(reply.model_dump())).findings
+
+
+def test_the_first_server_and_its_first_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody who is new to it types: the command, then the request by curl."""
+    page = ROOT / "docs/index.md"
+    (command,) = [
+        each
+        for each in commands(every())
+        if each.block.page == "docs/index.md" and each.words[0] == ".venv/bin/python"
+    ]
+    asked = re.search(r"`(curl [^`]*@request.json)`", page.read_text())[1]
+    (request,) = blocks(page, "json")
+    (tmp_path / "request.json").write_text(request)
+    monkeypatch.chdir(ROOT)  # where the command is typed
+    quiet = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
+    with HttpServer([sys.executable, *command.words[1:]], tmp_path / "log", quiet) as server:
+        server.wait_until_ready()
+        assert "localhost:8000" in asked
+        answer = subprocess.run(
+            ["bash", "-c", asked.replace("localhost:8000", server.url)],  # noqa: S607
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    reply = whole(json.loads(answer.stdout))
+    assert reply.calls
+    assert not judge(json.loads(request), reply).findings

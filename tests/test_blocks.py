@@ -1,0 +1,332 @@
+"""Each fenced block of README, docs and CONTRIBUTING is held by a test, or listed with a reason.
+
+Owns: which test holds which block, the programs that a shell's lines may begin with, and what is
+checked of those lines here. Must not know: what the examples show.
+
+A new block fails until a row of `HELD` has it, or each of its commands begins with a program of
+`PROGRAMS`. A row that holds nothing fails, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+import enforcer
+from enforcer.vllm import settings
+from tests.snippets import PROMPT, ROOT, TOOLS, Block, Command, blocks, commands, every, fenced
+from tests.vocabularies import small, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+ALL = every()
+_SHELL = ("sh", "console")
+
+# Page, language and a word of the block (none: all blocks of that page and language): the test.
+HELD: tuple[tuple[str, str, str, str], ...] = (
+    ("*", "python", "", "tests/test_snippets.py::test_every_example_in_python_is_run"),
+    ("*", "json", "", "tests/test_blocks.py::test_data_can_be_read"),
+    ("*", "yaml", "", "tests/test_blocks.py::test_data_can_be_read"),
+    ("*", "toml", "", "tests/test_blocks.py::test_data_can_be_read"),
+    ("README.md", "text", "successful", "tests/docs/test_figures.py::test_a_page_has"),
+    ("CONTRIBUTING.md", "*", "", "tests/test_blocks.py::test_what_was_added_is_there"),
+    ("docs/cli.md", "json", "", "tests/cli/test_documentation.py::test_the_example_of_check_is"),
+    ("docs/cli.md", "console", "", "tests/cli/test_documentation.py::test_the_example_of_check_is"),
+    ("docs/clients/codex.md", "toml", "", "tests/test_agents.py::test_the_page_of_codex"),
+    ("docs/clients/litellm.md", "yaml", "", "tests/test_blocks.py::test_litellm_is_configured"),
+    ("docs/compiler.md", "*", "", "tests/diagnosis/test_stages.py::test_the_page_shows"),
+    ("docs/concepts.md", "text", "", "tests/test_blocks.py::test_the_turn_of_the_page"),
+    ("docs/concepts.md", "mermaid", "", "tests/turn/test_dialect.py::test_the_page_has_the_diagr"),
+    ("docs/explain.md", "json", "", "tests/cli/test_explain.py::test_the_example_of_the_page"),
+    ("docs/explain.md", "console", "", "tests/cli/test_explain.py::test_the_example_of_the_page"),
+    ("docs/formats.md", "*", "", "tests/formats/test_page.py::test_the_page_is_the_one_that_is"),
+    ("docs/index.md", "json", "", "tests/vllm/test_snippets.py::test_the_first_server"),
+    (
+        *("docs/production/kubernetes.md", "yaml", ""),
+        "tests/deploy/test_kubernetes.py::test_the_names_agree",
+    ),
+    ("docs/production/*", "text", "docker", "tests/deploy/test_monitoring.py::test_containers_are"),
+    ("docs/releasing.md", "text", "docker", "tests/deploy/test_monitoring.py::test_containers_are"),
+    *(
+        ("docs/schema-support.md", kind, "", "tests/schema/test_documentation.py::test_every_exam")
+        for kind in ("schema", "relaxed", "closed", "documents")
+    ),
+    ("docs/upstream.md", "diff", "", "tests/vllm/test_upstream.py::test_the_code_that_is_quoted"),
+    ("docs/vllm.md", "text", "", "tests/vllm/test_told.py::test_a_refusal_is_told_as_the_page"),
+    ("docs/vllm/metrics.md", "text", "", "tests/vllm/test_told.py::test_lines_of_the_log"),
+    ("docs/vllm/matrix.md", "text", "", "tests/vllm/test_told.py::test_the_matrix_has_every"),
+)
+# Page, a word of the block, and why no test holds it.
+NOT_HELD: tuple[tuple[str, str, str], ...] = ()
+
+# What a command may begin with: the test that holds such commands, in whichever block.
+PROGRAMS = {
+    "": "test_variables_are_settings",
+    "cd": "test_commands_name_what_is_there",
+    "claude": "tests/test_agents.py::test_the_page_of_claude_code",
+    "codex": "tests/test_agents.py::test_the_page_of_codex",
+    "curl": "test_commands_name_what_is_there",
+    "docker": "test_commands_name_what_is_there",
+    "enforcer": "tests/test_snippets.py::test_the_command_line_takes_what_the_pages_show",
+    "export": "test_variables_are_settings",
+    "grep": "test_filters_find_something",
+    "head": "test_filters_find_something",
+    "jq": "test_filters_find_something",
+    "kubectl": "test_commands_name_what_is_there",
+    "make": "test_commands_name_what_is_there",
+    "pip": "tests/test_packaging.py::test_pages_install_what_can_be_had",
+    ".litellm/bin/pip": "test_what_others_publish_is_installed_as_the_module_says",
+    "python": "test_modules_take_their_options",
+    ".venv/bin/python": "test_modules_take_their_options",
+    "sed": "test_filters_find_something",
+    "sort": "test_filters_find_something",
+    "uniq": "test_filters_find_something",
+    "vllm": "tests/vllm/test_commands.py::test_vllm_takes_the_command",
+}
+
+
+def _program(command: Command) -> str:
+    return command.words[0] if command.words else ""
+
+
+def _rows(block: Block) -> list[Any]:
+    held = [
+        row
+        for row in HELD
+        if fnmatch(block.page, row[0]) and row[1] in ("*", block.language) and row[2] in block.text
+    ]
+    return held + [row for row in NOT_HELD if row[0] == block.page and row[1] in block.text]
+
+
+def _is_held(block: Block) -> bool:
+    """Tell whether a row has a block, or each of its commands begins with a program."""
+    if _rows(block):
+        return True
+    if block.language != "sh":
+        return False
+    return all(_program(command) in PROGRAMS for command in commands([block]))
+
+
+@pytest.mark.parametrize("block", ALL, ids=str)
+def test_every_block_is_held(block: Block) -> None:
+    assert _is_held(block), f"{block}: no test holds this block; see {Path(__file__).name}"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_held"),
+    [
+        ("```sh\nenforcer check tools.json && vllm serve MODEL\n```\n", True),
+        ("```sh\nenforcer check tools.json | tee log\n```\n", False),
+        ("```sh\nX=1 helm install it\n```\n", False),
+        ("```text\nWhatever.\n```\n", False),
+        ("1. Indented:\n\n   ```\n   whatever\n   ```\n", False),
+        ("```json\n{}\n```\n", True),
+    ],
+)
+def test_a_new_block_is_noticed(text: str, is_held: bool) -> None:
+    (block,) = fenced(text, ROOT / "docs" / "new.md")
+    assert _is_held(block) is is_held
+
+
+def test_every_row_holds_a_block_and_names_a_test() -> None:
+    used = {id(row) for block in ALL for row in _rows(block)}
+    assert not [row for row in (*HELD, *NOT_HELD) if id(row) not in used]
+    assert all(reason for _, _, reason in NOT_HELD)
+    for named in (*(row[3] for row in HELD), *PROGRAMS.values()):
+        file, _, test = named.rpartition("::")
+        source = (ROOT / (file or "tests/test_blocks.py")).read_text()
+        assert re.search(rf"^def {test}", source, re.MULTILINE), named
+
+
+@pytest.mark.parametrize(
+    "block", [each for each in ALL if each.language in ("json", "yaml", "toml")], ids=str
+)
+def test_data_can_be_read(block: Block) -> None:
+    read: dict[str, Callable[[str], Any]] = {"json": json.loads, "toml": tomllib.loads}
+    read["yaml"] = lambda text: list(yaml.safe_load_all(text))
+    assert read[block.language](block.text)
+
+
+COMMANDS = list(commands(ALL))
+
+
+def _of(*names: str) -> list[Command]:
+    """Give the commands that one of these tests holds."""
+    return [each for each in COMMANDS if PROGRAMS.get(_program(each)) in names]
+
+
+def test_the_commands_are_found() -> None:
+    assert len(COMMANDS) > 60
+    assert {_program(command) for command in COMMANDS} <= set(PROGRAMS)
+
+
+def _taken(module: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a module of ours read its command line, and go no further."""
+    path = ROOT.joinpath(*module.split("."))
+    file = path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__main__.py"
+    name = module if file.stem == path.stem else f"{module}.__main__"
+    assert "parse_args" in file.read_text(), f"{module} reads no options"
+
+    class Taken(Exception):  # noqa: N818 - is no error
+        pass
+
+    read = argparse.ArgumentParser.parse_args
+
+    def parse_args(self: argparse.ArgumentParser, *given: Any) -> None:
+        read(self, *given)
+        raise Taken
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse_args)
+    monkeypatch.setattr("sys.argv", [module, *arguments])
+    with pytest.raises(Taken):
+        importlib.import_module(name).main()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", _of("test_modules_take_their_options"), ids=str)
+def test_modules_take_their_options(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    option, module, *arguments = command.words[1:]
+    assert option == "-m"
+    if module == "venv":
+        assert len(arguments) == 1
+    elif module.startswith("vllm."):
+        pytest.skip("tests/vllm/test_commands.py")
+    else:
+        _taken(module, arguments, monkeypatch)
+
+
+@pytest.mark.slow
+def test_an_option_that_a_module_does_not_have_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit):
+        _taken("bench.soak", ["--minuets", "20"], monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "command",
+    _of("test_variables_are_settings") + [each for each in COMMANDS if each.given],
+    ids=str,
+)
+def test_variables_are_settings(command: Command) -> None:
+    given = command.given or dict(word.split("=", 1) for word in command.words[1:])
+    assert given
+    ours = {name: value for name, value in given.items() if name.startswith(settings.PREFIX)}
+    chosen = settings.read(ours)
+    chosen.options()
+    assert len(chosen.changed()) == len(ours)
+    if "ENFORCER_DOCUMENTS" in given:
+        assert all(place.rpartition("=")[2].startswith("/") for place in chosen.sources())
+
+
+_ROUTES = ("/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/completions", "/metrics")
+_VERBS = ("apply", "create", "delete", "describe", "exec", "get", "logs", "rollout", "scale", "top")
+
+
+@pytest.mark.parametrize("command", _of("test_commands_name_what_is_there"), ids=str)
+def test_commands_name_what_is_there(command: Command) -> None:
+    program, *words = command.words
+    text = " ".join(words)
+    if program == "make":
+        targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert words[0] in targets
+        assert all("=" in word for word in words[1:])
+    elif program == "curl":
+        (route,) = re.findall(r"\b[\w.-]+:\d+(/[\w/.-]+)", text)
+        assert route.rstrip("/") in (*_ROUTES, "/health", "/v1/models")
+    elif program == "cd":
+        assert (ROOT / words[0]).is_dir()
+    else:
+        assert program == "docker" or words[0] in _VERBS
+        for file in re.findall(r"(?:^| )(?:-f|--file)[ =](\S+)", text):
+            assert (ROOT / file).exists() or (ROOT / "deploy" / file).exists()
+
+
+def test_what_others_publish_is_installed_as_the_module_says() -> None:
+    (found,) = _of("test_what_others_publish_is_installed_as_the_module_says")
+    assert f"`{found.line}`" in (ROOT / "bench/matrix/proxy.py").read_text()
+
+
+_REPLY = {
+    "model": "kimi",
+    "prompt_token_ids": [1, 2],
+    "choices": [{"token_ids": [3], "message": {"content": "Hi."}}],
+}
+
+
+@pytest.mark.parametrize(
+    "line", sorted({each.line for each in _of("test_filters_find_something")}), ids=str
+)
+def test_filters_find_something(line: str, tmp_path: Path) -> None:
+    """The log is that of the page on logs, the reply one with its ids; what is sent is not."""
+    (log,) = blocks(ROOT / "docs/vllm/metrics.md", "text")
+    (tmp_path / "server.log").write_text(log)
+    (tmp_path / "reply.json").write_text(json.dumps(_REPLY))
+    typed = re.sub(r"\|\s*curl .*", "", line)
+    if shutil.which(typed.split()[0]) is None:
+        pytest.skip(f"no {typed.split()[0]}")
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {typed}"],  # noqa: S607 - as a reader types it
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    if typed.startswith("jq"):
+        asked = json.loads(done.stdout)
+        assert asked["prompt"] == [1, 2, 3]
+        assert asked["max_tokens"] == 1
+    else:
+        assert "enforcer: " in done.stdout
+
+
+def test_litellm_is_configured_as_it_was_tested(tmp_path: Path) -> None:
+    pytest.importorskip("httpx")
+    from bench.demo.servers import MODEL_NAME
+    from bench.matrix import proxy
+
+    proxy.proxy(Path("litellm"), "http://vllm:8000", tmp_path, proxy.PROVIDERS[0])
+    (tested,) = json.loads((tmp_path / "proxy.yaml").read_text())["model_list"]
+    (page,) = blocks(ROOT / "docs/clients/litellm.md", "yaml")
+    text = json.dumps(tested).replace(MODEL_NAME, "kimi")
+    assert yaml.safe_load(page)["model_list"] == [json.loads(text)]
+
+
+def test_what_was_added_is_there() -> None:
+    """Examples of what has been added stand in the code as they stand in CONTRIBUTING."""
+    shown = [each for each in ALL if each.page == "CONTRIBUTING.md"]
+    assert len(shown) == 3
+    texts = [
+        (ROOT / file).read_text()
+        for file in ("enforcer/regex/formats.py", "tests/regex/test_formats.py")
+    ] + [(ROOT / "docs/schema-support.md").read_text()]
+    for block, text in zip(shown, texts, strict=True):
+        for line in block.text.splitlines():
+            assert line.strip() in ("", "...") or line in text, line
+
+
+def test_the_turn_of_the_page_is_one() -> None:
+    """With a name, an index and arguments in their places, it is a call."""
+    (turn,) = blocks(ROOT / "docs/concepts.md", "text")
+    turn = turn.replace("[<think> … </think>]", "<think>…</think>").replace("  …\n", "")
+    turn = turn.replace("NAME:IDX", "get_weather:0").replace("{…}", '{"city": "Paris"}')
+    turn = re.sub(r"\s*\n\s*", "", turn.replace("text <", "Text.<"))
+    assert "…" not in turn.replace("<think>…", "")
+    vocabulary = small()
+    matcher = enforcer.Enforcer(vocabulary).matcher(TOOLS, prompt_ids=write(vocabulary, PROMPT))
+    ids = write(vocabulary, turn)
+    assert matcher.validate(ids) == len(ids)
+    (call,) = enforcer.Enforcer(vocabulary).parse(ids).calls
+    assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Paris"})
