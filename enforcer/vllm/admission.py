@@ -78,6 +78,7 @@ def admit(text: str, tokenizer: Any = None, where: str = specs.HERE) -> tuple[st
     mine = _settled(spec, dialect.name)
     if spec.settled is None:
         with answered():
+            specs.refuse_large(spec, mine.options.limits)
             bundled = specs.bundled(spec, runtime.bundle, mine.options.limits.size)
         if bundled is not spec:
             text = specs.put(text, bundled)

@@ -203,6 +203,16 @@ def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch: pytest.M
         validated(parameters(carried([tool])))
 
 
+def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(monkeypatch, limits="tools=2")
+    tools = [{"type": "function", "function": {"name": name}} for name in "abc"]
+    with pytest.raises(VLLMValidationError, match=r"3 tools, over 2.*fewer.*\$\.tools"):
+        validated(parameters(carried(tools)))
+    validated(parameters(carried(tools[:2])))
+
+
 @pytest.mark.parametrize(("own", "whose"), [(False, "of others"), (True, "own")])
 def test_no_room_for_a_check_is_a_503(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, own: bool, whose: str
