@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ _FORMAT = "$.response_format"
 _CHOICE = "$.tool_choice"
 _PROMPT = "$.prompt_token_ids"
 _MOST = "$.max_tokens"
+_LONGEST = 100  # characters of a prefix that is moved; that of the ten thousandth tool has 35
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +34,24 @@ class Places:
     """Where parts of the body are that the client sent.
 
     Attributes:
-        moved: prefixes of paths, and what stands for each; the first that fits counts.
+        moved: prefixes of paths, and what stands for each; the longest that fits counts.
         dialog: what the prompt was made of; None where the client sent the prompt itself.
 
     """
 
-    moved: tuple[tuple[str, str], ...] = ()
+    moved: Mapping[str, str] = field(default_factory=dict)
     dialog: str | None = None
 
     def of(self, path: str) -> str:
         """Give the path in the client's body."""
         if self.dialog is not None and path.startswith(_PROMPT):
             return self.dialog
-        for old, new in self.moved:
-            if path == old or path.startswith((f"{old}.", f"{old}[", f"{old} ")):
-                return new + path[len(old) :]
+        # Not one prefix after the other: there are some for each tool, as there may be paths.
+        for end in range(min(len(path), _LONGEST), 0, -1):
+            if end == len(path) or path[end] in ".[ ":
+                new = self.moved.get(path[:end])
+                if new is not None:
+                    return new + path[end:]
         return path
 
 
@@ -191,7 +195,7 @@ def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
         moved.append((_FORMAT, "$.structured_outputs"))
     moved.append((_MOST, _most(request)))
     dialog = "$.input" if isinstance(request, ResponsesRequest) else "$.messages"
-    return Places(tuple(moved), dialog)
+    return Places(dict(moved), dialog)
 
 
 def _most(request: Any) -> str:

@@ -230,7 +230,7 @@ def test_the_target_for_a_think_is_left_out_where_agents_send_it() -> None:
 
 
 def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
-    moved = places.Places((("$.tools[0].function.parameters", "$.tools[3].parameters"),))
+    moved = places.Places({"$.tools[0].function.parameters": "$.tools[3].parameters"})
     for rest in ("", ".items", "[0]", " -> https://schemas.example.com/a.items"):
         assert moved.of(f"$.tools[0].function.parameters{rest}") == f"$.tools[3].parameters{rest}"
     assert moved.of("$.tools[0].function.parametersX") == "$.tools[0].function.parametersX"
@@ -269,3 +269,23 @@ def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     for other in others:
         sent = body_type(**body, structured_outputs=other)
         assert convert(AnthropicServingMessages, sent).structured_outputs is None
+
+
+def test_a_path_is_looked_up_whatever_the_number_of_tools() -> None:
+    class Counted(dict[str, str]):
+        looks = 0
+
+        def get(self, *key: Any) -> Any:
+            self.looks += 1
+            return super().get(*key)
+
+        def __iter__(self) -> Any:
+            raise AssertionError("one after the other")
+
+    tools = [places.Shown({}, f"$.tools[{at}]") for at in range(1000)]
+    moved = Counted(places.places(_chat(), tools, None).moved)
+    found = places.Places(moved)
+    path = f"$.tools[999].function.parameters.{'x.' * 5000}"
+    assert found.of(path) == path
+    assert found.of("$.tools[7]") == "$.tools[7]"
+    assert moved.looks < 100
