@@ -282,7 +282,12 @@ def test_the_copies_of_a_tag_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     """As vLLM makes one for each prompt of a list, and for each of `n` replies."""
     read: list[str] = []
     loads = json.loads
-    monkeypatch.setattr(specs.json, "loads", lambda text: read.append(text) or loads(text))
+
+    def counted(text: str) -> Any:
+        read.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", counted)
     tag = specs.structural_tag(specs.write([named("copied")], "auto", True, 0))
     copies = [tag[:1] + tag[1:] for _ in range(9)]
     assert copies[0] is not copies[1]

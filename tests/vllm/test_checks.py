@@ -300,7 +300,12 @@ def test_the_schemas_of_a_settled_spec_that_have_passed_are_looked_up_once(
     wanted = replace(spec(PLAIN, pattern(1)), settled=settled)
     looked: list[Any] = []
     known = checks._known
-    monkeypatch.setattr(checks, "_known", lambda asked: looked.append(asked) or known(asked))
+
+    def counted(asked: Check) -> Verdict | None:
+        looked.append(asked)
+        return known(asked)
+
+    monkeypatch.setattr(checks, "_known", counted)
     for _ in range(3):
         assert checks.check(wanted) == []
         assert asyncio.run(checks.check_async(wanted)) == []

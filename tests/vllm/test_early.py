@@ -405,6 +405,7 @@ def _bodies() -> dict[str, dict[str, Any]]:
     own: dict[str, Any] = enforcer.extra_body([BAD], "required", via=VIA)
     return {
         CHAT: {"messages": ASK, "tools": [BAD], **own},
+        "/invocations": {"messages": ASK, "tools": [BAD], **own},
         "/v1/completions": {"prompt": "Hi", **own},
         "/v1/responses": {"input": "Hi", "tools": [{"type": "function", **function}], **own},
         "/v1/messages": {
