@@ -24,7 +24,7 @@ from enforcer.request import history
 from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
-from enforcer.request.spec import Spec, bundled
+from enforcer.request.spec import Spec, bundled, refuse_large
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
@@ -199,10 +199,12 @@ class Enforcer:
             InvalidTools: the dialect has no call to a tool of such a name.
             UnsupportedSchema: a schema or format cannot be enforced exactly.
             InvalidSchema: it is none.
+            SchemaLimit: one, or all of them together, are over a limit.
 
         """
         refuse_names(self.dialect, spec.toolset)
         options = spec.resolve(self.options)
+        refuse_large(spec, options.limits)
         for tool in spec.toolset.tools.values():
             try:
                 self._grammars.check(tool.schema, options)

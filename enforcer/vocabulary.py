@@ -179,10 +179,20 @@ class Vocabulary:
         return tuple(data for data, _ in pairs), tuple(i for _, i in pairs)
 
     @cached_property
-    def first_bytes(self) -> tuple[int, ...]:
-        """By a byte, where in `sorted_text` the tokens begin that begin with it; and the end."""
+    def shorter(self) -> tuple[int, ...]:
+        """By a place in `sorted_text`, that of the longest other token that begins this one.
+
+        Of two tokens of the same bytes the first; -1 where there is none.
+        """
         keys, _ = self.sorted_text
-        return (*(bisect_left(keys, bytes([byte])) for byte in range(256)), len(keys))
+        found: list[int] = []
+        open_: list[int] = []
+        for place, key in enumerate(keys):
+            while open_ and not key.startswith(keys[open_[-1]]):
+                open_.pop()
+            found.append(open_[-1] if open_ else -1)
+            open_.append(place)
+        return tuple(found)
 
     def find(self, data: bytes) -> int | None:
         """Find an id of text that stands for exactly these bytes; None if there is none."""

@@ -88,11 +88,9 @@ def test_the_vocabulary_of_bytes() -> None:
     assert vocabulary.encode("é<a>") == list("é<a>".encode())
 
 
-def test_where_the_tokens_begin_that_begin_with_a_byte() -> None:
+def test_the_tokens_that_a_token_begins_with() -> None:
     found = vocabularies.small()
     keys, _ = found.sorted_text
-    assert len(found.first_bytes) == 257
-    for byte in range(256):
-        first, last = found.first_bytes[byte : byte + 2]
-        assert all(key[0] == byte for key in keys[first:last])
-        assert last - first == sum(key[0] == byte for key in keys)
+    for place, key in enumerate(keys):
+        begins = [at for at, one in enumerate(keys) if at < place and key.startswith(one)]
+        assert found.shorter[place] == (begins[-1] if begins else -1)

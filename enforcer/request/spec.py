@@ -15,6 +15,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, InvalidTools, Problem, SchemaLimit, brief
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from enforcer.request.response_format import ResponseFormat
+    from enforcer.schema.limits import Limits
 
 KEY = "enforcer"
 HERE = f"$.{KEY}"  # the path of a spec, in errors about it
@@ -44,6 +46,7 @@ _FIELDS = {
     *("closed_objects", "settled"),
 }
 _SETTLED_FIELDS = {"dialect", "engine", "options", "as_text"}
+_KEPT = 8_000_000  # characters of a tag whose spec is kept: of 4,000,000 of schemas, escaped
 _UNSETTLED = ',"settled":null}'
 _IMPOSSIBLE = {"type": "token", "token": 2**31 - 1}
 
@@ -179,6 +182,31 @@ def settle(text: str, settled: Settled) -> str:
     if text.endswith(_UNSETTLED):  # as `write` ends it; megabytes need not be read again
         return text.removesuffix("null}") + _dump(_settled_json(settled)) + "}"
     return _dump({**json.loads(text), "settled": _settled_json(settled)})
+
+
+def refuse_large(spec: Spec, limits: Limits) -> None:
+    """Refuse what no schema of a request exceeds, and all of them together do.
+
+    Args:
+        spec: as somebody has sent it.
+        limits: those of the request.
+
+    Raises:
+        SchemaLimit: there are too many tools, or too much is said of them.
+
+    """
+    tools, wanted = spec.toolset.tools, spec.response_format
+    if len(tools) > limits.tools:
+        reason = f"{len(tools)} tools, over {limits.tools} {named('tools')}; declare fewer"
+        raise SchemaLimit((Problem("$.tools", "", reason),))
+    size = sum(len(tool.schema) for tool in tools.values())
+    size += 0 if wanted is None else len(wanted.source)
+    if size > limits.request:
+        reason = (
+            f"all schemas of the request have {size} characters together, over {limits.request} "
+            f"{named('request')}; declare fewer or smaller ones"
+        )
+        raise SchemaLimit((Problem("$.tools" if tools else "$.response_format", "", reason),))
 
 
 def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
@@ -334,11 +362,19 @@ def from_structural_tag(tag: object) -> str | None:
     """Find the spec's text in a structural tag; None if it carries none."""
     if not isinstance(tag, str) or f'"{KEY}"' not in tag:
         return None
+    return _found(tag) if len(tag) <= _KEPT else _find(tag)
+
+
+def _find(tag: str) -> str | None:
     try:
         data = json.loads(tag)
     except (ValueError, RecursionError):
         return None  # vLLM says what is wrong with it
     return data.get(KEY) if isinstance(data, dict) else None
+
+
+# Each prompt of a list and each of `n` replies brings a copy, which is asked several times.
+_found = lru_cache(maxsize=4)(_find)
 
 
 def from_extra(extra: object) -> str | None:

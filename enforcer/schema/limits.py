@@ -84,7 +84,7 @@ class Conventions:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds above which a schema is refused with `SchemaLimit`.
+    """Bounds above which a schema, or a request with many, is refused with `SchemaLimit`.
 
     Attributes:
         depth: nesting of objects and arrays inside the schema.
@@ -101,6 +101,8 @@ class Limits:
         regex_states: states explored to find out whether a string language is empty.
         steps: shapes combined over the whole compilation; bounds its time.
         name_bits: names of one object that are tracked for repetition and presence.
+        tools: tools of one request, among which the engine tells apart in one step.
+        request: characters of all schemas of one request together, as JSON text.
 
     """
 
@@ -116,6 +118,8 @@ class Limits:
     regex_states: int = 2_000
     steps: int = 300_000
     name_bits: int = 60
+    tools: int = 2_000
+    request: int = 4_000_000
 
 
 def named(limit: str) -> str:

@@ -56,6 +56,11 @@ class Sparse:
     words: Ids | slice
     values: Row
 
+    @property
+    def weight(self) -> int:
+        """Bytes that it holds."""
+        return 3 * self.values.nbytes
+
 
 NOTHING = Sparse(NO_IDS, np.zeros(0, dtype=np.int32))
 

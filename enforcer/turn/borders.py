@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096
+_FEW = 16  # ids, which are looked at one by one sooner than found
 _DONE = Place("")
 
 
@@ -193,7 +194,8 @@ class Borders:
 
     def _find_behind(self, node: HeaderNode, place: Place) -> Iterator[Behind]:
         for past in node.past:
-            at = self._read(place, past.data)
+            # There may be thousands, of which most are followed by nothing.
+            at = self._lexer.within_header(place, past.data) or self._read(place, past.data)
             if at is not None:
                 inner, outer = self._followed(at, node.trie.form, past.tail, past.data)
                 if inner or outer:
@@ -241,8 +243,14 @@ class Borders:
         in the span.
         """
         found: list[int] = []
-        for byte in self._starts(place):
-            after, part = step(place, byte), narrowed(self._vocabulary, span, byte)
+        keys, _ = self._vocabulary.sorted_text
+        starts = self._starts(place)
+        few = keys[span.first : span.last] if span.last - span.first <= _FEW else ()
+        if few and not any(key[span.depth] in starts for key in few if len(key) > span.depth):
+            return found
+        for byte in starts:
+            part = narrowed(self._vocabulary, span, byte)
+            after = None if part is None else step(place, byte)  # mostly there is no such token
             if after is not None and part is not None:
                 walked = walk(self._vocabulary, after, step, lambda _: False, part)
                 found += [*whole(self._vocabulary, part), *walked.inside]
@@ -276,6 +284,8 @@ class Borders:
                 whole.append((token, head, tail))
             else:
                 loose.append(Loose(token, count, head, tail))
+        if not (whole or loose):
+            return NONE
         tokens, heads, tails = zip(*whole, strict=True) if whole else ((), (), ())
         return Cut(ids_of(tokens), ids_of(heads), ids_of(tails), tuple(loose))
 

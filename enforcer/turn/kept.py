@@ -1,8 +1,8 @@
-"""Masks between texts that are kept from one request to the next.
+"""Masks between texts, and headers, that are kept from one request to the next.
 
 Owns: how many, and that a mask is given only where the grammars are still those that it was
-computed with; and how many parts of masks, which depend on no request. Must not know: states,
-headers, what the masks are of.
+computed with; how many parts of masks, which depend on no request; how many bytes of headers. Must
+not know: states, what headers and masks are of.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from enforcer.engines import Startable
     from enforcer.turn.bits import Row, Sparse
     from enforcer.turn.cuts import Cut
+    from enforcer.turn.header import HeaderTrie
 
 _BYTES = 8 << 20  # of all masks together, which is four hundred at least
+_TRIES = 256  # of headers, which weigh little if they have few tools
+_TRIES_BYTES = 16 << 20
 _ENTRY = 600  # what one costs beside its words: its key, the grammars
 
 
@@ -58,6 +61,37 @@ class KeptCuts:
         if len(self._cuts) >= self._most:
             self._cuts = {}
         self._cuts[key] = cut
+
+
+class KeptTries:
+    """Headers by what they are of, the least recently used first to go; for any number of threads.
+
+    How many tools they have is up to clients, so that they are weighed, when others are made.
+
+    Args:
+        most: bytes that all of them may weigh.
+
+    """
+
+    def __init__(self, most: int = _TRIES_BYTES) -> None:
+        self._most = most
+        self._tries: dict[Hashable, HeaderTrie] = {}
+
+    @property
+    def weight(self) -> int:
+        """Bytes that they hold, about."""
+        return sum(trie.weight for trie in tuple(self._tries.values()))
+
+    def get(self, key: Hashable, make: Callable[[], HeaderTrie]) -> HeaderTrie:
+        """Give those of a key, which says all that they depend on."""
+        found = self._tries.pop(key, None)
+        is_new = found is None
+        if found is None:
+            found = make()
+        self._tries[key] = found
+        while is_new and (len(self._tries) > _TRIES or self.weight > self._most):
+            self._tries.pop(next(iter(tuple(self._tries))), None)
+        return found
 
 
 class KeptRows:
@@ -99,7 +133,7 @@ class KeptRows:
 
         """
         words = sparse(row)
-        weight = 3 * words.values.nbytes + _ENTRY
+        weight = words.weight + _ENTRY
         before = self._rows.get(key)
         more = weight - (0 if before is None else before.weight)
         if self._weight + more > _BYTES:

@@ -188,6 +188,15 @@ class Lexer:
             return None
         return place
 
+    def within_header(self, place: Place, data: bytes) -> Place | None:
+        """Read bytes at once that end no header which a place is in; None if they may do else."""
+        rest = place.header
+        for byte in data:
+            rest = None if rest is None else rest.after(byte)
+            if rest is None or rest.ends:
+                return None
+        return place if rest is place.header else replace(place, header=rest)
+
     def falls(self, place: Place, symbol: int) -> Place | None:
         """Give the place behind a header that ends by itself before a symbol, if it does.
 

@@ -7,7 +7,8 @@ allows is an `envelope`), schemas, engines, hosts, or how a turn is advanced (th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
+from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,12 @@ from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Names, Segment, written
 from enforcer.turn.firsts import Firsts
 from enforcer.turn.header import HeaderForm, HeaderTrie
-from enforcer.turn.kept import KeptCuts, KeptRows
+from enforcer.turn.kept import KeptCuts, KeptRows, KeptTries
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
 from enforcer.turn.openings import Openings
 from enforcer.turn.pattern import ID, NAME
 
-_HEADER_TRIES = 256  # kept per table; one is a few hundred bytes a tool
+_ALIKE = 256
 _ROWS = 4096
 _CUTS = 512
 _SOME_NAME = "a"
@@ -104,10 +105,10 @@ class Table:
             for role, texts in dialect.markers.items()
         }
         # Computed here, so that no request waits for them.
-        _ = vocabulary.sorted_text, vocabulary.first_bytes, vocabulary.blank_ids
+        _ = vocabulary.sorted_text, vocabulary.shorter, vocabulary.blank_ids
         self.form = self._form()
-        self.headers = lru_cache(_HEADER_TRIES)(partial(HeaderTrie, self.form))
-        self.alike = lru_cache(_HEADER_TRIES)(Alike)
+        self.tries = KeptTries()
+        self._alike = lru_cache(_ALIKE)(Alike)
         self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
         nothing = vocabulary.row(())
@@ -129,6 +130,18 @@ class Table:
         self.kept = KeptRows()
         self.cuts = KeptCuts(_CUTS)
         self._places = lru_cache(_ROWS)(self._build_at)
+
+    def headers(self, names: tuple[str, ...], indices: tuple[int, ...]) -> HeaderTrie:
+        """Give the headers of some tools at some indices."""
+        return self.tries.get((names, indices), lambda: HeaderTrie(self.form, names, indices))
+
+    def alike(self, names: tuple[str, ...], settings: tuple[object, ...]) -> Alike:
+        """Give what stands for the envelopes of these names and settings.
+
+        By a digest: the names are as many as clients like, and no name has a line's end.
+        """
+        digest = sha256("\n".join(names).encode("utf-8", "surrogatepass")).digest()
+        return self._alike(digest, settings)
 
     def _is_there(self, text: str) -> bool:
         """Tell whether the tokenizer can have a marker.
@@ -364,6 +377,6 @@ class Alike:
 
     __slots__ = ("count",)
 
-    def __init__(self, names: tuple[str, ...], settings: tuple[object, ...]) -> None:
+    def __init__(self, names: bytes, settings: tuple[object, ...]) -> None:
         del names, settings  # there is one for each
         self.count = 0

@@ -7,7 +7,6 @@ a request comes in (that is `frontend`), parsers, the engine process, how schema
 
 from __future__ import annotations
 
-import math
 from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
@@ -30,6 +29,10 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
     from enforcer.vllm.checks import Inexact
 
+# Far from what is infinite in 32 bits, also once it is divided by a temperature. Most routes of
+# vLLM's take 100 for whatever is more.
+_MOST_BIAS = 1e30
+_LINES = 8  # of one request, on schemas that are not exact; the others are counted in one more
 _READ_HERE = 200_000  # characters of a tag of vLLM's own; larger ones are read in the engine alone
 
 
@@ -78,6 +81,7 @@ def admit(text: str, tokenizer: Any = None, where: str = specs.HERE) -> tuple[st
     mine = _settled(spec, dialect.name)
     if spec.settled is None:
         with answered():
+            specs.refuse_large(spec, mine.options.limits)
             bundled = specs.bundled(spec, runtime.bundle, mine.options.limits.size)
         if bundled is not spec:
             text = specs.put(text, bundled)
@@ -128,11 +132,16 @@ def count_inexact(inexact: Iterable[Inexact], how: Relaxed) -> None:
 
 
 def log_inexact(inexact: Iterable[Inexact]) -> None:
-    """Log what is not exact, once for each schema that is new to this process."""
-    for one in inexact:
-        if one.is_new:
-            of = asked.told(one.problem.path)
-            metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
+    """Log what is not exact, once for each schema that is new to this process.
+
+    One that no time was left for is new each time, so that of many most are counted only.
+    """
+    new = [one for one in inexact if one.is_new]
+    for one in new[:_LINES]:
+        of = asked.told(one.problem.path)
+        metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
+    if len(new) > _LINES:
+        metrics.log_more_relaxed(len(new) - _LINES, request=asked.told()["request"])
 
 
 def refuse_stock(params: Any) -> None:
@@ -229,13 +238,12 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
             raise option_refusal(
                 name, f"`{name}` could forbid what an enforced reply must have: leave it out"
             )
-    if any(
-        not math.isfinite(bias) for bias in (getattr(params, "logit_bias", None) or {}).values()
-    ):
+    biases = (getattr(params, "logit_bias", None) or {}).values()
+    if any(not abs(bias) <= _MOST_BIAS for bias in biases):  # nor is what is no number
         raise option_refusal(
             "logit_bias",
-            "an infinite `logit_bias` could forbid what an enforced reply must have: use a "
-            "finite one",
+            "an infinite `logit_bias`, or one that becomes so in 32 bits, could forbid what an "
+            f"enforced reply must have: use one from -{_MOST_BIAS:g} to {_MOST_BIAS:g}",
         )
     if getattr(params, "min_tokens", 0) and not calls_nothing:
         raise option_refusal(

@@ -2,7 +2,8 @@
 
 Owns: the id and the names of the tools, from where a request comes in to where it is refused or
 its reply is read, in the same task; the header that gives an id, and the one that says when to come
-again. Must not know: what is refused, and why.
+again; whether it is a completion, which no id tells, for clients write those. Must not know: what
+is refused, and why.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _id: ContextVar[str] = ContextVar("_id", default="")
 _names: ContextVar[tuple[object, ...]] = ContextVar("_names", default=())
 # Put in by whoever refuses, which may be in a task of its own, with a copy of what is known here.
 _again: ContextVar[list[bytes]] = ContextVar("_again")
+# Likewise by whoever renders a completion: vLLM streams its reply in another task.
+_completes: ContextVar[list[bool]] = ContextVar("_completes")
 _SECONDS = b"1"  # after which a client is to come again
 
 
@@ -51,6 +54,7 @@ def read_header(scope: Mapping[str, Any]) -> None:
     known_as("")
     name_tools(())
     _again.set([])
+    _completes.set([])
     values = (value for name, value in scope.get("headers", ()) if name == _HEADER)
     _header.set(next(values, b"").decode("latin-1"))
 
@@ -64,6 +68,19 @@ def is_to_come_again() -> None:
 def when_to_come() -> list[tuple[bytes, bytes]]:
     """Give the header `Retry-After` for the answer to such a request; clients wait for as long."""
     return [(b"retry-after", seconds) for seconds in (_again.get(None) or ())[:1]]
+
+
+def completes() -> None:
+    """Note that the request is a completion, whose prompt has been rendered."""
+    found = _completes.get(None)
+    if found is None:  # no request of HTTP's
+        _completes.set(found := [])
+    found.append(True)
+
+
+def is_completion() -> bool:
+    """Tell whether it is one."""
+    return bool(_completes.get(None))
 
 
 def begin(request: Any) -> None:

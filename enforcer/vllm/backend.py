@@ -164,6 +164,7 @@ class _Host:
                 spec, reader = found.spec, stock.reader(enforcer.table, found.front_end)
                 # No front end of ours has seen it.
                 admission.refuse_sampling(request.sampling_params, spec)
+                specs.refuse_large(spec, enforcer.options.limits)
                 spec = specs.bundled(spec, runtime.bundle, enforcer.options.limits.size)
                 for _ in stock.left_free(source.text, enforcer.table.dialect):
                     metrics.relaxed(families.Relaxed.FREE)

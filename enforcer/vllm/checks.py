@@ -9,6 +9,7 @@ plain, and neither waits for a slow check of somebody else's.
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
@@ -36,6 +37,11 @@ _OVER_TIME = (
     f"checking the schemas of this request takes over {SECONDS:g} seconds of processor time "
     "together; those that have passed are remembered, so that sending it again helps"
 )
+
+
+# Settled specs of which every schema has passed as it is, as `runtime.read` keeps them: a list of a
+# thousand prompts has each looked at, and a thousand tools' schemas are not digested for each.
+_passed: deque[Spec] = deque(maxlen=4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +125,8 @@ async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: 
 
 def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
     """Yield what has to be found out; is sent each verdict; raises the first refusal."""
+    if any(spec is passed for passed in _passed):
+        return
     spent = 0.0
     isolates = spec.resolve(settings.current().options()).on_unsupported is OnUnsupported.ISOLATE
     for tool, path, asked in _checks(spec):
@@ -149,6 +157,8 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
         if problems:
             first = replace(problems[0], path=path + problems[0].path.removeprefix("$"))
             found.append(Inexact(tool, how, first, error, is_new))
+    if spec.settled is not None and not found:
+        _passed.append(spec)
 
 
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:

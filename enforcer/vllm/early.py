@@ -20,7 +20,7 @@ from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
 from enforcer.errors import brief
 from enforcer.request import spec as specs
-from enforcer.request.tools import ToolChoice, is_same
+from enforcer.request.tools import ToolChoice, as_text, is_same
 from enforcer.vllm import admission, asked, checks, logits_processor, pacing, runtime, stops
 from enforcer.vllm.requests import option_refusal
 
@@ -30,8 +30,15 @@ if TYPE_CHECKING:
     from enforcer.request.spec import Spec
 
 _MESSAGES = "/v1/messages"
+_TOOLS = "$.tools"
 _DIALOGS = {"messages", "input"}  # of a body whose reply vLLM's parser reads
-_ROUTES = ("/v1/chat/completions", "/v1/completions", "/v1/responses", _MESSAGES)
+_TOKENS = "/inference/v1/generate"  # sampling parameters in a field of their own
+_COHERE = "/cohere/v2/chat"
+# All that generate and are registered by vLLM, by itself or with an option.
+_ROUTES = (
+    *("/v1/chat/completions", "/v1/chat/completions/batch", "/v1/completions", "/v1/responses"),
+    *("/invocations", _MESSAGES, _TOKENS, _COHERE),
+)
 # A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
 # in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
 _MARKS = (specs.KEY.encode(), rb"\u006", rb"\u007")
@@ -55,7 +62,7 @@ class RefuseEarly:
             came.append(await receive())
         raw = b"".join(message.get("body", b"") for message in came)
         await pacing.turn(len(raw))
-        refused = await _refused(raw)
+        refused = await _refused(raw, path)
         if refused is None:
             pending = iter(came)
 
@@ -68,7 +75,7 @@ class RefuseEarly:
             await _answer(send, refused, is_anthropic=path.endswith(_MESSAGES))
 
 
-async def _refused(raw: bytes) -> Exception | None:
+async def _refused(raw: bytes, path: str) -> Exception | None:
     """Say why a body cannot be served; None where that is vLLM's affair."""
     if b"\0" not in raw[:4] and not any(mark in raw for mark in _MARKS):
         return None
@@ -79,9 +86,13 @@ async def _refused(raw: bytes) -> Exception | None:
     if not isinstance(body, dict):
         return None
     asked.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
+    if path.endswith(_TOKENS):
+        body = _sampling(body)
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, dict) else None
     try:
+        if path.endswith(_COHERE):
+            _refuse_dropped(tag, extra)
         logits_processor.refuse_other_route(tag)
         if isinstance(extra, dict) and extra.get(specs.KEY) is not None:
             await _check(logits_processor.spec_text(extra), body)
@@ -91,13 +102,35 @@ async def _refused(raw: bytes) -> Exception | None:
     return None
 
 
+def _sampling(body: dict[str, Any]) -> dict[str, Any]:
+    """Give the sampling parameters of a body of token ids, named as other bodies have them."""
+    own = body.get("sampling_params")
+    return {**own, "vllm_xargs": own.get("extra_args")} if isinstance(own, dict) else {}
+
+
+def _refuse_dropped(tag: object, extra: object) -> None:
+    """Refuse a spec on a route where vLLM drops it.
+
+    Raises:
+        VLLMValidationError: there is one.
+
+    """
+    if specs.from_structural_tag(tag) is not None or specs.from_extra(extra) is not None:
+        raise option_refusal(
+            "vllm_xargs",
+            f"vLLM drops what `enforcer.extra_body` builds on {_COHERE}, and would serve the "
+            "request unenforced: use /v1/chat/completions",
+        )
+
+
 async def _check(text: str, body: dict[str, Any]) -> None:
     await pacing.turn(len(text))
     if body.get("use_beam_search"):
         admission.refuse_beam_search()
     _, spec = admission.admit(text, where=logits_processor.WHERE)
     await pacing.turn(len(text))
-    _refuse_another(runtime.read(text), body)
+    with admission.answered():
+        _refuse_another(runtime.read(text), body)
     with suppress(TypeError, AttributeError):  # of another type than vLLM takes, which it says
         sent = SimpleNamespace(**body)
         admission.refuse_sampling(sent, spec)
@@ -115,6 +148,7 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
 
     Raises:
         VLLMValidationError: it does.
+        InvalidTools: a schema of the request's cannot be written.
 
     """
     if body.keys().isdisjoint(_DIALOGS) or not isinstance(body.get("tools"), list | None):
@@ -129,7 +163,7 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
             raise _another(f"calls of {brief(name)}, which `tools` does not declare")
         schema = declared[name]
         said = spec.toolset.tools[name].schema
-        if isinstance(schema, dict) and not is_same(json.dumps(schema), said):
+        if isinstance(schema, dict) and not is_same(as_text(schema, _TOOLS), said):
             raise _another(f"other arguments of {brief(name)} than `tools` declares")
     demanded = _demanded(body.get("tool_choice"))
     if demanded is not None and (

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+
 from enforcer.request import spec as specs
 from enforcer.vllm import (
     admission,
@@ -67,6 +69,8 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         asked.begin(request)
+        if isinstance(request, CompletionRequest):
+            asked.completes()
         admission.refuse_unread_spec(getattr(request, "vllm_xargs", None), self.model_config)
         result = await original(self, request, *args, **kwargs)
         own = getattr(request, "structured_outputs", None)
@@ -144,7 +148,8 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
         if banned is not None:
             params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
-        missing = required.unmet(made, self.vllm_config)
+        completes = asked.is_completion()
+        missing = required.unmet(made, self.vllm_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)
         admission.refuse_stock(made.sampling_params)

@@ -204,6 +204,11 @@ def log_relaxed(
     )
 
 
+def log_more_relaxed(count: int, *, request: str) -> None:
+    """Log how many more schemas of a request are new and not exact."""
+    _log("more schemas not exact", count=str(count), request=request)
+
+
 def checked(how: families.Checked) -> None:
     """Count a schema or format that had to be checked."""
     recorder().add(families.CHECKS, (how.value,))

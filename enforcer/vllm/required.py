@@ -8,6 +8,7 @@ clients get a 400.
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +33,15 @@ _LEFT_FREE = (
     "--tool-call-parser NAME_enforced"
 )
 _NAMED = 3  # tools, in a message
-# As vLLM's own front end names the requests of /v1/completions.
-_COMPLETIONS = "cmpl-"
+# As vLLM's own front end names the requests of /v1/completions, and each of several replies. By
+# /v1/responses a client's id comes as it is, so that the front end looks at the route, not at this.
+_COMPLETIONS = re.compile(r"(?:\d+_)?cmpl-")
 
 
 class RequestKind(Enum):
     """Requests that can be excepted."""
 
-    COMPLETIONS = "completions"  # by the name that the front end has given them
+    COMPLETIONS = "completions"  # by their route; in the engine by the front end's name for them
     STRUCTURED = "structured"  # with structured outputs of vLLM's own
 
 
@@ -50,7 +52,8 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def _preprocess_add_request(self: Any, request: Any) -> Any:
-        missing = unmet(request, self.vllm_config)
+        named = _COMPLETIONS.match(request.request_id) is not None
+        missing = unmet(request, self.vllm_config, is_completion=named)
         if missing is not None:
             metrics.failed(families.Failure.UNENFORCED, request.request_id)
             raise VLLMValidationError(missing)
@@ -59,12 +62,22 @@ def preprocess_add_request(original: Callable[..., Any]) -> Callable[..., Any]:
     return _preprocess_add_request
 
 
-def unmet(request: Any, vllm_config: Any) -> str | None:
-    """Say what a request to the engine lacks of what this server requires; None if nothing."""
+def unmet(request: Any, vllm_config: Any, *, is_completion: bool) -> str | None:
+    """Say what a request to the engine lacks of what this server requires; None if nothing.
+
+    Args:
+        request: the engine's.
+        vllm_config: likewise.
+        is_completion: whether it is a raw completion, as far as whoever asks can tell.
+
+    """
     chosen = settings.current()
     if not chosen.requires():
         return None
-    return _unmet(request, chosen.excepted(), vllm_config.model_config.logits_processors)
+    excepted = chosen.excepted()
+    if is_completion and RequestKind.COMPLETIONS.value in excepted:
+        return None
+    return _unmet(request, excepted, vllm_config.model_config.logits_processors)
 
 
 def _unmet(request: Any, excepted: frozenset[str], loaded: object) -> str | None:
@@ -72,8 +85,6 @@ def _unmet(request: Any, excepted: frozenset[str], loaded: object) -> str | None
     if params is None:
         return None  # nothing is generated
     if specs.from_extra(params.extra_args) is not None and reads_extra(loaded):
-        return None
-    if RequestKind.COMPLETIONS.value in excepted and request.request_id.startswith(_COMPLETIONS):
         return None
     own = params.structured_outputs
     if own is None or own.all_constraints_none():

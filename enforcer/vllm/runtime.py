@@ -50,7 +50,7 @@ class _Known:
 
 _building = threading.Lock()
 _known: dict[int, _Known] = {}
-_KEPT = 4_000_000  # characters of a spec that is kept once it is read
+_KEPT = 5_000_000  # characters of a spec that is kept once it is read: `Limits.request`, and names
 
 
 def _know(tokenizer: Any) -> _Known:

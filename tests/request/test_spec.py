@@ -13,7 +13,7 @@ from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.request.spec import KEY, Route
 from enforcer.request.tools import ToolChoice
-from enforcer.schema import Conventions, Formats, OnUnsupported
+from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents
 
 EMPTY: list[Any] = []
@@ -31,6 +31,10 @@ HISTORY = [
     {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get"}}]},
     {"role": "tool", "tool_call_id": "x", "content": "done"},
 ]
+
+
+def named(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
 
 
 def body(*args: list[dict[str, Any]] | None, **kwargs: Any) -> str:
@@ -272,3 +276,46 @@ def test_what_documents_add_to_a_request_is_bounded(
     with pytest.raises(SchemaLimit, match=rf"over {added} .*limit `size`") as caught:
         specs.bundled(specs.read(referring(*uris, response_format=wanted)), bundle, added)
     assert caught.value.path == path
+
+
+def test_the_copies_of_a_tag_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As vLLM makes one for each prompt of a list, and for each of `n` replies."""
+    read: list[str] = []
+    loads = json.loads
+
+    def counted(text: str) -> Any:
+        read.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", counted)
+    tag = specs.structural_tag(specs.write([named("copied")], "auto", True, 0))
+    copies = [tag[:1] + tag[1:] for _ in range(9)]
+    assert copies[0] is not copies[1]
+    assert len({specs.from_structural_tag(copy) for copy in copies}) == 1
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "path", "reason"),
+    [
+        (Limits(tools=2), "$.tools", r"3 tools, over 2 \(limit `tools`\); declare fewer"),
+        (Limits(request=5), "$.tools", r"6 characters together, over 5 \(limit `request`\)"),
+        (Limits(tools=3, request=6), None, ""),
+    ],
+)
+def test_the_tools_of_a_request_have_a_bound(limits: Limits, path: str | None, reason: str) -> None:
+    spec = specs.read(specs.write([named(name) for name in "abc"], "auto", True, 0))
+    if path is None:
+        specs.refuse_large(spec, limits)
+        return
+    with pytest.raises(SchemaLimit, match=reason) as refused:
+        specs.refuse_large(spec, limits)
+    assert refused.value.path == path
+
+
+def test_a_format_counts_as_the_tools_do() -> None:
+    wanted = {"type": "json_schema", "json_schema": {"schema": {"const": "x" * 100}}}
+    spec = specs.read(specs.write(None, None, True, 0, wanted))
+    with pytest.raises(SchemaLimit, match="characters together") as refused:
+        specs.refuse_large(spec, Limits(request=100))
+    assert refused.value.path == "$.response_format"

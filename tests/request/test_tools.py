@@ -235,3 +235,20 @@ def test_the_order_of_declaration_is_kept(names: list[str]) -> None:
 def test_schemas_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert tools.is_same(one, other) is same
     assert tools.is_same(one, one)
+
+
+def test_schemas_of_another_length_are_not_read_to_be_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tools, "_canonical", None)
+    large = tools.as_text({"description": "x" * 100_000}, "$")
+    assert not tools.is_same(large, tools.as_text({"description": "x" * 100_001}, "$"))
+    assert tools.is_same(large, large)
+
+
+@pytest.mark.parametrize("depth", [400, *range(900, 1000, 3), 5_000])
+def test_schemas_that_are_nested_too_deeply_to_be_compared_are_not_the_same(depth: int) -> None:
+    nested = '{"not": ' * depth + "{}" + "}" * depth
+    one, other = (f'{{"{a}": 1, "{b}": {nested}}}' for a, b in ("ab", "ba"))
+    assert tools.is_same(one, one)
+    assert not tools.is_same(one, other)

@@ -42,7 +42,21 @@ def test_header_tries_are_shared_and_do_not_pile_up() -> None:
     assert envelope.headers(1) is not envelope.headers(0)
     for index in range(2000):
         envelope.headers(index)
-    assert TABLE.headers.cache_info().currsize <= TABLE.headers.cache_info().maxsize < 2000
+    assert TABLE.tries.weight < 2000 * envelope.headers(0).weight
+
+
+def test_what_is_kept_of_many_tools_is_weighed_and_not_counted() -> None:
+    table = Table(KIMI, V)
+    held = 0
+    for request in range(90):
+        names = tuple(f"tool_{request}_{n}" for n in range(2000))
+        envelope = Envelope(table, names, due=Due.WORD, most=9, first=0, preamble=5)
+        assert envelope.alike is None
+        last = envelope.headers(0)
+        held += last.weight
+        assert envelope.headers(0) is last
+    assert held > 24 << 20
+    assert table.tries.weight <= 16 << 20
 
 
 def test_an_index_in_its_message_is_also_taken_where_it_goes_on_from_earlier_ones() -> None:

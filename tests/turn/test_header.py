@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from enforcer.turn import dialects
 from enforcer.turn.bits import ids_of
 from enforcer.turn.cuts import Cut, Loose
-from enforcer.turn.header import HeaderForm, HeaderTrie
+from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
 from tests.dialect_cases import NAMES as DIALECTS
 from tests.dialect_cases import served
 from tests.vocabularies import bits, small, splits
 
 if TYPE_CHECKING:
-    from enforcer.turn.header import HeaderNode
     from enforcer.vocabulary import Vocabulary
 
 
@@ -147,3 +146,32 @@ def test_what_precedes_names_may_come_whatever_they_are(name: str) -> None:
         assert not form.precedes(loose)
     assert told[False]
     assert bool(told[True]) == (form.head is not None)
+
+
+def test_a_mask_over_thousands_of_names_looks_each_up_once(
+    kimi_vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not each byte of each: masks are made where every request waits."""
+    keys, _ = kimi_vocabulary.sorted_text
+    names = tuple(key.decode() for key in keys if key.isalpha() and key.isascii())[:2000]
+    node = walk(
+        HeaderTrie(HeaderForm(around, kimi_vocabulary), names, (0,)),
+        kimi_vocabulary.encode("functions."),
+    )
+    looked = 0
+    begin = HeaderNode._begin
+
+    def counted(*args: Any) -> int:
+        nonlocal looked
+        looked += 1
+        return begin(*args)
+
+    monkeypatch.setattr(HeaderNode, "_begin", counted)
+    found = mask(node, kimi_vocabulary)
+    assert looked <= len(names) + 1
+    assert found == {
+        kimi_vocabulary.find(text[:size])
+        for text in (f"{name}:0".encode() for name in names)
+        for size in range(1, len(text) + 1)
+        if kimi_vocabulary.find(text[:size]) is not None
+    }

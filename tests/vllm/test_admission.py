@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from vllm.exceptions import VLLMValidationError
 
+from enforcer.errors import Problem
 from enforcer.request import spec as specs
-from enforcer.vllm import admission
+from enforcer.vllm import admission, metrics
+from enforcer.vllm.checks import Inexact
+from enforcer.vllm.families import Relaxed
 
 if TYPE_CHECKING:
     from enforcer.request.spec import Spec
@@ -20,10 +23,10 @@ def _spec(tools: list[dict[str, Any]]) -> Spec:
     return specs.read(specs.write(tools, "auto" if tools else None, True, 0))
 
 
-@pytest.mark.parametrize("bias", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("bias", [float("inf"), float("-inf"), float("nan"), -1e300, 1e39, -3e38])
 def test_a_bias_that_is_no_number_is_refused_and_others_pass(bias: float) -> None:
     spec = _spec([TOOL])
-    admission.refuse_sampling(SimpleNamespace(logit_bias={1: -100.0, 2: 3.5}), spec)
+    admission.refuse_sampling(SimpleNamespace(logit_bias={1: -1e30, 2: 3.5}), spec)
     with pytest.raises(VLLMValidationError, match="infinite"):
         admission.refuse_sampling(SimpleNamespace(logit_bias={1: 2.0, 2: bias}), spec)
 
@@ -49,3 +52,17 @@ def test_an_option_that_takes_ids_away_is_refused_by_its_name(
             admission.refuse_sampling(params, _spec([]))
     else:
         admission.refuse_sampling(params, _spec([]))
+
+
+def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_rest_a_number(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def inexact(at: int, *, is_new: bool) -> Inexact:
+        problem = Problem(f"$.tools[{at}].function.parameters", "", "no time was left")
+        return Inexact(f"t{at}", Relaxed.ISOLATED, problem, "SchemaLimit", is_new)
+
+    admission.log_inexact([inexact(at, is_new=at % 2 == 0) for at in range(4_000)])
+    lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
+    assert len(lines) == 9
+    assert sum("schema not exact" in line for line in lines) == 8
+    assert 'more schemas not exact count="1992"' in lines[-1]

@@ -23,6 +23,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.request import spec as specs
+from enforcer.request.options import Options
 from enforcer.vllm import asked, checks, runtime, settings
 
 if TYPE_CHECKING:
@@ -288,3 +289,24 @@ def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(
 
     asyncio.run(scene())
     assert len(fake.asked) == 1
+
+
+def test_the_schemas_of_a_settled_spec_that_have_passed_are_looked_up_once(
+    monkeypatch: pytest.MonkeyPatch, workers: Callable[..., Any]
+) -> None:
+    """Each prompt of a list brings the same spec."""
+    workers(Fake())
+    settled = specs.Settled("kimi_k2", "llguidance", Options())
+    wanted = replace(spec(PLAIN, pattern(1)), settled=settled)
+    looked: list[Any] = []
+    known = checks._known
+
+    def counted(asked: Check) -> Verdict | None:
+        looked.append(asked)
+        return known(asked)
+
+    monkeypatch.setattr(checks, "_known", counted)
+    for _ in range(3):
+        assert checks.check(wanted) == []
+        assert asyncio.run(checks.check_async(wanted)) == []
+    assert len(looked) == 2

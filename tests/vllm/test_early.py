@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -12,14 +14,16 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+import vllm
 from vllm.exceptions import GracefulHTTPError
 from vllm.sampling_params import SamplingParams
 
 import enforcer
 from bench.demo.servers import MODEL_NAME
 from enforcer.request import spec as specs
+from enforcer.request import tools as tools_
 from enforcer.vllm import checks, metrics, names
-from enforcer.vllm.early import RefuseEarly
+from enforcer.vllm.early import _ROUTES, RefuseEarly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +140,19 @@ def test_a_spec_is_found_however_its_key_is_spelled(spelled: Callable[[str], byt
     assert (reached, status) == (None, 400)
 
 
-@pytest.mark.parametrize("path", [CHAT, "/v1/completions", "/v1/responses", "/base" + CHAT])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            CHAT,
+            f"{CHAT}/batch",
+            "/v1/completions",
+            "/v1/responses",
+            "/invocations",
+            f"/base{CHAT}",
+        ),
+    ],
+)
 def test_a_schema_that_cannot_be_enforced_is_refused(path: str) -> None:
     reached, status, said = sent(json.dumps(body([BAD], stream=True)).encode(), path, 2)
     where = "tools[0].function.parameters.properties.n.type"
@@ -144,6 +160,60 @@ def test_a_schema_that_cannot_be_enforced_is_refused(path: str) -> None:
     assert said["error"]["param"] == where
     assert f"InvalidSchema: {said['error']['message'].partition(': ')[2]}" in str(said)
     assert f"$.{where}" in said["error"]["message"]
+
+
+@pytest.mark.parametrize("path", [CHAT, "/v1/completions", "/invocations"])
+def test_beam_search_is_refused_wherever_it_can_be_asked_for(path: str) -> None:
+    reached, status, said = sent(json.dumps(body([GOOD], use_beam_search=True)).encode(), path)
+    assert (reached, status) == (None, 400)
+    assert said["error"]["param"] == "use_beam_search"
+
+
+def of_tokens(tools: list[Any], **more: Any) -> bytes:
+    extra = enforcer.extra_body(tools, via=VIA)["vllm_xargs"]
+    return json.dumps({"token_ids": [1], "sampling_params": {"extra_args": extra, **more}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("raw", "word"),
+    [
+        (of_tokens([BAD]), "InvalidSchema"),
+        (of_tokens([GOOD], min_tokens=3), "min_tokens"),
+        (of_tokens([GOOD], logit_bias={"1": -1e300}), "logit_bias"),
+    ],
+)
+def test_a_body_of_token_ids_has_its_spec_in_its_sampling_parameters(raw: bytes, word: str) -> None:
+    reached, status, said = sent(raw, "/inference/v1/generate")
+    assert (reached, status) == (None, 400)
+    assert word in said["error"]["message"]
+
+
+@pytest.mark.parametrize("raw", [of_tokens([GOOD]), b'{"enforcer": 1, "sampling_params": "x"}'])
+def test_others_of_them_reach_vllm(raw: bytes) -> None:
+    assert sent(raw, "/inference/v1/generate") == (raw, 0, None)
+
+
+@pytest.mark.parametrize("via", list(enforcer.Route))
+def test_a_spec_on_a_route_that_drops_it_is_refused(via: enforcer.Route) -> None:
+    raw = json.dumps({"messages": ASK, **enforcer.extra_body([GOOD], via=via)}).encode()
+    reached, status, said = sent(raw, "/cohere/v2/chat")
+    assert (reached, status) == (None, 400)
+    assert "drops" in said["error"]["message"]
+
+
+def test_every_route_of_vllms_that_generates_is_known() -> None:
+    """As far as its bodies can carry a spec, or drop one."""
+    others = ("cancel", "render", "derender", "count_tokens", "audio", "systemone", "scor")
+    root = Path(vllm.__file__).parent / "entrypoints"
+    found = {
+        route
+        for file in root.rglob("*api_router.py")
+        for route in re.findall(r'router\.post\(\s*"([^"]+)"', file.read_text("utf-8"))
+        if re.search(r"completions|responses|messages|chat|generate$|invocations", route)
+        and not any(word in route for word in others)
+    }
+    assert len(found) > 5
+    assert found == set(_ROUTES)
 
 
 def test_messages_are_answered_as_anthropics_clients_read_it() -> None:
@@ -214,18 +284,30 @@ def test_a_spec_of_another_request_is_refused(choice: str, more: dict[str, Any],
     assert said["error"]["param"] == "vllm_xargs.enforcer"
 
 
-@pytest.mark.parametrize("depth", [100, 400, *range(940, 1000, 3)])
+@pytest.mark.parametrize("depth", [100, 400, *range(940, 1000)])
 def test_what_is_nested_too_deeply_costs_its_own_request_alone(depth: int) -> None:
-    deep = named("get", {"not": "DEEP"})
+    deep = named("get", {"title": "t", "not": "DEEP"})
     own = enforcer.extra_body([deep], via=VIA)
     nested = '{"not": ' * depth + "{}" + "}" * depth
     within = '{"tools": [' * depth + '{"name": "get"}' + "]}" * depth
-    for tools in ([deep], ["WITHIN"]):
+    # In another order, and less deep in its body than in the spec.
+    flat = {"name": "get", "input_schema": {"not": "DEEP", "title": "t"}}
+    for tools in ([deep], ["WITHIN"], [flat]):
         raw = json.dumps({"messages": ASK, "tools": tools, **own})
         raw = raw.replace(r"\"DEEP\"", json.dumps(nested)[1:-1])
         raw = raw.replace('"DEEP"', nested).replace('"WITHIN"', within)
         reached, status, _ = sent(raw.encode())
         assert status == 400 or reached is not None
+
+
+@pytest.mark.parametrize("letter", ["n", "ß"])
+def test_equal_schemas_are_compared_by_their_text(
+    monkeypatch: pytest.MonkeyPatch, letter: str
+) -> None:
+    """Not read and written again, which for megabytes takes the event loop long."""
+    monkeypatch.setattr(tools_, "_canonical", None)
+    raw = json.dumps(body([tool({"properties": {letter: {"type": "integer"}}})])).encode()
+    assert sent(raw) == (raw, 0, None)
 
 
 @pytest.mark.parametrize(
@@ -323,6 +405,7 @@ def _bodies() -> dict[str, dict[str, Any]]:
     own: dict[str, Any] = enforcer.extra_body([BAD], "required", via=VIA)
     return {
         CHAT: {"messages": ASK, "tools": [BAD], **own},
+        "/invocations": {"messages": ASK, "tools": [BAD], **own},
         "/v1/completions": {"prompt": "Hi", **own},
         "/v1/responses": {"input": "Hi", "tools": [{"type": "function", **function}], **own},
         "/v1/messages": {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextvars import Context
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm import SamplingParams
+from vllm.entrypoints.openai.completion.protocol import CompletionRequest
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
@@ -201,6 +203,16 @@ def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch: pytest.M
         validated(parameters(carried([tool])))
 
 
+def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(monkeypatch, limits="tools=2")
+    tools = [{"type": "function", "function": {"name": name}} for name in "abc"]
+    with pytest.raises(VLLMValidationError, match=r"3 tools, over 2.*fewer.*\$\.tools"):
+        validated(parameters(carried(tools)))
+    validated(parameters(carried(tools[:2])))
+
+
 @pytest.mark.parametrize(("own", "whose"), [(False, "of others"), (True, "own")])
 def test_no_room_for_a_check_is_a_503(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, own: bool, whose: str
@@ -230,7 +242,12 @@ class Processor:
         )
 
     def process(
-        self, prompt: list[int], params: SamplingParams, *, resumable: bool = False
+        self,
+        prompt: list[int],
+        params: SamplingParams,
+        *,
+        resumable: bool = False,
+        name: str = "r",
     ) -> SimpleNamespace:
         def original(  # vLLM's
             self: object,  # noqa: ARG001
@@ -246,7 +263,7 @@ class Processor:
                 resumable=resumable,
             )
 
-        found: SimpleNamespace = frontend.process_inputs(original)(self, "r", prompt, params)
+        found: SimpleNamespace = frontend.process_inputs(original)(self, name, prompt, params)
         return found
 
 
@@ -339,6 +356,39 @@ def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(
     with pytest.raises(VLLMValidationError, match="enforced requests only"):
         Processor().process(ids("Hi"), parameters())
     assert Processor().process(ids("Hi"), parameters(carried(())))
+
+
+@pytest.mark.parametrize("by_http", [False, True])
+def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_has_written(
+    monkeypatch: pytest.MonkeyPatch, by_http: bool
+) -> None:
+    """By /v1/responses the body's `request_id` is vLLM's."""
+    use(monkeypatch, require="on", require_except="completions")
+
+    async def original(*_: object) -> list[Any]:
+        return []
+
+    async def prepare(body: Any) -> None:
+        body.vllm_xargs = None
+        server = SimpleNamespace(model_config=None, renderer=SimpleNamespace(tokenizer=None))
+        await frontend.rendered(original)(server, body)
+
+    async def route(scope: Any, _receive: object, _send: object) -> None:
+        # As vLLM does: in a task of its own, and what streams is generated outside of it.
+        await asyncio.create_task(prepare(scope["body"]))
+        Processor().process(ids("Hi"), parameters(), name="cmpl-1")
+
+    def ask(body: Any) -> None:
+        async def both() -> None:
+            await prepare(body)
+            Processor().process(ids("Hi"), parameters(), name="cmpl-1")
+
+        by_route = asked.RequestIdMiddleware(route)
+        Context().run(asyncio.run, by_route({"body": body}, None, None) if by_http else both())
+
+    ask(CompletionRequest(prompt="Hi"))
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        ask(SimpleNamespace(request_id="cmpl-1", model_fields_set={"request_id"}))
 
 
 def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it(

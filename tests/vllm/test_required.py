@@ -116,8 +116,10 @@ def test_nobody_may_switch_off_what_is_required() -> None:
 def test_the_operator_names_exceptions(requiring: Callable[..., None]) -> None:
     requiring(ENFORCER_REQUIRE_EXCEPT="completions")
     take_in(SamplingParams(), "cmpl-1-0")
-    with pytest.raises(VLLMValidationError):
-        take_in(structured(regex="a"), "chatcmpl-1")
+    take_in(SamplingParams(), "12_cmpl-1-0")  # one of several replies
+    for name in ("chatcmpl-1", "0_chatcmpl-1", "resp_cmpl-1"):
+        with pytest.raises(VLLMValidationError):
+            take_in(structured(regex="a"), name)
     requiring(ENFORCER_REQUIRE_EXCEPT="structured")
     take_in(structured(regex="a"), "chatcmpl-1")
     with pytest.raises(VLLMValidationError):

@@ -106,6 +106,11 @@ def test_a_tool_that_does_not_say_that_it_is_an_object_is_the_same(server: Serve
     for path in ROUTES:
         spec = enforcer.extra_body([bare], "auto", messages=ASK)
         assert _post(server, body_of(path, [bare], "auto") | spec, path).status_code == 200
+        function = {"name": "get", "parameters": {"required": ["m"]}}
+        changed = [{"type": "function", "function": function}]
+        refused = _post(server, body_of(path, changed, "auto") | spec, path)
+        assert refused.status_code == 400
+        assert "another schema for 'get'" in refused.text
 
 
 LOOSE = [tool({"properties": {"n": {"type": "integer"}}})]

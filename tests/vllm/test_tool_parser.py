@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextvars import copy_context
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +17,15 @@ from vllm.parser import ParserManager
 
 import enforcer
 from enforcer.errors import ConfigurationError
-from enforcer.vllm import asked, metrics, names, runtime
+from enforcer.turn import dialects
+from enforcer.vllm import asked, metrics, names, runtime, settings
 from enforcer.vllm.families import Outcome
 from enforcer.vllm.tool_parser import EnforcedParser, compose_parser
-from tests import vocabularies
+from tests import dialect_cases, vocabularies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table
@@ -203,3 +206,48 @@ def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPa
         compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
     made = compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
     assert made is EnforcedParser
+
+
+class Pool:
+    def __init__(self) -> None:
+        self.warmed = 0
+
+    def warm(self) -> None:
+        self.warmed += 1
+
+
+@pytest.fixture
+def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Start a server with a parser of vLLM's own, and the plugin."""
+
+    def compose(**environment: str) -> Any:
+        pool, tokenizer = Pool(), object()
+        monkeypatch.setenv(names.PARSER_VARIABLE, "")
+        monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+        monkeypatch.setattr(runtime, "pool", lambda: pool)
+        made = compose_parser(lambda *_, **__: None)
+        runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+        try:
+            made(ParserManager, "hermes", tokenizer=tokenizer)
+        finally:
+            runtime.forget(tokenizer)
+        return pool
+
+    return compose
+
+
+def test_what_checks_specs_is_started_beside_vllms_parser_though_calls_could_not_end_in_time(
+    beside_stock: Callable[..., Any],
+) -> None:
+    """With a parser of ours that setting ends the start, in a format that is not simple."""
+    assert not dialects.load("hermes").is_simple
+    assert beside_stock(ENFORCER_FINISH_WITHIN_BUDGET="on").warmed == 1
+
+
+def test_a_broken_document_ends_the_start_beside_vllms_parser(
+    beside_stock: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "city.json").write_text("{")
+    monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
+    with pytest.raises(ConfigurationError, match=r"city\.json is not JSON"):
+        beside_stock(ENFORCER_DOCUMENTS=str(tmp_path))
