@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -78,7 +78,8 @@ class Text(SimpleHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-type", "text/plain; version=0.0.4")
         self.end_headers()
-        self.wfile.write(self._text.encode())
+        with suppress(BrokenPipeError):  # whoever asked was ended, or waits no longer
+            self.wfile.write(self._text.encode())
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
