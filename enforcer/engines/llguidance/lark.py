@@ -22,14 +22,14 @@ from enforcer.layouts import BoundLayout, Kind, Layout, WhiteSpace
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import either
-from enforcer.schema.nodes import Formula, Value
+from enforcer.schema.grammar import fresh
 from enforcer.spelling import JSON, PYTHON, RAW, WHITE_SPACE
 
 if TYPE_CHECKING:
     from enforcer.engines.llguidance.framing import Framing
     from enforcer.engines.spellable import Option
     from enforcer.numbers.sets import NumberSet
-    from enforcer.schema.nodes import ArgumentGrammar
+    from enforcer.schema.grammar import ArgumentGrammar, Value, ValueId
 
 # The engine takes a third of a microsecond to read each symbol, and as much for each blank
 # between two, so this is terse.
@@ -67,9 +67,9 @@ class Writer:
         kind = self.layout.layout.kind
         self._words = _PYTHON if kind is Kind.PYTHON else _JSON
         self._sheet = Sheet(PYTHON if kind is Kind.PYTHON else (JSON,), self.layout.avoided)
-        self._values: dict[Formula, str] = {}
-        self._parts: dict[Value, Formula] = {}
-        self._pending: list[Formula] = []
+        self._values: dict[ValueId, str] = {}
+        self._parts: dict[Value, ValueId] = {}
+        self._pending: list[ValueId] = []
         self._objects = Objects(self._sheet, JsonFraming(self._sheet, self.value))
         self._arrays = Arrays(self._sheet, self.value)
         self._spellable = Spellable(grammar, self.layout) if kind is not Kind.JSON else None
@@ -108,7 +108,7 @@ class Writer:
     def _part(self, value: Value) -> str:
         """Return the symbol of a value that is a part of one of the grammar's."""
         if value not in self._parts:
-            formula = Formula(max(self.definitions) + 1)
+            formula = fresh(self.definitions)
             self.definitions[formula] = value
             self._parts[value] = formula
         return self.value(self._parts[value])
@@ -116,7 +116,7 @@ class Writer:
     def _division(self, option: Option) -> list[str]:
         return [self._sheet.rule(division(each), "n") for each in option.hard]
 
-    def value(self, formula: Formula) -> str:
+    def value(self, formula: ValueId) -> str:
         """Return the symbol of a value grammar, to be defined if it is new."""
         name = self._values.get(formula)
         if name is None:
@@ -130,7 +130,7 @@ class Writer:
             self._values[formula] = name
         return name
 
-    def _define(self, formula: Formula) -> None:
+    def _define(self, formula: ValueId) -> None:
         value = self.definitions[formula]
         options = []
         scalar = self._scalar(value)

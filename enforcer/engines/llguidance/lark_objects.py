@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from enforcer.engines.llguidance import tracking
 from enforcer.engines.llguidance.tracking import Way, all_set, guard, refuse_width
 from enforcer.schema.finishing.presence import merge
+from enforcer.schema.grammar import NEVER
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from enforcer.engines.llguidance.tracking import Tracking
     from enforcer.regex import Regex
     from enforcer.schema.finishing.presence import Cells, Merged, Property
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.grammar import ObjectShape
 
 
 class Objects:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.finishing.unfolding import children
-from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, Formula, ObjectShape, Value
+from enforcer.schema.grammar import NEVER, NOTHING, ArrayShape, ObjectShape, Value, ValueId
 
 
-def prune(definitions: dict[Formula, Value], root: Formula) -> dict[Formula, Value] | None:
+def prune(definitions: dict[ValueId, Value], root: ValueId) -> dict[ValueId, Value] | None:
     """Drop what can never be completed, so that no generated prefix is a dead end.
 
     Returns:
@@ -24,21 +23,21 @@ def prune(definitions: dict[Formula, Value], root: Formula) -> dict[Formula, Val
     productive = _productive(definitions)
     if root not in productive:
         return None
-    pruned = {NEVER: NOTHING_AT_ALL}
+    pruned = {NEVER: NOTHING}
     queue = [root]
     for formula in queue:
         if formula not in pruned:
             pruned[formula] = _without(definitions[formula], productive)
-            queue.extend(children(pruned[formula]))
+            queue.extend(pruned[formula].children())
     return pruned
 
 
-def _productive(definitions: dict[Formula, Value]) -> set[Formula]:
+def _productive(definitions: dict[ValueId, Value]) -> set[ValueId]:
     """Find the least set of values that have a finite member."""
-    found: set[Formula] = set()
-    parents: dict[Formula, set[Formula]] = {}
+    found: set[ValueId] = set()
+    parents: dict[ValueId, set[ValueId]] = {}
     for formula, value in definitions.items():
-        for child in children(value):
+        for child in value.children():
             parents.setdefault(child, set()).add(formula)
     # Children come after their parents, so most are known when their parents are tried.
     queue = list(reversed(definitions))
@@ -49,7 +48,7 @@ def _productive(definitions: dict[Formula, Value]) -> set[Formula]:
     return found
 
 
-def _has_member(value: Value, productive: set[Formula]) -> bool:
+def _has_member(value: Value, productive: set[ValueId]) -> bool:
     return bool(
         value.null
         or value.booleans
@@ -60,7 +59,7 @@ def _has_member(value: Value, productive: set[Formula]) -> bool:
     )
 
 
-def _array_has_member(array: ArrayShape, productive: set[Formula]) -> bool:
+def _array_has_member(array: ArrayShape, productive: set[ValueId]) -> bool:
     if array.choices and not array.unique:
         return counting_automaton(_with_choices(array, productive)).inhabited
     if array.choices:
@@ -71,12 +70,12 @@ def _array_has_member(array: ArrayShape, productive: set[Formula]) -> bool:
     )
 
 
-def _with_choices(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
+def _with_choices(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:
     kept = (tuple(x for x in choices if x.value in productive) for choices in array.choices)
     return replace(array, choices=tuple(kept))
 
 
-def _object_has_member(shape: ObjectShape, productive: set[Formula]) -> bool:
+def _object_has_member(shape: ObjectShape, productive: set[ValueId]) -> bool:
     if not (shape.required or shape.some or shape.minimum or shape.witnesses):
         return True
     names = dict(shape.names)
@@ -92,7 +91,7 @@ def _object_has_member(shape: ObjectShape, productive: set[Formula]) -> bool:
     return True
 
 
-def _without(value: Value, productive: set[Formula]) -> Value:
+def _without(value: Value, productive: set[ValueId]) -> Value:
     if (
         all(_is_whole(array, productive) for array in value.arrays)
         and all(_is_complete(shape, productive) for shape in value.objects)
@@ -118,7 +117,7 @@ def _without(value: Value, productive: set[Formula]) -> Value:
     )
 
 
-def _reduced(shape: ObjectShape, productive: set[Formula]) -> ObjectShape:
+def _reduced(shape: ObjectShape, productive: set[ValueId]) -> ObjectShape:
     names = {name: child if child in productive else NEVER for name, child in shape.names}
     return replace(
         shape,
@@ -129,7 +128,7 @@ def _reduced(shape: ObjectShape, productive: set[Formula]) -> ObjectShape:
     )
 
 
-def _is_whole(array: ArrayShape, productive: set[Formula]) -> bool:
+def _is_whole(array: ArrayShape, productive: set[ValueId]) -> bool:
     """Tell whether nothing of an array shape has to be dropped."""
     ends = array.rest == NEVER and array.maximum is not None
     return (
@@ -140,7 +139,7 @@ def _is_whole(array: ArrayShape, productive: set[Formula]) -> bool:
     )
 
 
-def _is_complete(shape: ObjectShape, productive: set[Formula]) -> bool:
+def _is_complete(shape: ObjectShape, productive: set[ValueId]) -> bool:
     """Tell whether nothing of an object shape has to be dropped."""
     return (
         not shape.marks
@@ -150,7 +149,7 @@ def _is_complete(shape: ObjectShape, productive: set[Formula]) -> bool:
     )
 
 
-def _trimmed(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
+def _trimmed(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:
     """End the array before the first element that cannot be completed."""
     if array.choices:
         return _with_choices(array, productive)

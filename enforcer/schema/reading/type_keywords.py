@@ -14,8 +14,16 @@ from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
 from enforcer.regex.regexes import broken, regexes
+from enforcer.schema.algebra.shapes import (
+    ALWAYS,
+    ANYTHING,
+    NEVER,
+    ArrayShape,
+    Contains,
+    ObjectShape,
+    Value,
+)
 from enforcer.schema.limits import Formats
-from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, Contains, ObjectShape, Value
 from enforcer.schema.reading.document import Draft, Place, step
 from enforcer.schema.reading.idle import malformed
 from enforcer.schema.reading.object_keywords import ObjectKeywords
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.reading.keywords import Keywords
 
 _T = TypeVar("_T")
