@@ -9,7 +9,7 @@ their keywords, how values were worked out (`algebra` has shapes of its own), en
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NewType, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, NewType, TypeVar, cast
 
 from enforcer.regex import fullmatch
 from enforcer.schema.algebra.shapes import NEVER as NO_FORMULA
@@ -163,8 +163,7 @@ class ObjectShape:
         return next((value for names, value in self.classes if fullmatch(names, name)), NEVER)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does that in C
     """The union of the values allowed of each JSON type.
 
     Attributes:
@@ -204,8 +203,7 @@ class Value:
         """Give the value with other children."""
         if not (self.arrays or self.objects):
             return self
-        return replace(
-            self,
+        return self._replace(
             arrays=tuple(
                 replace(
                     array,

@@ -46,6 +46,7 @@ COLON:WS?":"WS?
 # What the words are; parsers of Python's literals know JSON's too.
 _JSON = {None: "null", False: "false", True: "true"}
 _PYTHON = {None: "None|null", False: "False|false", True: "True|true"}
+_USUAL = BoundLayout(Layout())
 _ARRAY_HEADER = """OPEN_ARRAY:"["WS?
 CLOSE_ARRAY:WS?"]"
 """
@@ -63,7 +64,7 @@ class Writer:
     def __init__(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         self.definitions = dict(grammar.definitions)
         self.root = grammar.root
-        self.layout = layout or BoundLayout(Layout())
+        self.layout = layout or _USUAL
         kind = self.layout.layout.kind
         self._words = _PYTHON if kind is Kind.PYTHON else _JSON
         self._sheet = Sheet(PYTHON if kind is Kind.PYTHON else (JSON,), self.layout.avoided)
@@ -151,8 +152,8 @@ class Writer:
             numbers, more = self._numbers(value.numbers)
             terminals.extend(numbers)
             rules.extend(more)
-        words = self._words_of(value)
-        if words:
+        if value.null or value.booleans:
+            words = self._words_of(value)
             terminals.append(f"/{words}/" if terminals else self._sheet.terminal(f"/{words}/"))
         if len(terminals) > 1:
             terminals = [self._sheet.terminal("|".join(terminals))]
@@ -174,7 +175,9 @@ class Writer:
                 spelled.append(number_texts(each))
             except NotSpellableError:
                 symbols.append(self._sheet.rule(division(each), "n"))
-        return ([self._sheet.text(either(*spelled))] if spelled else []), symbols
+        if not spelled:
+            return [], symbols
+        return [self._sheet.text(either(*spelled) if len(spelled) > 1 else spelled[0])], symbols
 
 
 def to_lark(grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:

@@ -71,15 +71,16 @@ class OneOf:
 Node: TypeAlias = Value | Reference | Unknown | Not | And | Or | OneOf
 
 
+_FIRST: dict[Node, Formula] = {NOTHING_AT_ALL: NEVER, ANYTHING: ALWAYS}
+
+
 class Formulas:
     """An arena of formulas; each is an integer, equal formulas are the same integer."""
 
     def __init__(self) -> None:
-        self._nodes: list[Node] = []
-        self._ids: dict[Node, Formula] = {}
+        self._nodes: list[Node] = list(_FIRST)
+        self._ids = _FIRST.copy()
         self._opposites: dict[Formula, Formula] = {}
-        self.value(NOTHING_AT_ALL)
-        self.value(ANYTHING)
 
     def look(self, formula: Formula) -> Node:
         """Return what a formula says."""

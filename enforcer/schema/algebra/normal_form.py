@@ -78,6 +78,8 @@ class Algebra(Formulas, Languages):
 
     def narrowed(self, part: Formula, by: Formula) -> Formula:
         """Return the formula that both hold, which is the part itself where that implies it."""
+        if by == ALWAYS:
+            return part
         node = self._nodes[by]
         if isinstance(node, Not) and part != ALWAYS and not self.overlap(part, node.part):
             return part
@@ -359,7 +361,7 @@ class Algebra(Formulas, Languages):
     # Limits.
 
     def _few(self, parts: list[_T]) -> tuple[_T, ...]:
-        out = tuple(dict.fromkeys(parts))
+        out = tuple(dict.fromkeys(parts)) if len(parts) > 1 else tuple(parts)
         if len(out) > self._limits.branches:
             raise SchemaLimit(
                 (

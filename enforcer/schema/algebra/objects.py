@@ -132,6 +132,9 @@ class ObjectSets:
                 return None
             if maximum is not None and maximum >= count:
                 maximum = None
+        conditions = shape.some or shape.witnesses or shape.minimum or shape.maximum is not None
+        if not conditions and len(names) == len(shape.names):
+            return shape
         return replace(
             shape,
             names=tuple(names.items()),
@@ -237,6 +240,8 @@ class ObjectSets:
 
     def without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
         """Drop shapes that another one plainly contains; join those that require one name each."""
+        if len(shapes) <= 1:
+            return list(shapes)
         unique = _joined(list(dict.fromkeys(shapes)))
         if not 1 < len(unique) <= _COMPARED:
             return unique

@@ -8,7 +8,7 @@ combined, schemas and their keywords, engines.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING, NamedTuple, NewType
 
 from enforcer.numbers.sets import REALS
 from enforcer.regex import ANY, fullmatch
@@ -133,8 +133,7 @@ class ObjectShape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does that in C
     """The union of the values allowed of each JSON type.
 
     Attributes:
@@ -167,8 +166,7 @@ class Value:
 
     def mapped(self, of: Callable[[Formula], Formula]) -> Value:
         """Give the value with other children."""
-        return replace(
-            self,
+        return self._replace(
             arrays=tuple(array.mapped(of) for array in self.arrays),
             objects=tuple(shape.mapped(of) for shape in self.objects),
         )

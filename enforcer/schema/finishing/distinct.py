@@ -180,8 +180,7 @@ def forgotten(
     """Return the definitions with these shapes, but with nothing to remember of them."""
     dropped = set(shapes)
     return {
-        formula: replace(
-            value,
+        formula: value._replace(
             arrays=tuple(
                 replace(shape, unique=False) if shape in dropped else shape
                 for shape in value.arrays

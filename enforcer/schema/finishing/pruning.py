@@ -35,16 +35,20 @@ def prune(definitions: dict[ValueId, Value], root: ValueId) -> dict[ValueId, Val
 def _productive(definitions: dict[ValueId, Value]) -> set[ValueId]:
     """Find the least set of values that have a finite member."""
     found: set[ValueId] = set()
+    # Children come after their parents, so that all are known at once where nothing recurs.
+    backwards = tuple(reversed(definitions))
+    for number in backwards:
+        if _has_member(definitions[number], found):
+            found.add(number)
+    queue = [x for x in backwards if x not in found and definitions[x] != NOTHING]
     parents: dict[ValueId, set[ValueId]] = {}
-    for formula, value in definitions.items():
-        for child in value.children():
-            parents.setdefault(child, set()).add(formula)
-    # Children come after their parents, so most are known when their parents are tried.
-    queue = list(reversed(definitions))
-    for formula in queue:
-        if formula not in found and _has_member(definitions[formula], found):
-            found.add(formula)
-            queue.extend(parents.get(formula, ()))
+    for parent in queue:
+        for child in definitions[parent].children():
+            parents.setdefault(child, set()).add(parent)
+    for number in queue:
+        if number not in found and _has_member(definitions[number], found):
+            found.add(number)
+            queue.extend(parents.get(number, ()))
     return found
 
 
@@ -92,14 +96,15 @@ def _object_has_member(shape: ObjectShape, productive: set[ValueId]) -> bool:
 
 
 def _without(value: Value, productive: set[ValueId]) -> Value:
+    if not (value.arrays or value.objects):
+        return value
     if (
         all(_is_whole(array, productive) for array in value.arrays)
         and all(_is_complete(shape, productive) for shape in value.objects)
         and all(part in productive for _, parts in value.cells for part in parts)
     ):
         return value
-    return replace(
-        value,
+    return value._replace(
         arrays=tuple(
             _trimmed(array, productive)
             for array in value.arrays

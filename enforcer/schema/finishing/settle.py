@@ -93,7 +93,7 @@ class Settler:
         if len(value.objects) < 2:  # noqa: PLR2004 - nothing to tell apart
             return value
         found = cells(self._algebra, value.objects, self._is_writable)
-        return replace(value, cells=found) if found else value
+        return value._replace(cells=found) if found else value
 
     def _is_writable(self, formula: Formula) -> bool:
         """Tell whether a value, and all that it reaches, is enforced as it is."""

@@ -7,7 +7,6 @@ combinations, references, engines.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +38,7 @@ def absent(algebra: Algebra, name: str) -> Formula:
 
 def _if_object(algebra: Algebra, shape: ObjectShape) -> Formula:
     tidied = algebra.objects.tidy(shape)
-    return algebra.value(replace(ANYTHING, objects=() if tidied is None else (tidied,)))
+    return algebra.value(ANYTHING._replace(objects=() if tidied is None else (tidied,)))
 
 
 class ObjectKeywords:

@@ -6,7 +6,6 @@ those for objects. Must not know: combinations, references, engines.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -220,7 +219,7 @@ class TypeKeywords:
         algebra = self._reader.algebra
 
         def among_strings(language: Regex) -> Formula:
-            return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
+            return algebra.value(ANYTHING._replace(strings=algebra.meet_strings(language, ANY)))
 
         def only_strings(language: Regex) -> Formula:
             return algebra.value(Value(strings=algebra.meet_strings(language, ANY)))
