@@ -32,7 +32,7 @@ def recursion(grammar: ArgumentGrammar, advice: str) -> Problem | None:
     walks = [(root, _children(grammar.definitions[root]))]
     done: set[ValueId] = set()
     while walks:
-        formula, children = walks[-1]
+        number, children = walks[-1]
         for child, path, keyword in children:
             if child in under_way:
                 where, what = edges[child]
@@ -46,8 +46,8 @@ def recursion(grammar: ArgumentGrammar, advice: str) -> Problem | None:
                 break
         else:
             walks.pop()
-            under_way.discard(formula)
-            done.add(formula)
+            under_way.discard(number)
+            done.add(number)
     return None
 
 

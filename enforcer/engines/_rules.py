@@ -160,9 +160,9 @@ class _Writer:
     def write(self) -> Rules:
         queue = [self._grammar.root]
         seen = set(queue)
-        for formula in queue:
-            value = self._grammar.definitions[formula]
-            self._define(formula, value)
+        for number in queue:
+            value = self._grammar.definitions[number]
+            self._define(number, value)
             for child in self._children(value):
                 if child not in seen:
                     seen.add(child)
@@ -184,10 +184,10 @@ class _Writer:
             found.extend(child for _, child in (*shape.names, *shape.classes))
         return [child for child in found if not self._is_never(child)]
 
-    def _is_never(self, formula: ValueId) -> bool:
-        return self._grammar.definitions[formula] == NOTHING
+    def _is_never(self, number: ValueId) -> bool:
+        return self._grammar.definitions[number] == NOTHING
 
-    def _define(self, formula: ValueId, value: Value) -> None:
+    def _define(self, number: ValueId, value: Value) -> None:
         options: list[Expression] = []
         words = ["null"] if value.null else []
         words.extend("true" if each else "false" for each in sorted(value.booleans))
@@ -206,9 +206,9 @@ class _Writer:
             options.append(Text(either(*texts)))
         if value.strings is not None:
             options.append(Text(value.strings, JSON))
-        options.extend(self._object(formula, i, x) for i, x in enumerate(value.objects))
+        options.extend(self._object(number, i, x) for i, x in enumerate(value.objects))
         options.extend(self._array(x) for x in value.arrays)
-        self._bodies[_value(formula).rule] = choice(options)
+        self._bodies[_value(number).rule] = choice(options)
 
     # Arrays.
 
@@ -240,7 +240,7 @@ class _Writer:
 
     # Objects.
 
-    def _object(self, formula: ValueId, number: int, shape: ObjectShape) -> Expression:
+    def _object(self, number: ValueId, nth: int, shape: ObjectShape) -> Expression:
         if shape.witnesses:
             self._refuse(
                 shape.witnesses[0].path,
@@ -267,7 +267,7 @@ class _Writer:
                 f"{most}; declare fewer properties in one object",
             )
             return _EMPTY
-        prefix = f"o{formula}n{number}"
+        prefix = f"o{number}n{nth}"
         pairs = [self._pair(f"{prefix}p{i}", *x) for i, x in enumerate(self._named(walk))]
         extras = [self._pair(f"{prefix}x{i}", *x) for i, x in enumerate(others)]
         extra = choice(extras) if extras else None
@@ -383,8 +383,8 @@ def _surely_empty(regex: Regex) -> bool:
         return False
 
 
-def _value(formula: ValueId) -> Name:
-    return Name(f"v{formula}")
+def _value(number: ValueId) -> Name:
+    return Name(f"v{number}")
 
 
 def _listed(part: Expression, least: int, most: int | None) -> Expression:

@@ -184,7 +184,7 @@ class Spellable:
     def _reduced(self, shape: ObjectShape) -> ObjectShape:
         allowed = keys(self.layout)
         declared = dict(shape.names)
-        # vLLM reads these by their own type, wherever their value grammar comes from.
+        # vLLM reads these by their own type, wherever their value comes from.
         typed = () if self.typed else [x for x in self._types if x not in declared]
         names = [*shape.names, *((name, shape.child(name)) for name in typed)]
         classes = [

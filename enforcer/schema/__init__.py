@@ -2,8 +2,7 @@
 
 Three stages, each a package: `reading` turns JSON and its keywords into a formula, `algebra` knows
 which values a formula stands for, `finishing` lists all that can be reached, so that an engine can
-count and complete it. `grammar` is what
-comes out, `limits` what a caller chooses.
+count and complete it. `grammar` is what comes out, `limits` what a caller chooses.
 
 Owns: the order of the stages, and the names that callers need. Every schema is either compiled
 exactly, or refused with the path and the keyword. Must not know: engines, tools, hosts.

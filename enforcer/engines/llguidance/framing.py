@@ -64,7 +64,7 @@ class Framing(Protocol):
 
         Args:
             name: the name of its property; None for one that is not declared.
-            value: its value grammar.
+            value: its value.
 
         """
         ...

@@ -109,37 +109,37 @@ class Writer:
     def _part(self, value: Value) -> str:
         """Return the symbol of a value that is a part of one of the grammar's."""
         if value not in self._parts:
-            formula = fresh(self.definitions)
-            self.definitions[formula] = value
-            self._parts[value] = formula
+            number = fresh(self.definitions)
+            self.definitions[number] = value
+            self._parts[value] = number
         return self.value(self._parts[value])
 
     def _division(self, option: Option) -> list[str]:
         return [self._sheet.rule(division(each), "n") for each in option.hard]
 
-    def value(self, formula: ValueId) -> str:
-        """Return the symbol of a value grammar, to be defined if it is new."""
-        name = self._values.get(formula)
+    def value(self, number: ValueId) -> str:
+        """Return the symbol of a value, to be defined if it is new."""
+        name = self._values.get(number)
         if name is None:
-            found = self.definitions[formula]
+            found = self.definitions[number]
             scalar = self._scalar(found)
             if scalar is not None and not (found.arrays or found.objects):
                 name = scalar
             else:
-                name = f"v{formula}"
-                self._pending.append(formula)
-            self._values[formula] = name
+                name = f"v{number}"
+                self._pending.append(number)
+            self._values[number] = name
         return name
 
-    def _define(self, formula: ValueId) -> None:
-        value = self.definitions[formula]
+    def _define(self, number: ValueId) -> None:
+        value = self.definitions[number]
         options = []
         scalar = self._scalar(value)
         if scalar is not None:
             options.append(scalar)
         options.extend(self._objects.bodies(value.objects, dict(value.cells)))
         options.extend(self._arrays.body(array) for array in value.arrays)
-        self._sheet.line(f"v{formula}:{'|'.join(options)}")
+        self._sheet.line(f"v{number}:{'|'.join(options)}")
 
     def _scalar(self, value: Value) -> str | None:
         """Return the symbol of all that is one terminal long."""

@@ -23,7 +23,7 @@ class Arrays:
 
     Args:
         sheet: what they are written on.
-        symbol_of: returns the symbol of a value grammar.
+        symbol_of: returns the symbol of a value.
 
     """
 

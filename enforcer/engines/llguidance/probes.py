@@ -48,8 +48,8 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
     seen = {grammar.root}
     languages: set[Regex] = set()
     queue = [("$", "", grammar.root, 0)]
-    for path, before, formula, depth in queue:
-        value = grammar.definitions[formula]
+    for path, before, number, depth in queue:
+        value = grammar.definitions[number]
         yield path, before, ""
         for opening, language in _languages(value):
             if language not in languages and len(languages) < _MOST_LANGUAGES:

@@ -3,8 +3,7 @@
 Owns: building them (value, reference, and, or, not, one of), so that equal formulas are the same
 integer (hash consing), and what can be said by looking at one. With references, and values whose
 children are formulas, they are the states of an alternating automaton (Chandra, Kozen, Stockmeyer
-1981). Must not know: what values they stand for (that
-is `normal_form`), keywords, engines.
+1981). Must not know: what values they stand for (that is `normal_form`), keywords, engines.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
 
 
 def is_text(value: Value) -> bool:
-    """Tell whether a value grammar is a language of strings and nothing else."""
+    """Tell whether a value is a language of strings and nothing else."""
     others = value.null or value.booleans or value.numbers or value.arrays or value.objects
     return value.strings is not None and not others
 
@@ -114,10 +114,10 @@ def is_bounded(value: Value) -> bool:
     return value.strings is None or can_be_explored(value.strings)
 
 
-def reached(definitions: Mapping[ValueId, Value], formula: ValueId) -> tuple[ValueId, ...]:
+def reached(definitions: Mapping[ValueId, Value], number: ValueId) -> tuple[ValueId, ...]:
     """List all values that are part of one, itself first."""
-    found = {formula: None}
-    queue = [formula]
+    found = {number: None}
+    queue = [number]
     for each in queue:
         fresh = [x for x in definitions[each].children() if x in definitions and x not in found]
         found.update(dict.fromkeys(fresh))
@@ -180,7 +180,7 @@ def forgotten(
     """Return the definitions with these shapes, but with nothing to remember of them."""
     dropped = set(shapes)
     return {
-        formula: value._replace(
+        number: value._replace(
             arrays=tuple(
                 replace(shape, unique=False) if shape in dropped else shape
                 for shape in value.arrays
@@ -191,7 +191,7 @@ def forgotten(
         )
         if not dropped.isdisjoint((*value.arrays, *value.objects))
         else value
-        for formula, value in definitions.items()
+        for number, value in definitions.items()
     }
 
 

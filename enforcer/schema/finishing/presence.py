@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from enforcer.schema.grammar import ObjectShape, ValueId
 
-    # A name and one of the value grammars that its property may have.
+    # A name and one of the values that its property may have.
     Property = tuple[str, ValueId]
     Cells = Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
 
@@ -84,7 +84,7 @@ def merge(shapes: Sequence[ObjectShape], cells: Cells) -> list[Merged]:
 
     Args:
         shapes: alternatives.
-        cells: for a name and a value grammar, the disjoint ones that make it up, the same
+        cells: for a name and a value, the disjoint ones that make it up, the same
             for all values of one name.
 
     """
@@ -163,7 +163,7 @@ def _only(value: ValueId) -> dict[ValueId, None]:
 
 def _merged(group: _Group, cells: Cells) -> Merged | None:
     """Make one shape of a group; None if that is too much to tell apart by cells."""
-    # For each name its properties, and which of them a value grammar stands for.
+    # For each name its properties, and which of them a value stands for.
     parts = {
         name: {
             value: tuple((name, x) for x in (cells[name, value] if len(values) > 1 else (value,)))

@@ -25,10 +25,10 @@ def prune(definitions: dict[ValueId, Value], root: ValueId) -> dict[ValueId, Val
         return None
     pruned = {NEVER: NOTHING}
     queue = [root]
-    for formula in queue:
-        if formula not in pruned:
-            pruned[formula] = _without(definitions[formula], productive)
-            queue.extend(pruned[formula].children())
+    for number in queue:
+        if number not in pruned:
+            pruned[number] = _without(definitions[number], productive)
+            queue.extend(pruned[number].children())
     return pruned
 
 
