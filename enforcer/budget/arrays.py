@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from enforcer.budget.objects import KEPT
 from enforcer.schema.finishing.counting import State, counting_automaton
-from enforcer.schema.nodes import Formula
+from enforcer.schema.grammar import ValueId
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.budget.objects import Plan
-    from enforcer.schema.nodes import ArrayShape
+    from enforcer.schema.grammar import ArrayShape
 
 # Where in an array a text is: elements so far, a bit for each choice taken, or what counts.
 Place = int | State
 
 
 # The cost without a first comma, the next element if any, and the place after it.
-_Best = tuple[float, Formula | None, Place]
+_Best = tuple[float, ValueId | None, Place]
 
 
 class Arrays:
@@ -42,7 +42,7 @@ class Arrays:
         self._top = max(shape.minimum, len(shape.prefix), shape.maximum or 0, 1)
         self._known: dict[tuple[Place, bool], _Best] = {}
 
-    def steps(self, at: Place) -> Sequence[tuple[Formula, Place]]:
+    def steps(self, at: Place) -> Sequence[tuple[ValueId, Place]]:
         """List the elements that may come next, and the places after them."""
         if self._counted is not None:
             return () if isinstance(at, int) else self._counted.moves.get(at, ())
@@ -110,7 +110,7 @@ class Arrays:
         cost = sum(each[0] for each in free[:need]) + need
         return cost, free[0][2], at | 1 << free[0][1]
 
-    def _free(self, at: int) -> list[tuple[int, Formula]]:
+    def _free(self, at: int) -> list[tuple[int, ValueId]]:
         choices = self.shape.choices[-1]
         return [(i, c.value) for i, c in enumerate(choices) if not at >> i & 1]
 
@@ -140,7 +140,7 @@ class Arrays:
                 known[state, True] = min(ways, key=lambda way: way[0], default=(inf, None, state))
         return known.get((at, more), (inf, None, at))
 
-    def _through(self, value: Formula, after: _Best) -> float:
+    def _through(self, value: ValueId, after: _Best) -> float:
         return self._plan.cost(value) + after[0] + (after[1] is not None)
 
 

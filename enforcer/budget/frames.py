@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from enforcer.budget.arrays import Arrays, Place
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
 
 
 class Phase(Enum):
@@ -38,7 +38,7 @@ class Phase(Enum):
 class Begin:
     """A value is to begin."""
 
-    value: Formula
+    value: ValueId
 
 
 @dataclass(frozen=True, slots=True)

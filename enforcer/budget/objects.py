@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula, ObjectShape
+    from enforcer.schema.grammar import ObjectShape, ValueId
 
 _FEW = 16  # names that are weighed one by one
 KEPT = 10_000  # answers kept for each shape
@@ -34,7 +34,7 @@ class Pair:
 
     index: int | None
     name: str
-    value: Formula
+    value: ValueId
 
     @property
     def text(self) -> bytes:
@@ -55,15 +55,15 @@ class Plan(Protocol):
         """Whether the costs are known; until then they only get smaller."""
         ...
 
-    def lives(self, value: Formula) -> bool:
+    def lives(self, value: ValueId) -> bool:
         """Tell whether anything fits a value."""
         ...
 
-    def cost(self, value: Formula) -> float:
+    def cost(self, value: ValueId) -> float:
         """Count the ids of the shortest instance."""
         ...
 
-    def first(self, value: Formula) -> bytes:
+    def first(self, value: ValueId) -> bytes:
         """Give the piece that the shortest instance begins with."""
         ...
 
@@ -229,7 +229,7 @@ class Objects:
         found = [pair for pair in found if self._plan.pair(pair) < inf]
         return min(found, key=self._cost_of, default=None)
 
-    def _fresh(self, regex: Regex, value: Formula, extra: frozenset[str]) -> Pair | None:
+    def _fresh(self, regex: Regex, value: ValueId, extra: frozenset[str]) -> Pair | None:
         name = fresh(regex, self.declared | extra)
         return None if name is None else Pair(None, name, value)
 

@@ -22,15 +22,15 @@ from enforcer.partial import spell
 from enforcer.regex import NOTHING, either, literal
 from enforcer.regex.derivative import derivative
 from enforcer.schema.finishing.distinct import offence, remembered
+from enforcer.schema.grammar import NEVER, ArrayShape
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER, ArrayShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from enforcer.budget.pieces import Pieces
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import ArgumentGrammar, Formula, Value
+    from enforcer.schema.grammar import ArgumentGrammar, Value, ValueId
 
 # What a character that has been begun may take beyond what the text did before it.
 PENDING = 12
@@ -77,15 +77,15 @@ class Shortest:
         self.grammar = grammar
         self.pieces = pieces
         self.final = False
-        self._costs: dict[Formula, float] = dict.fromkeys(grammar.definitions, inf)
-        self.bare: Mapping[Formula, Regex] = {
+        self._costs: dict[ValueId, float] = dict.fromkeys(grammar.definitions, inf)
+        self.bare: Mapping[ValueId, Regex] = {
             number: _bare(value) for number, value in grammar.definitions.items()
         }
-        self.objects: Mapping[Formula, tuple[Objects, ...]] = {
+        self.objects: Mapping[ValueId, tuple[Objects, ...]] = {
             number: tuple(Objects(self, shape) for shape in value.objects)
             for number, value in grammar.definitions.items()
         }
-        self.arrays: Mapping[Formula, tuple[Arrays, ...]] = {
+        self.arrays: Mapping[ValueId, tuple[Arrays, ...]] = {
             number: tuple(Arrays(self, shape) for shape in value.arrays)
             for number, value in grammar.definitions.items()
         }
@@ -105,7 +105,7 @@ class Shortest:
         _ = self.growth  # found out now, so that what cannot be told is refused at once
 
     @property
-    def definitions(self) -> Mapping[Formula, Value]:
+    def definitions(self) -> Mapping[ValueId, Value]:
         """What each number stands for."""
         return self.grammar.definitions
 
@@ -117,11 +117,11 @@ class Shortest:
         """Bound the bytes that the end of a string or a bare text takes."""
         return (widest(regex) if quoted else 1) * furthest(regex)
 
-    def lives(self, value: Formula) -> bool:
+    def lives(self, value: ValueId) -> bool:
         """Tell whether anything fits a value."""
         return value != NEVER and value in self.grammar.definitions
 
-    def cost(self, value: Formula) -> float:
+    def cost(self, value: ValueId) -> float:
         """Count the ids of the shortest instance."""
         return self._costs.get(value, inf)
 
@@ -139,11 +139,11 @@ class Shortest:
         """Count the ids of a property."""
         return self.pieces.count(b"," + pair.text if comma else pair.text) + self.cost(pair.value)
 
-    def first(self, value: Formula) -> bytes:
+    def first(self, value: ValueId) -> bytes:
         """Give the piece that the shortest instance begins with."""
         return min(self._ways(value), key=lambda way: way[0])[1]
 
-    def _ways(self, number: Formula) -> Iterable[tuple[float, bytes]]:
+    def _ways(self, number: ValueId) -> Iterable[tuple[float, bytes]]:
         """Give the shortest instance of each type: its ids, and its first piece."""
         value = self.grammar.definitions[number]
         count = self.pieces.count

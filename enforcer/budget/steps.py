@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from enforcer.budget.arrays import Arrays
     from enforcer.budget.objects import Objects
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.grammar import Value, ValueId
 
 STRING = Partial(quoted=True)
 BARE = Partial(quoted=False)
@@ -49,12 +49,12 @@ class Shapes(Protocol):
 
     """
 
-    bare: Mapping[Formula, Regex]
-    objects: Mapping[Formula, tuple[Objects, ...]]
-    arrays: Mapping[Formula, tuple[Arrays, ...]]
+    bare: Mapping[ValueId, Regex]
+    objects: Mapping[ValueId, tuple[Objects, ...]]
+    arrays: Mapping[ValueId, tuple[Arrays, ...]]
 
     @property
-    def definitions(self) -> Mapping[Formula, Value]:
+    def definitions(self) -> Mapping[ValueId, Value]:
         """What each number stands for."""
         ...
 
@@ -90,7 +90,7 @@ class Steps:
             return self._array(thread, frame, byte)
         return ()
 
-    def _begin(self, thread: Thread, number: Formula, byte: int) -> Iterator[Thread]:
+    def _begin(self, thread: Thread, number: ValueId, byte: int) -> Iterator[Thread]:
         plan = self._shapes
         value = plan.definitions[number]
         if byte == _QUOTE:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,10 @@ from enforcer.errors import EnforcerError
 from enforcer.explain.words import kinds, strings_of
 from enforcer.regex import ANY
 from enforcer.schema import Conventions, Limits, OnUnsupported, compile_schema
-from enforcer.schema.algebra.formulas import FormulaKind
-from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, mentioned
+from enforcer.schema.algebra import shapes
+from enforcer.schema.algebra.formulas import And, Not, OneOf, Or, Reference, Unknown
+from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER
+from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 from enforcer.schema.reading.document import SchemaDocument
 from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import Formula, ObjectShape, Value
+    from enforcer.schema.algebra.shapes import Formula
 
 _WIDTH = 76
-_JOINTS = {FormulaKind.AND: "all of", FormulaKind.OR: "some of", FormulaKind.ONE_OF: "one of"}
+_ANY_SCALAR = Value(ANYTHING.null, ANYTHING.booleans, ANYTHING.numbers, ANYTHING.strings)
+_ANY_ARRAY = (shapes.ArrayShape(), ArrayShape((), ValueId(ALWAYS)))
+_JOINTS = {And: "all of", Or: "some of", OneOf: "one of"}
 
 
 def stages(schema: object) -> str:
@@ -72,19 +75,19 @@ def _formulas(algebra: Algebra, root: Formula) -> Iterator[str]:
     """Write the formula of the root, and all that it is built of, once each."""
     seen, queue = {root}, [root]
     for formula in queue:
-        kind, content = algebra.look(formula)
+        node = algebra.look(formula)
         parts: Iterable[Formula] = ()
-        if kind is FormulaKind.VALUE:
-            parts = mentioned(content)
-            said = _value(content, _name)
-        elif kind is FormulaKind.NOT:
-            parts = (content,)
-            said = f"not {_name(content)}"
-        elif kind in _JOINTS:
-            parts = content
-            said = f"{_JOINTS[kind]}({', '.join(map(_name, content))})"
+        if isinstance(node, Unknown | Reference):
+            said = "an unknown" if isinstance(node, Unknown) else "a reference"
+        elif isinstance(node, Not):
+            parts = (node.part,)
+            said = f"not {_name(node.part)}"
+        elif isinstance(node, And | Or | OneOf):
+            parts = node.parts
+            said = f"{_JOINTS[type(node)]}({', '.join(map(_name, parts))})"
         else:
-            said = f"a {kind.value}"
+            parts = node.children()
+            said = _value(node, _name)
         yield f"f{formula} = {said}"
         fresh = [each for each in dict.fromkeys(parts) if each not in {*seen, NEVER, ALWAYS}]
         seen.update(fresh)
@@ -97,7 +100,7 @@ def _normal_forms(algebra: Algebra, root: Formula) -> Iterator[tuple[Formula, st
     for formula in queue:
         value = algebra.normal(formula)
         yield formula, _value(value, _name)
-        fresh = [each for each in dict.fromkeys(mentioned(value)) if each not in seen]
+        fresh = [each for each in dict.fromkeys(value.children()) if each not in seen]
         seen.update(fresh)
         queue.extend(fresh)
 
@@ -110,45 +113,52 @@ def _name_of_value(formula: Formula) -> str:
     return "never" if formula == NEVER else f"v{formula}"
 
 
-def _value(value: Value, name: Callable[[Formula], str]) -> str:
-    scalars = [each for each in kinds(value, ()) if each not in ("an array", "an object")]
-    if scalars == kinds(replace(ANYTHING, arrays=(), objects=()), ()):
-        scalars = ["any scalar"]
+def _value(value: shapes.Value | Value, name: Callable[[Formula], str]) -> str:
+    scalar = Value(value.null, value.booleans, value.numbers, value.strings)
+    scalars = ["any scalar"] if scalar == _ANY_SCALAR else kinds(scalar, ())
     arrays = [_array(each, name) for each in value.arrays]
     objects = [_object(each, name) for each in value.objects]
     cells = [
         f"where {name(whole)} of {key} is {_listed(map(name, parts))}"
-        for (key, whole), parts in value.cells
+        for (key, whole), parts in (value.cells if isinstance(value, Value) else ())
     ]
     options = "\n   | ".join([*scalars, *arrays, *objects]) or "never"
     return "\n     ".join([options, *cells])
 
 
-def _array(array: ArrayShape, name: Callable[[Formula], str]) -> str:
-    if array == ArrayShape():
+def _array(array: shapes.ArrayShape | ArrayShape, name: Callable[[Formula], str]) -> str:
+    if array in _ANY_ARRAY:
         return "any array"
     said = [
         *map(name, array.prefix),
         *([] if array.rest == NEVER else [f"{name(array.rest)}, …"]),
     ]
     bounds = [_bounds("elements", array.minimum, array.maximum)]
-    bounds += [
-        f"{_bounds('times', each.minimum, each.maximum)} {name(each.value)}"
-        for each in array.contains
-    ]
-    bounds += ["unique"] * array.unique + ["repeated"] * array.repeated
+    if isinstance(array, ArrayShape):
+        for i, count in enumerate(array.contains):
+            ways = dict.fromkeys(x.value for slot in array.choices for x in slot if i in x.counted)
+            counted = _listed(map(name, ways))
+            bounds.append(f"{_bounds('times', count.minimum, count.maximum)} {counted}")
+    else:
+        for each in array.contains:
+            times = _bounds("times", each.minimum, each.maximum)
+            bounds.append(f"{times} {name(each.value)}")
+        bounds += ["repeated"] * array.repeated
+    bounds += ["unique"] * array.unique
     return f"array [{', '.join(said)}]" + "".join(f"; {each}" for each in bounds if each)
 
 
-def _object(shape: ObjectShape, name: Callable[[Formula], str]) -> str:
+def _object(shape: shapes.ObjectShape | ObjectShape, name: Callable[[Formula], str]) -> str:
     said = [
         f"{key}{'' if key in shape.required else '?'}: {name(child)}" for key, child in shape.names
     ]
     said += [f"{_names(names)}: {name(child)}" for names, child in shape.classes if child != NEVER]
     bounds = [_bounds("properties", shape.minimum, shape.maximum)]
     bounds += [f"some of {_listed(sorted(each))}" for each in sorted(shape.some, key=sorted)]
-    bounds += [f"some {_names(each.names)}: {name(each.value)}" for each in shape.witnesses]
-    bounds += ["no name twice"] * shape.distinct_names
+    for each in shape.marks if isinstance(shape, ObjectShape) else shape.witnesses:
+        bounds.append(f"some {_names(each.names)}: {name(each.value)}")
+    if isinstance(shape, ObjectShape) and shape.distinct_names:
+        bounds.append("no name twice")
     return f"object {{{', '.join(said)}}}" + "".join(f"; {each}" for each in bounds if each)
 
 

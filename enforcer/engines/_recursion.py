@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem
-from enforcer.schema.nodes import NOTHING_AT_ALL
+from enforcer.schema.grammar import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.grammar import Value, ValueId
 
 
 def recursion(grammar: ArgumentGrammar, advice: str) -> Problem | None:
@@ -30,28 +30,28 @@ def recursion(grammar: ArgumentGrammar, advice: str) -> Problem | None:
     edges = {root: ("$", "$ref")}
     under_way = {root}
     walks = [(root, _children(grammar.definitions[root]))]
-    done: set[Formula] = set()
+    done: set[ValueId] = set()
     while walks:
-        formula, children = walks[-1]
+        number, children = walks[-1]
         for child, path, keyword in children:
             if child in under_way:
                 where, what = edges[child]
                 if what != "$ref" and not _holds_anything(grammar.definitions[child]):
                     what = "$ref"
                 return Problem(where, what, f"values may nest without end here; {advice}")
-            if child not in done and grammar.definitions[child] != NOTHING_AT_ALL:
+            if child not in done and grammar.definitions[child] != NOTHING:
                 edges[child] = (path, keyword)
                 under_way.add(child)
                 walks.append((child, _children(grammar.definitions[child])))
                 break
         else:
             walks.pop()
-            under_way.discard(formula)
-            done.add(formula)
+            under_way.discard(number)
+            done.add(number)
     return None
 
 
-def _children(value: Value) -> Iterator[tuple[Formula, str, str]]:
+def _children(value: Value) -> Iterator[tuple[ValueId, str, str]]:
     """Yield each child with its path and the keyword that lets it be there."""
     for shape in value.objects:
         for name, child in shape.names:

@@ -28,7 +28,7 @@ from enforcer.regex import (
 )
 from enforcer.regex.constructors import concat, repeat
 from enforcer.request.response_format import FormatKind
-from enforcer.schema.nodes import NOTHING_AT_ALL
+from enforcer.schema.grammar import NOTHING
 from enforcer.spelling import JSON, RAW, WHITE_SPACE, Spelling
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from enforcer.engines.capacity import Capacity
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
+    from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
 OTHER_ENGINE = "use the llguidance engine, which enforces it"
 
@@ -160,9 +160,9 @@ class _Writer:
     def write(self) -> Rules:
         queue = [self._grammar.root]
         seen = set(queue)
-        for formula in queue:
-            value = self._grammar.definitions[formula]
-            self._define(formula, value)
+        for number in queue:
+            value = self._grammar.definitions[number]
+            self._define(number, value)
             for child in self._children(value):
                 if child not in seen:
                     seen.add(child)
@@ -178,16 +178,16 @@ class _Writer:
     def _refuse(self, path: str, keyword: str, reason: str) -> None:
         self._problems[Problem(path, keyword, f"{reason}; {OTHER_ENGINE}")] = None
 
-    def _children(self, value: Value) -> list[Formula]:
+    def _children(self, value: Value) -> list[ValueId]:
         found = [child for array in value.arrays for child in (*array.prefix, array.rest)]
         for shape in value.objects:
             found.extend(child for _, child in (*shape.names, *shape.classes))
         return [child for child in found if not self._is_never(child)]
 
-    def _is_never(self, formula: Formula) -> bool:
-        return self._grammar.definitions[formula] == NOTHING_AT_ALL
+    def _is_never(self, number: ValueId) -> bool:
+        return self._grammar.definitions[number] == NOTHING
 
-    def _define(self, formula: Formula, value: Value) -> None:
+    def _define(self, number: ValueId, value: Value) -> None:
         options: list[Expression] = []
         words = ["null"] if value.null else []
         words.extend("true" if each else "false" for each in sorted(value.booleans))
@@ -206,9 +206,9 @@ class _Writer:
             options.append(Text(either(*texts)))
         if value.strings is not None:
             options.append(Text(value.strings, JSON))
-        options.extend(self._object(formula, i, x) for i, x in enumerate(value.objects))
+        options.extend(self._object(number, i, x) for i, x in enumerate(value.objects))
         options.extend(self._array(x) for x in value.arrays)
-        self._bodies[_value(formula).rule] = choice(options)
+        self._bodies[_value(number).rule] = choice(options)
 
     # Arrays.
 
@@ -240,7 +240,7 @@ class _Writer:
 
     # Objects.
 
-    def _object(self, formula: Formula, number: int, shape: ObjectShape) -> Expression:
+    def _object(self, number: ValueId, nth: int, shape: ObjectShape) -> Expression:
         if shape.witnesses:
             self._refuse(
                 shape.witnesses[0].path,
@@ -267,7 +267,7 @@ class _Writer:
                 f"{most}; declare fewer properties in one object",
             )
             return _EMPTY
-        prefix = f"o{formula}n{number}"
+        prefix = f"o{number}n{nth}"
         pairs = [self._pair(f"{prefix}p{i}", *x) for i, x in enumerate(self._named(walk))]
         extras = [self._pair(f"{prefix}x{i}", *x) for i, x in enumerate(others)]
         extra = choice(extras) if extras else None
@@ -298,11 +298,11 @@ class _Writer:
             self._bodies[f"{prefix}s{place.read}e{place.others}"] = body
         return opened
 
-    def _named(self, walk: _Walk) -> list[tuple[Regex, Formula]]:
+    def _named(self, walk: _Walk) -> list[tuple[Regex, ValueId]]:
         values = dict(walk.shape.names)
         return [(literal(name), values[name]) for name in walk.names]
 
-    def _others(self, shape: ObjectShape) -> list[tuple[Regex, Formula]]:
+    def _others(self, shape: ObjectShape) -> list[tuple[Regex, ValueId]]:
         """List the languages of undeclared names that a property may have."""
         undeclared = inverse(either(*(literal(name) for name, _ in shape.names)))
         found = []
@@ -312,7 +312,7 @@ class _Writer:
                 found.append((left, value))
         return found
 
-    def _pair(self, rule: str, names: Regex, value: Formula) -> Name:
+    def _pair(self, rule: str, names: Regex, value: ValueId) -> Name:
         self._bodies[rule] = Sequence((Text(names, JSON), _COLON, _value(value)))
         return Name(rule)
 
@@ -383,8 +383,8 @@ def _surely_empty(regex: Regex) -> bool:
         return False
 
 
-def _value(formula: Formula) -> Name:
-    return Name(f"v{formula}")
+def _value(number: ValueId) -> Name:
+    return Name(f"v{number}")
 
 
 def _listed(part: Expression, least: int, most: int | None) -> Expression:

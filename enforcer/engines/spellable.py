@@ -28,9 +28,8 @@ from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
 from enforcer.regex.constructors import concat
 from enforcer.regex.derivative import RegexBudget
-from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.pruning import prune
-from enforcer.schema.nodes import NEVER, Formula, Value
+from enforcer.schema.grammar import NEVER, Value, fresh
 from enforcer.schema.reading.document import step
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.grammar import ObjectShape, ValueId
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +76,14 @@ class Spellable:
         self._definitions = grammar.definitions
         self._root = grammar.root
         self._types = types_of_properties(grammar.schema)
-        self._options: dict[tuple[frozenset[str] | None, Formula], tuple[Option, ...]] = {}
+        self._options: dict[tuple[frozenset[str] | None, ValueId], tuple[Option, ...]] = {}
 
     @property
     def typed(self) -> bool:
         """Whether types are written."""
         return self.layout.layout.types is Types.WRITTEN
 
-    def grammar(self) -> tuple[dict[Formula, Value], Formula]:
+    def grammar(self) -> tuple[dict[ValueId, Value], ValueId]:
         """Leave out what has no spelling; gives definitions, and the name of the whole.
 
         Raises:
@@ -98,14 +97,14 @@ class Spellable:
             ((name, value), tuple(part for part in parts if self._is_possible(name, part)))
             for (name, value), parts in whole.cells
         )
-        root = Formula(max(self._definitions) + 1)
+        root = fresh(self._definitions)
         definitions = {**self._definitions, root: Value(objects=objects, cells=cells)}
         pruned = prune(definitions, root)
         if pruned is None:
             raise UnsupportedSchema(tuple(self._culprits(whole)))
         return pruned, root
 
-    def options(self, name: str | None, value: Formula) -> tuple[Option, ...]:
+    def options(self, name: str | None, value: ValueId) -> tuple[Option, ...]:
         """Give the ways to write the value of a property; None is one that is not declared."""
         types = None if self.typed else self._types_of(name)
         key = (types, value)
@@ -177,7 +176,7 @@ class Spellable:
         except RegexBudget:
             return texts
 
-    def _is_possible(self, name: str | None, value: Formula) -> bool:
+    def _is_possible(self, name: str | None, value: ValueId) -> bool:
         if value == NEVER:
             return False
         return self.layout.layout.kind is Kind.PYTHON or bool(self.options(name, value))
@@ -185,9 +184,9 @@ class Spellable:
     def _reduced(self, shape: ObjectShape) -> ObjectShape:
         allowed = keys(self.layout)
         declared = dict(shape.names)
-        # vLLM reads these by their own type, wherever their value grammar comes from.
+        # vLLM reads these by their own type, wherever their value comes from.
         typed = () if self.typed else [x for x in self._types if x not in declared]
-        names = [*shape.names, *((name, child_of(shape, name)) for name in typed)]
+        names = [*shape.names, *((name, shape.child(name)) for name in typed)]
         classes = [
             (regex, value if self._is_possible(None, value) else NEVER)
             for regex, value in shape.classes

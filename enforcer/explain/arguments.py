@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from enforcer.explain.cursor import Cursor
     from enforcer.explain.outline import Outline
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.grammar import Value, ValueId
     from enforcer.schema.provenance import Sources
 
 _ASKED = 200  # names and values about each of which the engine is asked
@@ -134,7 +134,7 @@ class _View:
     # Values.
 
     def _value(
-        self, subject: str, numbers: Iterable[Formula], sources: Sources, before: bytes = b""
+        self, subject: str, numbers: Iterable[ValueId], sources: Sources, before: bytes = b""
     ) -> None:
         """Say what value is due, `before` it a comma, say."""
         for number in numbers:
@@ -154,7 +154,7 @@ class _View:
             return list(listed)
         return [text for text in listed if self._can(spelled(text))]
 
-    def _within(self, frame: Text, numbers: Iterable[Formula], sources: Sources) -> None:
+    def _within(self, frame: Text, numbers: Iterable[ValueId], sources: Sources) -> None:
         """Say how a string, a number or a word that has been begun goes on."""
         subject = self._subject(self._cursor.path)
         if frame.partial.quoted:
@@ -197,7 +197,7 @@ class _View:
     # Objects and arrays.
 
     def _between(
-        self, frame: Frame, levels: Sequence[tuple[tuple[Formula, ...], Sources]], depth: int
+        self, frame: Frame, levels: Sequence[tuple[tuple[ValueId, ...], Sources]], depth: int
     ) -> None:
         """Say what follows between the members of the container at a depth."""
         path = self._cursor.path[: depth - 1]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from enforcer.budget.frames import Thread
     from enforcer.budget.objects import Objects
     from enforcer.budget.shortest import Shortest
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
     from enforcer.schema.provenance import Provenance, Sources
 
 
@@ -40,7 +40,7 @@ class Outline:
 
     def levels(
         self, path: Sequence[str | int], inside: Sequence[InObject | InArray]
-    ) -> list[tuple[tuple[Formula, ...], Sources]]:
+    ) -> list[tuple[tuple[ValueId, ...], Sources]]:
         """Give the values that stand at each step of a path, and their sources.
 
         Args:
@@ -48,7 +48,7 @@ class Outline:
             inside: what a reading of the text stands in there, see `containers`.
 
         """
-        numbers: tuple[Formula, ...] = (self.plan.grammar.root,)
+        numbers: tuple[ValueId, ...] = (self.plan.grammar.root,)
         sources = self.provenance.root
         found = [(numbers, sources)]
         for i, (key, frame) in enumerate(zip(path, inside, strict=False)):
@@ -60,7 +60,7 @@ class Outline:
             found.append((numbers, sources))
         return found
 
-    def _has(self, number: Formula, plan: Objects | Arrays) -> bool:
+    def _has(self, number: ValueId, plan: Objects | Arrays) -> bool:
         return any(plan is each for each in self.plan.objects[number]) or any(
             plan is each for each in self.plan.arrays[number]
         )
@@ -78,7 +78,7 @@ def containers(thread: Thread) -> list[InObject | InArray]:
     return found[::-1]
 
 
-def _children(frame: InObject | InArray, key: str | int) -> tuple[Formula, ...]:
+def _children(frame: InObject | InArray, key: str | int) -> tuple[ValueId, ...]:
     if isinstance(frame, InObject):
         if frame.pair is not None:
             return (frame.pair.value,)

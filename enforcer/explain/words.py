@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.grammar import Value
 
 MOST_LISTED = 1_000  # values that are listed one by one; in words, the first of them
 _SHOWN = 20

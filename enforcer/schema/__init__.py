@@ -2,7 +2,7 @@
 
 Three stages, each a package: `reading` turns JSON and its keywords into a formula, `algebra` knows
 which values a formula stands for, `finishing` lists all that can be reached, so that an engine can
-count and complete it. `nodes` and `limits` are the words that they share.
+count and complete it. `grammar` is what comes out, `limits` what a caller chooses.
 
 Owns: the order of the stages, and the names that callers need. Every schema is either compiled
 exactly, or refused with the path and the keyword. Must not know: engines, tools, hosts.
@@ -10,7 +10,6 @@ exactly, or refused with the path and the keyword. Must not know: engines, tools
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,13 +20,14 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.schema.algebra.shapes import ANY_OBJECT
 from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered
 from enforcer.schema.finishing.pruning import prune
 from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
 from enforcer.schema.finishing.ways import tracks
+from enforcer.schema.grammar import NOTHING, ArgumentGrammar, ValueId
 from enforcer.schema.limits import Conventions, Formats, Limits, OnUnsupported, Root
-from enforcer.schema.nodes import ANY_OBJECT, NOTHING_AT_ALL, ArgumentGrammar
 from enforcer.schema.provenance import Provenance
 from enforcer.schema.reading.culprit import culprit
 from enforcer.schema.reading.document import Closing, SchemaDocument
@@ -35,7 +35,8 @@ from enforcer.schema.reading.json_values import check_json
 from enforcer.schema.reading.parse import SchemaParser
 
 if TYPE_CHECKING:
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Value
     from enforcer.schema.reading.document import Place
 
 __all__ = [
@@ -113,7 +114,9 @@ def _placed(
     error: SchemaLimit, parser: SchemaParser, settled: dict[Formula, Value], root: Formula
 ) -> SchemaLimit:
     """Name the part of the schema that was worked on when it became too much."""
-    known = Unfolded(settled, root, {each: each for each in settled}, settled)
+    numbers = {formula: ValueId(formula) for formula in settled}
+    values = {numbers[formula]: value for formula, value in settled.items()}
+    known = Unfolded(values, ValueId(root), numbers, values)
     try:
         with parser.algebra.aside():
             path = Provenance(parser, known, root).where(next(reversed(settled)))
@@ -151,7 +154,7 @@ def _compile(
         refused.append((each, Problem(path, keyword, reason)))
 
     def settle(each: Formula) -> Value:
-        settled[each] = NOTHING_AT_ALL  # as long as that is all that is known
+        settled[each] = NOTHING  # as long as that is all that is known
         settled[each] = settler.settle_all(each)
         return settled[each]
 
@@ -192,7 +195,5 @@ def _compile(
                 parser.unsupported.update(dict.fromkeys(found))
             definitions = forgotten(definitions, mixed.shapes)
     parser.raise_problems()
-    asked = f"{root.value} {on_unsupported.value} {limits!r} {conventions!r}"
-    key = f"{asked} {json.dumps(schema, sort_keys=False)}"
     relaxed = tuple(parser.unsupported)
-    return ArgumentGrammar(definitions, reached.root, relaxed, key, schema), provenance
+    return ArgumentGrammar(definitions, reached.root, relaxed, schema), provenance

@@ -94,7 +94,7 @@ class Limits:
         enum: values of one `enum`.
         branches: alternatives that one value may have, after `oneOf`, `not` and the
             like have been worked out.
-        definitions: distinct value grammars after references have been expanded.
+        definitions: distinct values after references have been expanded.
         regex_size: size of one string language (characters and operators).
         regex_growth: what a pattern with counts inside counts makes the engine follow:
             the sizes of all that may come next, summed along 64 characters.

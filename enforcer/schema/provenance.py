@@ -24,7 +24,8 @@ from enforcer.regex import (
     literal,
     parse,
 )
-from enforcer.schema.nodes import ALWAYS, NEVER, Formula
+from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Formula
+from enforcer.schema.grammar import ValueId
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.drafts import Draft
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from enforcer.errors import Problem
     from enforcer.schema.finishing.unfolding import Unfolded
-    from enforcer.schema.nodes import ObjectShape, Value
+    from enforcer.schema.grammar import ObjectShape, Value
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.parse import SchemaParser
 
@@ -84,7 +85,7 @@ class Provenance:
         """The sources of the whole value."""
         return self._narrowed((self._parser.document.root,), self._atoms(self._root))
 
-    def below(self, sources: Sources, key: str | int, values: Iterable[Formula]) -> Sources:
+    def below(self, sources: Sources, key: str | int, values: Iterable[ValueId]) -> Sources:
         """Give the sources of a property or an element.
 
         Args:
@@ -97,11 +98,11 @@ class Provenance:
         return self._below(sources, key, formulas)
 
     @cached_property
-    def paths(self) -> Mapping[Formula, tuple[str, ...]]:
+    def paths(self) -> Mapping[ValueId, tuple[str, ...]]:
         """The paths that each definition comes from, wherever in the grammar it is used."""
-        found: dict[Formula, dict[str, None]] = {}
+        found: dict[ValueId, dict[str, None]] = {}
         for formula, sources in self._everywhere.items():
-            named = found.setdefault(self._unfolded.alias.get(formula, formula), {})
+            named = found.setdefault(self._number(formula), {})
             named.update(dict.fromkeys(path for each in sources for path in each.paths))
         return {value: tuple(named) for value, named in found.items()}
 
@@ -206,6 +207,9 @@ class Provenance:
 
     # What a value is made of.
 
+    def _number(self, formula: Formula) -> ValueId:
+        return self._unfolded.alias.get(formula, ValueId(formula))
+
     def _own(self, place: Place) -> frozenset[Formula]:
         return self._atoms(self._parser.parse(place))
 
@@ -225,9 +229,9 @@ class Provenance:
         return known
 
     @cached_property
-    def _merged(self) -> Mapping[Formula, tuple[Formula, ...]]:
+    def _merged(self) -> Mapping[ValueId, tuple[Formula, ...]]:
         """The formulas that each definition stands for."""
-        found: dict[Formula, list[Formula]] = {}
+        found: dict[ValueId, list[Formula]] = {}
         for formula, value in self._unfolded.alias.items():
             found.setdefault(value, []).append(formula)
         return {value: tuple(formulas) for value, formulas in found.items()}
@@ -244,7 +248,7 @@ class Provenance:
         while queue:
             formula, sources = queue.popleft()
             # A value that was not unfolded any more has no parts that are known.
-            value = self._unfolded.mentioned.get(self._unfolded.alias.get(formula, formula))
+            value = self._unfolded.mentioned.get(self._number(formula))
             for key, child in () if value is None else _edges(value):
                 if self._looked_at > most:
                     return found
@@ -287,7 +291,7 @@ def _element(place: Place, index: int) -> Iterator[Place]:
             yield place.child(keyword)
 
 
-def _edges(value: Value) -> Iterator[tuple[str | int, Formula]]:
+def _edges(value: Value) -> Iterator[tuple[str | int, ValueId]]:
     """Give the values that a value's shapes mention, each with a key that leads to it."""
     for array in value.arrays:
         slots = array.choices or tuple(() for _ in (*array.prefix, array.rest))

@@ -24,7 +24,7 @@ from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
-    from enforcer.schema.nodes import ArgumentGrammar
+    from enforcer.schema.grammar import ArgumentGrammar
 
 
 ENGINE = engines.load("llguidance", Vocabulary.of_bytes(["<|end|>"]))

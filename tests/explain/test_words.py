@@ -10,7 +10,7 @@ from enforcer.explain.words import constants, kinds, listing, shown
 from enforcer.schema import compile_schema
 
 if TYPE_CHECKING:
-    from enforcer.schema.nodes import Value
+    from enforcer.schema.grammar import Value
 
 
 def value_of(schema: dict[str, Any]) -> Value:

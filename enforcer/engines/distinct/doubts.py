@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines.distinct.elements import Elements
     from enforcer.engines.distinct.places import Level, Spot
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
     from enforcer.vocabulary import Vocabulary
 
     Row = npt.NDArray[np.int32]
@@ -117,7 +117,7 @@ class Doubts:
                 if match:
                     self.next_elements.setdefault(match[1], []).append(token_id)
 
-    def risky(self, elements: Elements, element: Formula) -> Row:
+    def risky(self, elements: Elements, element: ValueId) -> Row:
         """Give the ids that may end an element behind a comma, as a mask row."""
         ids = {
             token_id
@@ -142,7 +142,7 @@ class DoubtsOf:
 
     """
 
-    def __init__(self, doubts: Doubts, elements: Elements, risky: Mapping[Formula, Row]) -> None:
+    def __init__(self, doubts: Doubts, elements: Elements, risky: Mapping[ValueId, Row]) -> None:
         self._doubts = doubts
         self._elements = elements
         self._risky = risky

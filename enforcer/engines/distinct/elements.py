@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.shapes import ElementShapes
     from enforcer.engines.distinct.values import Json
     from enforcer.schema.finishing.ways import Track
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
 
 START = Spot(None)
 _TRACKED = 48  # names of one object, at least, that no engine lets come again
@@ -78,11 +78,11 @@ class Elements:
         except UnicodeDecodeError:
             return None
 
-    def element_of(self, level: Level) -> Formula | None:
+    def element_of(self, level: Level) -> ValueId | None:
         """Give the value of the elements of an array, if these have to differ."""
         return self._tracks[level.track].element if level.is_array else None
 
-    def may_end(self, element: Formula, data: bytes) -> bool:
+    def may_end(self, element: ValueId, data: bytes) -> bool:
         """Tell whether an element that begins so may be complete, or have no more than few ends.
 
         The text that is about to be written may not be one; then it is neither.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from enforcer.partial import Partial
     from enforcer.regex import Regex
     from enforcer.regex.charset import CharSet
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
 
 
 class Many:
@@ -105,7 +105,7 @@ class Ends:
         self._shapes = shapes
         self._fuel = fuel
 
-    def members(self, number: Formula) -> Iterator[Json | Many]:
+    def members(self, number: ValueId) -> Iterator[Json | Many]:
         """List the members of a value."""
         shapes = self._shapes
         self._fuel.burn(1)
@@ -195,7 +195,7 @@ class Ends:
 
     def _chosen(
         self,
-        usable: list[tuple[str, Formula]],
+        usable: list[tuple[str, ValueId]],
         at: int,
         chosen: dict[str, Json],
         wanted: tuple[frozenset[str], list[frozenset[str]], int, int | None],

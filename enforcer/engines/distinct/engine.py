@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import ArrayShape, ObjectShape
+    from enforcer.schema.grammar import ArrayShape, ObjectShape
     from enforcer.vocabulary import Vocabulary
 
 _MARK = "\0distinct "

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.finishing.ways import Track
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
 
 _QUOTE, _BACKSLASH = 0x22, 0x5C
 _STRUCTURE = frozenset(b'{}[],:"')
@@ -143,7 +143,7 @@ class Follower:
 
     """
 
-    def __init__(self, tracks: Sequence[Track], languages: Mapping[Formula, Regex]) -> None:
+    def __init__(self, tracks: Sequence[Track], languages: Mapping[ValueId, Regex]) -> None:
         self._tracks = tracks
         self._languages = languages
         self._names = [dict(track.names) for track in tracks]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.places import Spot
     from enforcer.engines.distinct.tokens import Tokens
     from enforcer.engines.distinct.tracks import Ways
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
 
     Row = npt.NDArray[np.int32]
 
@@ -103,7 +103,7 @@ class ElementKeeper:
     """
 
     def __init__(
-        self, ways: Ways, shapes: ElementShapes, doubts: Doubts, risky: Mapping[Formula, Row]
+        self, ways: Ways, shapes: ElementShapes, doubts: Doubts, risky: Mapping[ValueId, Row]
     ) -> None:
         self.start = SPOT
         self._fuel = Fuel()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.used import Used
     from enforcer.engines.distinct.values import Json
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.grammar import ValueId
 
 _SURE_DIGITS = 11  # behind which `room` counts doubles that differ
 _STRUCTURE = b'{}[],:"'
@@ -126,7 +126,7 @@ class Living:
             return found if frame.phase is Phase.COMMA else found | {ord("]")}
         return _STRUCTURE + _OF_NUMBERS
 
-    def _bytes_of_value(self, number: Formula) -> bytes:
+    def _bytes_of_value(self, number: ValueId) -> bytes:
         value = self._shapes.definitions[number]
         found = b'"' if value.strings is not None else b""
         found += b"{" if value.objects else b""

@@ -18,13 +18,13 @@ from enforcer.regex import NOTHING, portable, states
 from enforcer.regex.states import State
 from enforcer.schema.finishing.distinct import bare_states, is_remembered
 from enforcer.schema.finishing.endless import is_endless
-from enforcer.schema.nodes import (
+from enforcer.schema.grammar import (
     NEVER,
     ArrayShape,
     ElementChoice,
-    Formula,
     ObjectShape,
     Value,
+    ValueId,
 )
 
 if TYPE_CHECKING:
@@ -58,25 +58,25 @@ class ElementShapes:
 
     def __init__(
         self,
-        definitions: Mapping[Formula, Value],
-        bare: Mapping[Formula, Regex] | None = None,
+        definitions: Mapping[ValueId, Value],
+        bare: Mapping[ValueId, Regex] | None = None,
     ) -> None:
         self._definitions = definitions
         self.few = Few()
-        self.bare: Mapping[Formula, Regex] = (
+        self.bare: Mapping[ValueId, Regex] = (
             _Lazy(definitions, lambda value: states.read(bare_states(value)))
             if bare is None
             else bare
         )
-        self.objects: Mapping[Formula, tuple[Objects, ...]] = _Lazy(
+        self.objects: Mapping[ValueId, tuple[Objects, ...]] = _Lazy(
             definitions, lambda value: tuple(Objects(self, x) for x in value.objects)
         )
-        self.arrays: Mapping[Formula, tuple[Arrays, ...]] = _Lazy(
+        self.arrays: Mapping[ValueId, tuple[Arrays, ...]] = _Lazy(
             definitions, lambda value: tuple(Arrays(self, x) for x in value.arrays)
         )
 
     @property
-    def definitions(self) -> Mapping[Formula, Value]:
+    def definitions(self) -> Mapping[ValueId, Value]:
         """What each number stands for."""
         return self._definitions
 
@@ -88,15 +88,15 @@ class ElementShapes:
         """Bound nothing: no end is asked for."""
         return 0
 
-    def lives(self, value: Formula) -> bool:
+    def lives(self, value: ValueId) -> bool:
         """Tell whether anything fits a value."""
         return value != NEVER and value in self._definitions
 
-    def cost(self, value: Formula) -> float:  # noqa: ARG002
+    def cost(self, value: ValueId) -> float:  # noqa: ARG002
         """Count every value as one."""
         return 1
 
-    def first(self, value: Formula) -> bytes:
+    def first(self, value: ValueId) -> bytes:
         """Give nothing: no end is asked for."""
         raise NotImplementedError(value)
 
@@ -105,12 +105,12 @@ class ElementShapes:
         return 1
 
     @cached_property
-    def finite(self) -> frozenset[Formula]:
+    def finite(self) -> frozenset[ValueId]:
         """The values that can be listed; all others have more members than a text has elements.
 
         The least set that holds each whose parts it holds: what leads back to itself is endless.
         """
-        found: set[Formula] = set()
+        found: set[ValueId] = set()
         grown = True
         while grown:
             more = {
@@ -122,8 +122,8 @@ class ElementShapes:
             found |= more
         return frozenset(found)
 
-    def _is_finite(self, value: Value, found: set[Formula]) -> bool:
-        def known(children: Iterable[Formula]) -> bool:
+    def _is_finite(self, value: Value, found: set[ValueId]) -> bool:
+        def known(children: Iterable[ValueId]) -> bool:
             return all(child in found or not self.lives(child) for child in children)
 
         return (
@@ -147,7 +147,7 @@ class ElementShapes:
         )
 
 
-def _elements(array: ArrayShape) -> tuple[Formula, ...]:
+def _elements(array: ArrayShape) -> tuple[ValueId, ...]:
     """List the values of all elements that there may be."""
     if array.choices:
         return tuple(choice.value for slot in array.choices for choice in slot)
@@ -155,15 +155,15 @@ def _elements(array: ArrayShape) -> tuple[Formula, ...]:
     return every if array.maximum is None else every[: array.maximum]
 
 
-class _Lazy(dict[Formula, _T]):
+class _Lazy(dict[ValueId, _T]):
     """What is made of each value when it is first asked for."""
 
-    def __init__(self, definitions: Mapping[Formula, Value], make: Callable[[Value], _T]) -> None:
+    def __init__(self, definitions: Mapping[ValueId, Value], make: Callable[[Value], _T]) -> None:
         super().__init__()
         self._from = definitions
         self._make = make
 
-    def __missing__(self, number: Formula) -> _T:
+    def __missing__(self, number: ValueId) -> _T:
         found = self[number] = self._make(self._from[number])
         return found
 
@@ -185,7 +185,7 @@ def _is_vast(numbers: NumberSet) -> bool:
 # As JSON, for another process.
 
 
-def written(definitions: Mapping[Formula, Value], numbers: Iterable[Formula]) -> list[Any]:
+def written(definitions: Mapping[ValueId, Value], numbers: Iterable[ValueId]) -> list[Any]:
     """Write some values, what of them elements need, and each of their automata once."""
     tables: list[Any] = []
     values = []
@@ -198,13 +198,13 @@ def written(definitions: Mapping[Formula, Value], numbers: Iterable[Formula]) ->
     return [values, tables]
 
 
-def read(found: list[Any]) -> tuple[dict[Formula, Value], dict[Formula, Regex]]:
+def read(found: list[Any]) -> tuple[dict[ValueId, Value], dict[ValueId, Regex]]:
     """Read what `written` has given: the values, and what is written of each without quotes."""
     values, tables = found
     bare = [states.read(table) for table in tables]
     return (
-        {Formula(number): _read(value) for number, _, value in values},
-        {Formula(number): bare[table] for number, table, _ in values},
+        {ValueId(number): _read(value) for number, _, value in values},
+        {ValueId(number): bare[table] for number, table, _ in values},
     )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.values import Json
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import ArrayShape, Formula, Value
+    from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Ways:
     """
 
     tracks: tuple[Track, ...]
-    definitions: Mapping[Formula, Value]
-    bare: Mapping[Formula, Regex]
+    definitions: Mapping[ValueId, Value]
+    bare: Mapping[ValueId, Regex]
     states: int
 
     @property
-    def elements(self) -> frozenset[Formula]:
+    def elements(self) -> frozenset[ValueId]:
         """The values of all elements."""
         return frozenset(track.element for track in self.tracks if track.element is not None)
 
@@ -54,7 +54,7 @@ class Ways:
         return any(track.unrepeated is not None for track in self.tracks)
 
     @property
-    def languages(self) -> dict[Formula, Regex] | None:
+    def languages(self) -> dict[ValueId, Regex] | None:
         """The languages of the elements; None where not all of them are strings."""
         elements = self.elements
         if not all(is_text(self.definitions[element]) for element in elements):

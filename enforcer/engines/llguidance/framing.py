@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.layouts.pattern import Piece
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.grammar import Value, ValueId
 
 _NOT_EMPTY = length(1, None)
 _SIZE = 10_000  # of a language that has no empty text any more
@@ -59,12 +59,12 @@ class Framing(Protocol):
         """Return those of a name of a language, but none of some."""
         ...
 
-    def value(self, name: str | None, value: Formula) -> str:
+    def value(self, name: str | None, value: ValueId) -> str:
         """Return the symbol of a value, and of all that stands between it and the next pair.
 
         Args:
             name: the name of its property; None for one that is not declared.
-            value: its value grammar.
+            value: its value.
 
         """
         ...
@@ -75,7 +75,7 @@ class JsonFraming:
 
     opening, comma, closing = "OPEN_OBJECT", "COMMA", "CLOSE_OBJECT"
 
-    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[ValueId], str]) -> None:
         self._sheet = sheet
         self._symbol_of = symbol_of
 
@@ -92,7 +92,7 @@ class JsonFraming:
         found = self._sheet.strings(names, but)
         return f"{found[0] if len(found) == 1 else self._sheet.rule('|'.join(found), 'q')} COLON"
 
-    def value(self, name: str | None, value: Formula) -> str:  # noqa: ARG002 - all are alike
+    def value(self, name: str | None, value: ValueId) -> str:  # noqa: ARG002 - all are alike
         """Return the symbol of a value."""
         return self._symbol_of(value)
 
@@ -103,7 +103,7 @@ class PythonFraming:
     opening, comma, closing = "WS?", "COMMA", "CLOSE_CALL"
     header = 'CLOSE_CALL:WS?")"\n'
 
-    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[ValueId], str]) -> None:
         self._sheet = sheet
         self._symbol_of = symbol_of
 
@@ -119,7 +119,7 @@ class PythonFraming:
         """Return those of a name of a language, but none of some."""
         return self._named(both(names, *(inverse(literal(each)) for each in but)))
 
-    def value(self, name: str | None, value: Formula) -> str:  # noqa: ARG002 - all are alike
+    def value(self, name: str | None, value: ValueId) -> str:  # noqa: ARG002 - all are alike
         """Return the symbol of a value."""
         return self._symbol_of(value)
 
@@ -173,7 +173,7 @@ class TaggedFraming:
         symbols = [self._named(both(each, *cut)) for each in found]
         return symbols[0] if len(symbols) == 1 else self._sheet.rule("|".join(symbols), "q")
 
-    def value(self, name: str | None, value: Formula) -> str:
+    def value(self, name: str | None, value: ValueId) -> str:
         """Return the symbol of a value, with its type before it where that is written."""
         found = self._spellable.options(name, value)
         return self._sheet.rule("|".join(x for each in found for x in self._bodies(each)), "k")

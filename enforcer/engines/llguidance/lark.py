@@ -22,14 +22,14 @@ from enforcer.layouts import BoundLayout, Kind, Layout, WhiteSpace
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import either
-from enforcer.schema.nodes import Formula, Value
+from enforcer.schema.grammar import fresh
 from enforcer.spelling import JSON, PYTHON, RAW, WHITE_SPACE
 
 if TYPE_CHECKING:
     from enforcer.engines.llguidance.framing import Framing
     from enforcer.engines.spellable import Option
     from enforcer.numbers.sets import NumberSet
-    from enforcer.schema.nodes import ArgumentGrammar
+    from enforcer.schema.grammar import ArgumentGrammar, Value, ValueId
 
 # The engine takes a third of a microsecond to read each symbol, and as much for each blank
 # between two, so this is terse.
@@ -46,6 +46,7 @@ COLON:WS?":"WS?
 # What the words are; parsers of Python's literals know JSON's too.
 _JSON = {None: "null", False: "false", True: "true"}
 _PYTHON = {None: "None|null", False: "False|false", True: "True|true"}
+_USUAL = BoundLayout(Layout())
 _ARRAY_HEADER = """OPEN_ARRAY:"["WS?
 CLOSE_ARRAY:WS?"]"
 """
@@ -63,13 +64,13 @@ class Writer:
     def __init__(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         self.definitions = dict(grammar.definitions)
         self.root = grammar.root
-        self.layout = layout or BoundLayout(Layout())
+        self.layout = layout or _USUAL
         kind = self.layout.layout.kind
         self._words = _PYTHON if kind is Kind.PYTHON else _JSON
         self._sheet = Sheet(PYTHON if kind is Kind.PYTHON else (JSON,), self.layout.avoided)
-        self._values: dict[Formula, str] = {}
-        self._parts: dict[Value, Formula] = {}
-        self._pending: list[Formula] = []
+        self._values: dict[ValueId, str] = {}
+        self._parts: dict[Value, ValueId] = {}
+        self._pending: list[ValueId] = []
         self._objects = Objects(self._sheet, JsonFraming(self._sheet, self.value))
         self._arrays = Arrays(self._sheet, self.value)
         self._spellable = Spellable(grammar, self.layout) if kind is not Kind.JSON else None
@@ -108,37 +109,37 @@ class Writer:
     def _part(self, value: Value) -> str:
         """Return the symbol of a value that is a part of one of the grammar's."""
         if value not in self._parts:
-            formula = Formula(max(self.definitions) + 1)
-            self.definitions[formula] = value
-            self._parts[value] = formula
+            number = fresh(self.definitions)
+            self.definitions[number] = value
+            self._parts[value] = number
         return self.value(self._parts[value])
 
     def _division(self, option: Option) -> list[str]:
         return [self._sheet.rule(division(each), "n") for each in option.hard]
 
-    def value(self, formula: Formula) -> str:
-        """Return the symbol of a value grammar, to be defined if it is new."""
-        name = self._values.get(formula)
+    def value(self, number: ValueId) -> str:
+        """Return the symbol of a value, to be defined if it is new."""
+        name = self._values.get(number)
         if name is None:
-            found = self.definitions[formula]
+            found = self.definitions[number]
             scalar = self._scalar(found)
             if scalar is not None and not (found.arrays or found.objects):
                 name = scalar
             else:
-                name = f"v{formula}"
-                self._pending.append(formula)
-            self._values[formula] = name
+                name = f"v{number}"
+                self._pending.append(number)
+            self._values[number] = name
         return name
 
-    def _define(self, formula: Formula) -> None:
-        value = self.definitions[formula]
+    def _define(self, number: ValueId) -> None:
+        value = self.definitions[number]
         options = []
         scalar = self._scalar(value)
         if scalar is not None:
             options.append(scalar)
         options.extend(self._objects.bodies(value.objects, dict(value.cells)))
         options.extend(self._arrays.body(array) for array in value.arrays)
-        self._sheet.line(f"v{formula}:{'|'.join(options)}")
+        self._sheet.line(f"v{number}:{'|'.join(options)}")
 
     def _scalar(self, value: Value) -> str | None:
         """Return the symbol of all that is one terminal long."""
@@ -151,8 +152,8 @@ class Writer:
             numbers, more = self._numbers(value.numbers)
             terminals.extend(numbers)
             rules.extend(more)
-        words = self._words_of(value)
-        if words:
+        if value.null or value.booleans:
+            words = self._words_of(value)
             terminals.append(f"/{words}/" if terminals else self._sheet.terminal(f"/{words}/"))
         if len(terminals) > 1:
             terminals = [self._sheet.terminal("|".join(terminals))]
@@ -174,7 +175,9 @@ class Writer:
                 spelled.append(number_texts(each))
             except NotSpellableError:
                 symbols.append(self._sheet.rule(division(each), "n"))
-        return ([self._sheet.text(either(*spelled))] if spelled else []), symbols
+        if not spelled:
+            return [], symbols
+        return [self._sheet.text(either(*spelled) if len(spelled) > 1 else spelled[0])], symbols
 
 
 def to_lark(grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.nodes import NEVER
+from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.engines.llguidance.sheet import Sheet
-    from enforcer.schema.nodes import ArrayShape, Formula
+    from enforcer.schema.grammar import ArrayShape, ValueId
 
 
 class Arrays:
@@ -23,11 +23,11 @@ class Arrays:
 
     Args:
         sheet: what they are written on.
-        symbol_of: returns the symbol of a value grammar.
+        symbol_of: returns the symbol of a value.
 
     """
 
-    def __init__(self, sheet: Sheet, symbol_of: Callable[[Formula], str]) -> None:
+    def __init__(self, sheet: Sheet, symbol_of: Callable[[ValueId], str]) -> None:
         self._sheet = sheet
         self._symbol_of = symbol_of
         self.used = False

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from enforcer.engines.llguidance import tracking
 from enforcer.engines.llguidance.tracking import Way, all_set, guard, refuse_width
 from enforcer.schema.finishing.presence import merge
+from enforcer.schema.grammar import NEVER
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from enforcer.engines.llguidance.tracking import Tracking
     from enforcer.regex import Regex
     from enforcer.schema.finishing.presence import Cells, Merged, Property
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.grammar import ObjectShape
 
 
 class Objects:
@@ -46,6 +46,8 @@ class Objects:
 
     def bodies(self, shapes: Sequence[ObjectShape], cells: Cells) -> list[str]:
         """Return alternatives for shapes, fewer than those where some can be merged."""
+        if len(shapes) == 1 and _is_usual(shapes[0]):
+            return [self._each_once(shapes[0], shapes[0].required)]
         return [self._body(merged) for merged in merge(shapes, cells)] if shapes else []
 
     def _body(self, merged: Merged) -> str:
@@ -231,6 +233,12 @@ class Objects:
         sheet.line(f"{first}::_:{'|'.join(start)}")
         sheet.line(f"{more}::_:{'|'.join(rest)}")
         return f"{framing.opening} {first}::0"
+
+
+def _is_usual(shape: ObjectShape) -> bool:
+    """Tell whether an object has no other condition than which of its names are required."""
+    counts = shape.minimum or shape.maximum is not None or shape.witnesses
+    return not (counts or shape.some or shape.distinct_names)
 
 
 def _names(shape: ObjectShape) -> tuple[str, ...]:

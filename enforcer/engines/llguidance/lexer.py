@@ -102,10 +102,9 @@ class Lexer:
         if copy.is_error():
             return str(copy.get_error())
         self.first = self._row & legal
-        words = np.flatnonzero(self._row)
-        if words.size:
-            word = int(words[0])
-            bits = int(self._row[word]) & 0xFFFFFFFF
+        word = int((self._row != 0).argmax())  # of booleans, which ends at the first
+        bits = int(self._row[word]) & 0xFFFFFFFF
+        if bits:
             self._first = 32 * word + (bits & -bits).bit_length() - 1
         return None
 

@@ -19,7 +19,7 @@ from enforcer.layouts import ID, Kind
 from enforcer.layouts.texts import keys, written_key
 from enforcer.regex import ANY, RegexBudget, both, demanding, either, example, inverse, literal
 from enforcer.regex.keeping import kept
-from enforcer.schema.nodes import NEVER
+from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from enforcer.layouts.pattern import Piece
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.nodes import Formula, ObjectShape, Value
+    from enforcer.schema.grammar import ObjectShape, Value, ValueId
 
 _MOST_PLACES = 64
 _MOST_LANGUAGES = 40
@@ -48,8 +48,8 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
     seen = {grammar.root}
     languages: set[Regex] = set()
     queue = [("$", "", grammar.root, 0)]
-    for path, before, formula, depth in queue:
-        value = grammar.definitions[formula]
+    for path, before, number, depth in queue:
+        value = grammar.definitions[number]
         yield path, before, ""
         for opening, language in _languages(value):
             if language not in languages and len(languages) < _MOST_LANGUAGES:
@@ -132,7 +132,7 @@ def _names(shape: ObjectShape) -> Iterator[Regex]:
     yield from (mark.names for mark in shape.marks)
 
 
-def _children(value: Value) -> Iterator[tuple[str, str, Formula]]:
+def _children(value: Value) -> Iterator[tuple[str, str, ValueId]]:
     for shape in value.objects:
         for name, declared, child in _properties(shape):
             step = f".properties.{name}" if declared else ".additionalProperties"
@@ -143,7 +143,7 @@ def _children(value: Value) -> Iterator[tuple[str, str, Formula]]:
             yield ".items", "[", first
 
 
-def _properties(shape: ObjectShape, allowed: Regex = ANY) -> Iterator[tuple[str, bool, Formula]]:
+def _properties(shape: ObjectShape, allowed: Regex = ANY) -> Iterator[tuple[str, bool, ValueId]]:
     """Yield names that may occur, if they are declared, and their values; one name of a class."""
     for name, child in shape.names:
         if child != NEVER:

@@ -50,7 +50,7 @@ class Sheet:
         name = self._rules.get(body)
         if name is None:
             name = self._rules[body] = f"{kind}{len(self._rules)}"
-            self.line(f"{name}:{body}")
+            self.lines.append(f"{name}:{body}")
         return name
 
     def fresh(self, kind: str) -> str:
@@ -64,7 +64,7 @@ class Sheet:
         name = self._terminals.get(expression)
         if name is None:
             name = self._terminals[expression] = f"T{len(self._terminals)}"
-            self.line(f"{name}:{expression}")
+            self.lines.append(f"{name}:{expression}")
         return name
 
     def text(self, regex: Regex) -> str:
@@ -84,8 +84,9 @@ class Sheet:
 
         """
         found = [regex]
-        if len(self._spellings) == 1 and (some := quick(regex, self._avoided)) is not None:
-            found.append(some)
+        if self._avoided and len(self._spellings) == 1:
+            some = quick(regex, self._avoided)
+            found += [] if some is None else [some]
         return tuple(self.string_but(x, but) if but else self.string(x) for x in found)
 
     def name(self, name: str) -> str:
@@ -108,8 +109,10 @@ class Sheet:
         return self.terminal(f"{self.string(regex)}&~{self.any_name(names)}")
 
     def _strings(self, regex: Regex) -> str:
-        found = [self._expression(regex, spelling) for spelling in self._spellings]
-        text = found[0] if len(found) == 1 else "|".join(f"({each})" for each in found)
+        if len(self._spellings) == 1:
+            text = self._expression(regex, *self._spellings)
+        else:
+            text = "|".join(f"({self._expression(regex, each)})" for each in self._spellings)
         if self._avoided and without(regex, self._holding) is not regex:
             text = f"({text})&~{expression(self._holding, RAW)}"
         return self.terminal(text)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.schema.finishing.factoring import factored, nested
+from enforcer.schema.grammar import NEVER
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
     from enforcer.schema.finishing.presence import Merged, Property, Term
-    from enforcer.schema.nodes import ObjectShape
+    from enforcer.schema.grammar import ObjectShape
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from enforcer.schema.nodes import ALWAYS, NEVER, ArrayShape, Contains, least
+from enforcer.schema.algebra.shapes import ALWAYS, NEVER, ArrayShape, Contains, least
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer.schema.algebra.children import Children
-    from enforcer.schema.nodes import Formula
-
-
-def rest_of(shape: ArrayShape, index: int) -> Formula:
-    """Return the value grammar of the element at an index."""
-    return shape.prefix[index] if index < len(shape.prefix) else shape.rest
+    from enforcer.schema.algebra.shapes import Formula
 
 
 class ArraySets:
@@ -36,7 +31,7 @@ class ArraySets:
         length = max(len(a.prefix), len(b.prefix))
         return self.tidy(
             ArrayShape(
-                tuple(conj((rest_of(a, i), rest_of(b, i))) for i in range(length)),
+                tuple(conj((a.child(i), b.child(i))) for i in range(length)),
                 conj((a.rest, b.rest)),
                 max(a.minimum, b.minimum),
                 least(a.maximum, b.maximum),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from enforcer.regex import Regex
+    from enforcer.schema.algebra.shapes import Formula, Value
     from enforcer.schema.algebra.three_valued import ThreeValued
-    from enforcer.schema.nodes import Formula, Value
 
 
 class Children(Protocol):

@@ -3,106 +3,149 @@
 Owns: building them (value, reference, and, or, not, one of), so that equal formulas are the same
 integer (hash consing), and what can be said by looking at one. With references, and values whose
 children are formulas, they are the states of an alternating automaton (Chandra, Kozen, Stockmeyer
-1981). Must not know: what values they stand for (that
-is `normal_form`), keywords, engines.
+1981). Must not know: what values they stand for (that is `normal_form`), keywords, engines.
 """
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
-from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Formula
+from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Formula, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from enforcer.schema.nodes import Value
+    from collections.abc import Hashable, Iterable
 
 
-class FormulaKind(Enum):
-    """The kinds of formulas."""
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Whatever its key leads to; with the reader of a schema, another subschema.
 
-    VALUE = "value"
-    REFERENCE = "reference"
-    UNKNOWN = "unknown"
-    AND = "and"
-    OR = "or"
-    NOT = "not"
-    ONE_OF = "one of"
+    Attributes:
+        key: what is resolved, when the normal form is needed.
+        is_wide: whether it stands for what the target may hold for, see `three_valued`.
+
+    """
+
+    key: Hashable
+    is_wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What is treated as true, negated or not; told from others by its key."""
+
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """What the part does not hold for."""
+
+    part: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """What all parts hold for."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """What some part holds for."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """What exactly one part holds for."""
+
+    parts: tuple[Formula, ...]
+
+
+# What a formula says; a value says it by itself.
+Node: TypeAlias = Value | Reference | Unknown | Not | And | Or | OneOf
+
+
+_FIRST: dict[Node, Formula] = {NOTHING_AT_ALL: NEVER, ANYTHING: ALWAYS}
 
 
 class Formulas:
     """An arena of formulas; each is an integer, equal formulas are the same integer."""
 
     def __init__(self) -> None:
-        self._formulas: list[tuple[FormulaKind, Any]] = []
-        self._ids: dict[tuple[FormulaKind, Any], Formula] = {}
+        self._nodes: list[Node] = list(_FIRST)
+        self._ids = _FIRST.copy()
         self._opposites: dict[Formula, Formula] = {}
-        self.value(NOTHING_AT_ALL)
-        self.value(ANYTHING)
 
-    def look(self, formula: Formula) -> tuple[FormulaKind, Any]:
-        """Return the kind and the content of a formula."""
-        return self._formulas[formula]
+    def look(self, formula: Formula) -> Node:
+        """Return what a formula says."""
+        return self._nodes[formula]
 
-    def _intern(self, kind: FormulaKind, content: Any) -> Formula:
-        key = (kind, content)
-        found = self._ids.get(key)
+    def _intern(self, node: Node) -> Formula:
+        found = self._ids.get(node)
         if found is None:
-            found = self._ids[key] = Formula(len(self._formulas))
-            self._formulas.append(key)
+            found = self._ids[node] = Formula(len(self._nodes))
+            self._nodes.append(node)
         return found
 
     def value(self, value: Value) -> Formula:
         """Return the formula of a value grammar."""
-        return self._intern(FormulaKind.VALUE, value)
+        return self._intern(value)
 
-    def reference(self, key: Any) -> Formula:
+    def reference(self, key: Hashable, *, is_wide: bool = False) -> Formula:
         """Return the formula of a reference, resolved when its normal form is needed."""
-        return self._intern(FormulaKind.REFERENCE, key)
+        return self._intern(Reference(key, is_wide))
 
-    def unknown(self, key: Any) -> Formula:
+    def unknown(self, key: Hashable) -> Formula:
         """Return a formula that is treated as always true, negated or not (relax mode)."""
-        return self._intern(FormulaKind.UNKNOWN, key)
+        return self._intern(Unknown(key))
 
     def conj(self, parts: Iterable[Formula]) -> Formula:
         """Return the formula that all parts hold."""
-        return self._combine(FormulaKind.AND, parts, neutral=ALWAYS, absorbing=NEVER)
+        return self._combine(And, parts, neutral=ALWAYS, absorbing=NEVER)
 
     def disj(self, parts: Iterable[Formula]) -> Formula:
         """Return the formula that some part holds."""
-        return self._combine(FormulaKind.OR, parts, neutral=NEVER, absorbing=ALWAYS)
+        return self._combine(Or, parts, neutral=NEVER, absorbing=ALWAYS)
 
     def _combine(
-        self, kind: FormulaKind, parts: Iterable[Formula], *, neutral: Formula, absorbing: Formula
+        self,
+        kind: type[And | Or],
+        parts: Iterable[Formula],
+        *,
+        neutral: Formula,
+        absorbing: Formula,
     ) -> Formula:
+        nodes = self._nodes
         flat: dict[Formula, None] = {}
         for part in parts:
-            found, content = self._formulas[part]
-            if found is kind:
-                flat.update(dict.fromkeys(content))
+            node = nodes[part]
+            if isinstance(node, kind):
+                flat.update(dict.fromkeys(node.parts))
             elif part != neutral:
                 flat[part] = None
-        if absorbing in flat or any(
-            self._formulas[part][0] is FormulaKind.NOT and self._formulas[part][1] in flat
-            for part in flat
-        ):
-            return absorbing
         if len(flat) <= 1:
             return next(iter(flat), neutral)
-        return self._intern(kind, tuple(sorted(flat)))
+        if absorbing in flat or any(
+            isinstance(node := nodes[part], Not) and node.part in flat for part in flat
+        ):
+            return absorbing
+        return self._intern(kind(tuple(sorted(flat))))
 
     def neg(self, part: Formula) -> Formula:
         """Return the formula that the part does not hold."""
         if part in (NEVER, ALWAYS):
             return ALWAYS if part == NEVER else NEVER
-        kind, content = self._formulas[part]
-        if kind is FormulaKind.NOT:
-            return content  # type: ignore[no-any-return]
+        node = self._nodes[part]
+        if isinstance(node, Not):
+            return node.part
         if part in self._opposites:
             return self._opposites[part]
-        return part if kind is FormulaKind.UNKNOWN else self._intern(FormulaKind.NOT, part)
+        return part if isinstance(node, Unknown) else self._intern(Not(part))
 
     def implies(self, part: Formula, other: Formula) -> bool:
         """Tell whether a formula plainly implies another."""
@@ -111,8 +154,8 @@ class Formulas:
         return self._conjuncts(other) <= self._conjuncts(part)
 
     def _conjuncts(self, part: Formula) -> frozenset[Formula]:
-        kind, content = self._formulas[part]
-        return frozenset(content) if kind is FormulaKind.AND else frozenset((part,))
+        node = self._nodes[part]
+        return frozenset(node.parts) if isinstance(node, And) else frozenset((part,))
 
     def oppose(self, part: Formula, negation: Formula) -> None:
         """Declare what the negation of a formula is, where complement is not exact."""
@@ -124,4 +167,4 @@ class Formulas:
         listed = [part for part in parts if part != NEVER]
         if len(listed) <= 1:
             return listed[0] if listed else NEVER
-        return self._intern(FormulaKind.ONE_OF, tuple(listed))
+        return self._intern(OneOf(tuple(listed)))

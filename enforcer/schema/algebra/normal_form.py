@@ -10,25 +10,25 @@ keywords, engines.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
 from enforcer.numbers import sets as numbers
 from enforcer.regex import either, inverse
 from enforcer.schema.algebra.arrays import ArraySets
-from enforcer.schema.algebra.formulas import FormulaKind, Formulas
+from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Reference, Unknown
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.algebra.objects import ObjectSets
 from enforcer.schema.algebra.rivals import Rivals
-from enforcer.schema.algebra.three_valued import ThreeValued, Widened
+from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
+from enforcer.schema.algebra.three_valued import ThreeValued
 from enforcer.schema.limits import named
-from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, NOTHING_AT_ALL, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
+    from enforcer.schema.algebra.shapes import ArrayShape, Formula, ObjectShape
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape
 
 
 _T = TypeVar("_T")
@@ -41,7 +41,7 @@ _DEEPEST_QUESTION = 12  # levels looked into for emptiness before it is left ope
 class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is allowed
     """A normal form is needed to compute itself."""
 
-    def __init__(self, key: Any) -> None:
+    def __init__(self, key: Hashable) -> None:
         super().__init__(key)
         self.key = key  # of a reference on the way; None where none is
 
@@ -57,7 +57,10 @@ class Algebra(Formulas, Languages):
     """
 
     def __init__(
-        self, limits: Limits, resolve: Callable[[Any], Formula], path_of: Callable[[Any], str]
+        self,
+        limits: Limits,
+        resolve: Callable[[Hashable], Formula],
+        path_of: Callable[[Hashable], str],
     ) -> None:
         Formulas.__init__(self)
         Languages.__init__(self, limits)
@@ -75,8 +78,10 @@ class Algebra(Formulas, Languages):
 
     def narrowed(self, part: Formula, by: Formula) -> Formula:
         """Return the formula that both hold, which is the part itself where that implies it."""
-        kind, content = self._formulas[by]
-        if kind is FormulaKind.NOT and part != ALWAYS and not self.overlap(part, content):
+        if by == ALWAYS:
+            return part
+        node = self._nodes[by]
+        if isinstance(node, Not) and part != ALWAYS and not self.overlap(part, node.part):
             return part
         return self.conj((part, by))
 
@@ -86,17 +91,16 @@ class Algebra(Formulas, Languages):
 
     def parts(self, formula: Formula) -> tuple[Formula, ...]:
         """Return what a formula combines, or the target of a reference; nothing for a value."""
-        kind, content = self._formulas[formula]
-        if kind in (FormulaKind.VALUE, FormulaKind.UNKNOWN):
-            return ()
-        if kind is FormulaKind.REFERENCE:
-            return (self._target(content),)
-        return (content,) if kind is FormulaKind.NOT else content
+        node = self._nodes[formula]
+        if isinstance(node, And | Or | OneOf):
+            return node.parts
+        if isinstance(node, Not):
+            return (node.part,)
+        return (self._target(node),) if isinstance(node, Reference) else ()
 
-    def _target(self, key: Any) -> Formula:
-        if isinstance(key, Widened):
-            return self.three_valued.widened(self._resolve(key.key))
-        return self._resolve(key)
+    def _target(self, reference: Reference) -> Formula:
+        found = self._resolve(reference.key)
+        return self.three_valued.widened(found) if reference.is_wide else found
 
     # Normal forms.
 
@@ -137,28 +141,26 @@ class Algebra(Formulas, Languages):
         self._normal[formula] = result
         return result
 
-    def _reference_in(self, *formulas: Formula) -> Any:
+    def _reference_in(self, *formulas: Formula) -> Hashable:
         """Return the key of the first reference among formulas."""
-        for kind, content in map(self._formulas.__getitem__, formulas):
-            if kind is FormulaKind.REFERENCE:
-                return content.key if isinstance(content, Widened) else content
-        return None
+        nodes = map(self._nodes.__getitem__, formulas)
+        return next((node.key for node in nodes if isinstance(node, Reference)), None)
 
     def _expand(self, formula: Formula) -> Value:
-        kind, content = self._formulas[formula]
-        if kind is FormulaKind.VALUE:
-            return content  # type: ignore[no-any-return]
-        if kind is FormulaKind.UNKNOWN:
+        node = self._nodes[formula]
+        if isinstance(node, Value):
+            return node
+        if isinstance(node, Unknown):
             return ANYTHING
-        if kind is FormulaKind.REFERENCE:
-            return self._normal_of(self._target(content))
-        if kind is FormulaKind.AND:
-            return self._meet_all(content)
-        if kind is FormulaKind.OR:
-            return self._join_all([self._normal_of(part) for part in content])
-        if kind is FormulaKind.ONE_OF:
-            return self._meet_one_of(ANYTHING, content)
-        return self._minus(ANYTHING, content)
+        if isinstance(node, Reference):
+            return self._normal_of(self._target(node))
+        if isinstance(node, And):
+            return self._meet_all(node.parts)
+        if isinstance(node, Or):
+            return self._join_all([self._normal_of(part) for part in node.parts])
+        if isinstance(node, OneOf):
+            return self._meet_one_of(ANYTHING, node.parts)
+        return self._minus(ANYTHING, node.part)
 
     def _meet_one_of(self, value: Value, parts: tuple[Formula, ...]) -> Value:
         options = []
@@ -184,11 +186,11 @@ class Algebra(Formulas, Languages):
     def _meet_all(self, parts: Iterable[Formula]) -> Value:
         values, choices, negated = [], [], []
         for part in parts:
-            kind, content = self._formulas[part]
-            if kind is FormulaKind.NOT:
-                negated.append(content)
-            elif kind is FormulaKind.ONE_OF:
-                choices.append(content)
+            node = self._nodes[part]
+            if isinstance(node, Not):
+                negated.append(node.part)
+            elif isinstance(node, OneOf):
+                choices.append(node.parts)
             else:
                 values.append(self._normal_of(part))
         # Few alternatives first: every product then starts from little.
@@ -200,32 +202,32 @@ class Algebra(Formulas, Languages):
         # known already rules out most.
         for branches in choices:
             result = self._meet_one_of(result, branches)
-        for part in negated:
-            result = self._minus(result, part)
+        for formula in negated:
+            result = self._minus(result, formula)
         return result
 
     def _minus(self, value: Value, formula: Formula) -> Value:
         """Intersect a value with the negation of a formula."""
         if formula in self._opposites:
             return self._meet(value, self._normal_of(self._opposites[formula]))
-        kind, content = self._formulas[formula]
-        if kind is FormulaKind.VALUE:
-            return self._without(value, content)
-        if kind is FormulaKind.UNKNOWN:
+        node = self._nodes[formula]
+        if isinstance(node, Value):
+            return self._without(value, node)
+        if isinstance(node, Unknown):
             return value
-        if kind is FormulaKind.NOT:
-            return self._meet(value, self._normal_of(content))
+        if isinstance(node, Not):
+            return self._meet(value, self._normal_of(node.part))
         if formula in self._subtracting:
             raise _UnderWay(self._reference_in(formula, *self._subtracting))
         self._subtracting.add(formula)
         try:
-            if kind is FormulaKind.REFERENCE:
-                return self._minus(value, self._target(content))
-            if kind is FormulaKind.ONE_OF:
-                return self._minus_one_of(value, content)
-            if kind is FormulaKind.AND:
-                return self._minus_all(value, content)
-            for part in content:
+            if isinstance(node, Reference):
+                return self._minus(value, self._target(node))
+            if isinstance(node, OneOf):
+                return self._minus_one_of(value, node.parts)
+            if isinstance(node, And):
+                return self._minus_all(value, node.parts)
+            for part in node.parts:
                 value = self._minus(value, part)
             return value
         finally:
@@ -273,12 +275,12 @@ class Algebra(Formulas, Languages):
     def _minus_all(self, value: Value, parts: Sequence[Formula]) -> Value:
         """Intersect a value with the negation of a conjunction: one part or other fails."""
         options = []
-        for part in sorted(parts, key=lambda x: self._formulas[x][0] is not FormulaKind.VALUE):
+        for part in sorted(parts, key=lambda x: not isinstance(self._nodes[x], Value)):
             options.append(self._minus(value, part))
             # That the first ones fail is covered, so the others may fail where they hold;
             # that is worth knowing where it is simple.
-            kind, content = self._formulas[part]
-            if kind is FormulaKind.VALUE and len(content.objects) <= 1 and not content.arrays:
+            node = self._nodes[part]
+            if isinstance(node, Value) and len(node.objects) <= 1 and not node.arrays:
                 value = self._meet(value, self._normal_of(self.three_valued.widened(part)))
         return self._join_all(options)
 
@@ -317,7 +319,7 @@ class Algebra(Formulas, Languages):
 
     def is_empty(self, formula: Formula) -> bool:
         """Tell whether surely nothing fits; False where recursion leaves it open."""
-        if formula == NEVER or self._formulas[formula][0] is FormulaKind.VALUE:
+        if formula == NEVER or isinstance(self._nodes[formula], Value):
             return formula == NEVER
         known = self._empty.get(formula)
         if known is not None:
@@ -343,8 +345,8 @@ class Algebra(Formulas, Languages):
         """Return the normal form; None where recursion leaves it open, or nothing fits."""
         if formula == ALWAYS or self.is_empty(formula):
             return None
-        kind, content = self._formulas[formula]
-        return content if kind is FormulaKind.VALUE else self._normal.get(formula)
+        node = self._nodes[formula]
+        return node if isinstance(node, Value) else self._normal.get(formula)
 
     def is_listed(self, formula: Formula) -> bool:
         """Tell whether a formula surely stands for a few constants (no array, no object)."""
@@ -359,7 +361,7 @@ class Algebra(Formulas, Languages):
     # Limits.
 
     def _few(self, parts: list[_T]) -> tuple[_T, ...]:
-        out = tuple(dict.fromkeys(parts))
+        out = tuple(dict.fromkeys(parts)) if len(parts) > 1 else tuple(parts)
         if len(out) > self._limits.branches:
             raise SchemaLimit(
                 (

@@ -13,35 +13,18 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema.algebra.shapes import ALWAYS, NEVER, ObjectShape, Witness, least
 from enforcer.schema.limits import named
-from enforcer.schema.nodes import ALWAYS, NEVER, ObjectShape, Witness, least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.children import Children
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import Formula
 
 _COMPARED = 64  # shapes compared with each other to drop those that others cover
-
-
-def child_of(shape: ObjectShape, name: str) -> Formula:
-    """Return the value grammar of a property of that name."""
-    for declared, value in shape.names:
-        if declared == name:
-            return value
-    return _class_of(shape, name)
-
-
-def _class_of(shape: ObjectShape, name: str) -> Formula:
-    if len(shape.classes) == 1:
-        return shape.classes[0][1]
-    for regex, value in shape.classes:
-        if fullmatch(regex, name):
-            return value
-    return NEVER
 
 
 class ObjectSets:
@@ -58,12 +41,12 @@ class ObjectSets:
         narrowed = self._children.narrowed
         of_a, of_b = dict(a.names), dict(b.names)
         names = {
-            name: narrowed(value, of_b[name] if name in of_b else _class_of(b, name))
+            name: narrowed(value, of_b[name] if name in of_b else b.undeclared(name))
             for name, value in a.names
         }
         for name, value in b.names:
             if name not in of_a:
-                names[name] = narrowed(_class_of(a, name), value)
+                names[name] = narrowed(a.undeclared(name), value)
         return self.tidy(
             ObjectShape(
                 names=tuple(names.items()),
@@ -112,7 +95,7 @@ class ObjectSets:
                 some.add(clause)
         clauses = set()
         for clause in some:
-            possible = [n for n in clause if not self._children.is_empty(child_of(shape, n))]
+            possible = [n for n in clause if not self._children.is_empty(shape.child(n))]
             if not possible:
                 return None
             if len(possible) == 1:
@@ -121,7 +104,7 @@ class ObjectSets:
                 clauses.add(frozenset(possible))
         for name in (*sorted(required), *sorted(n for clause in clauses for n in clause)):
             if name not in names:
-                names[name] = _class_of(shape, name)
+                names[name] = shape.undeclared(name)
             if name in required and self._children.is_empty(names[name]):
                 return None
         clauses = {
@@ -149,6 +132,9 @@ class ObjectSets:
                 return None
             if maximum is not None and maximum >= count:
                 maximum = None
+        conditions = shape.some or shape.witnesses or shape.minimum or shape.maximum is not None
+        if not conditions and len(names) == len(shape.names):
+            return shape
         return replace(
             shape,
             names=tuple(names.items()),
@@ -210,7 +196,7 @@ class ObjectSets:
         neg, path = self._children.neg, shape.path
         # A required name is not there, or it is and its value is wrong: one shape is both.
         out = [
-            ObjectShape(names=((name, neg(child_of(shape, name))),), path=path)
+            ObjectShape(names=((name, neg(shape.child(name))),), path=path)
             for name in sorted(shape.required)
         ]
         for name, value in shape.names:
@@ -254,6 +240,8 @@ class ObjectSets:
 
     def without_covered(self, shapes: Sequence[ObjectShape]) -> list[ObjectShape]:
         """Drop shapes that another one plainly contains; join those that require one name each."""
+        if len(shapes) <= 1:
+            return list(shapes)
         unique = _joined(list(dict.fromkeys(shapes)))
         if not 1 < len(unique) <= _COMPARED:
             return unique
@@ -281,11 +269,11 @@ class ObjectSets:
         ):
             return False
         for name, value in big.names:
-            if value != ALWAYS and not implies(child_of(small, name), value):
+            if value != ALWAYS and not implies(small.child(name), value):
                 return False
         declared = {name for name, _ in big.names}
         return big.classes == ((ANY, ALWAYS),) or all(
-            implies(value, _class_of(big, name))
+            implies(value, big.undeclared(name))
             for name, value in small.names
             if name not in declared
         )

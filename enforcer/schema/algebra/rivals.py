@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from enforcer.schema.algebra.children import Children
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.algebra.shapes import Formula, Value
 
 _FEW = 20  # strings that a property may have and still be taken for a `kind`
 _WHOLE = None  # stands for a value that is itself one of a few constants

@@ -11,24 +11,16 @@ forms, keywords, engines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from enforcer.schema.algebra.formulas import FormulaKind
-from enforcer.schema.nodes import ALWAYS, NEVER, Value, mentioned
+from enforcer.schema.algebra.formulas import And, Not, Or, Reference, Unknown
+from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from enforcer.schema.algebra.formulas import Formulas
-    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape
-
-
-@dataclass(frozen=True, slots=True)
-class Widened:
-    """The key of a reference to the widened target of another."""
-
-    key: Any
+    from enforcer.schema.algebra.shapes import Formula, ObjectShape
 
 
 class ThreeValued:
@@ -36,11 +28,11 @@ class ThreeValued:
 
     Args:
         formulas: the arena.
-        resolve: turns the key of a reference into a formula.
+        resolve: gives the formula that a reference leads to.
 
     """
 
-    def __init__(self, formulas: Formulas, resolve: Callable[[Any], Formula]) -> None:
+    def __init__(self, formulas: Formulas, resolve: Callable[[Reference], Formula]) -> None:
         self._formulas = formulas
         self._resolve = resolve
         self._pairs: dict[Formula, Formula] = {}
@@ -83,14 +75,14 @@ class ThreeValued:
         return True
 
     def _reached(self, formula: Formula) -> Iterable[Formula]:
-        kind, content = self._formulas.look(formula)
-        if kind is FormulaKind.VALUE:
-            return mentioned(content)
-        if kind is FormulaKind.REFERENCE:
-            return (self._resolve(content),)
-        if kind is FormulaKind.UNKNOWN:
+        node = self._formulas.look(formula)
+        if isinstance(node, Value):
+            return node.children()
+        if isinstance(node, Reference):
+            return (self._resolve(node),)
+        if isinstance(node, Unknown):
             return ()
-        return (content,) if kind is FormulaKind.NOT else content
+        return (node.part,) if isinstance(node, Not) else node.parts
 
     def widened(self, formula: Formula) -> Formula:
         """Return the formula that holds for all but what the negation surely holds for."""
@@ -106,47 +98,22 @@ class ThreeValued:
         formulas = self._formulas
         if formula in self._pairs:
             return self._pairs[formula]
-        kind, content = self._formulas.look(formula)
-        if kind is FormulaKind.VALUE:
-            return formulas.value(self._mapped(content))
-        if kind is FormulaKind.REFERENCE:
-            is_wide = isinstance(content, Widened)
-            return formula if is_wide else formulas.reference(Widened(content))
-        if kind is FormulaKind.UNKNOWN:
+        node = formulas.look(formula)
+        if isinstance(node, Value):
+            return formulas.value(node.mapped(self.widened))
+        if isinstance(node, Reference):
+            return formulas.reference(node.key, is_wide=True)
+        if isinstance(node, Unknown):
             return formula
-        if kind is FormulaKind.NOT:
-            return formulas.neg(self.widened(content))
-        combine = {
-            FormulaKind.AND: formulas.conj,
-            FormulaKind.OR: formulas.disj,
-            FormulaKind.ONE_OF: formulas.one_of,
-        }
-        return combine[kind]([self.widened(part) for part in content])
-
-    def _mapped(self, value: Value) -> Value:
-        return replace(
-            value,
-            arrays=tuple(map(self._array, value.arrays)),
-            objects=tuple(map(self.widened_object, value.objects)),
-        )
-
-    def _array(self, array: ArrayShape) -> ArrayShape:
-        of = self.widened
-        return replace(
-            array,
-            prefix=tuple(map(of, array.prefix)),
-            rest=of(array.rest),
-            contains=tuple(replace(x, value=of(x.value)) for x in array.contains),
-        )
+        if isinstance(node, Not):
+            return formulas.neg(self.widened(node.part))
+        parts = [self.widened(part) for part in node.parts]
+        if isinstance(node, And):
+            return formulas.conj(parts)
+        return formulas.disj(parts) if isinstance(node, Or) else formulas.one_of(parts)
 
     def widened_object(self, shape: ObjectShape) -> ObjectShape:
         """Return the shape with all its children widened."""
         if not self._pairs:
             return shape
-        of = self.widened
-        return replace(
-            shape,
-            names=tuple((name, of(child)) for name, child in shape.names),
-            classes=tuple((names, of(child)) for names, child in shape.classes),
-            witnesses=tuple(replace(x, value=of(x.value)) for x in shape.witnesses),
-        )
+        return shape.mapped(self.widened)

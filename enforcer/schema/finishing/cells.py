@@ -15,15 +15,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
-from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.presence import stays_above
-from enforcer.schema.nodes import NEVER
+from enforcer.schema.grammar import NEVER, ValueId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import Formula, ObjectShape
+    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import ObjectShape
 
 _FEW_SHAPES = 8  # from which on a mask is worth more than the time to compile
 _MOST_VALUES = 8
@@ -32,7 +32,7 @@ _MOST_CELLS = 16
 
 def cells(
     algebra: Algebra, shapes: Sequence[ObjectShape], is_writable: Callable[[Formula], bool]
-) -> tuple[tuple[tuple[str, Formula], tuple[Formula, ...]], ...]:
+) -> tuple[tuple[tuple[str, ValueId], tuple[ValueId, ...]], ...]:
     """Return `Value.cells` for alternatives; none where they are few.
 
     Args:
@@ -46,7 +46,7 @@ def cells(
     declared = dict.fromkeys(name for shape in shapes for name, _ in shape.names)
     found = {}
     for name in declared:
-        values = dict.fromkeys(child_of(shape, name) for shape in shapes)
+        values = dict.fromkeys(shape.child(name) for shape in shapes)
         values.pop(NEVER, None)
         if 1 < len(values) <= _MOST_VALUES and all(map(algebra.three_valued.is_exact, values)):
             for whole, parts in _partition(algebra, tuple(values), is_writable).items():
@@ -55,8 +55,8 @@ def cells(
 
 
 def _partition(
-    algebra: Algebra, values: tuple[Formula, ...], is_writable: Callable[[Formula], bool]
-) -> dict[Formula, tuple[Formula, ...]]:
+    algebra: Algebra, values: tuple[ValueId, ...], is_writable: Callable[[Formula], bool]
+) -> dict[ValueId, tuple[ValueId, ...]]:
     """Split values into disjoint parts; nothing if those are many, or cannot be enforced."""
     found: dict[Formula, set[int]] = {}
     try:
@@ -70,10 +70,10 @@ def _partition(
                 return {}
     except (SchemaLimit, UnsupportedSchema):
         return {}  # the alternatives say the same, and may be within the limits
-    wholes: dict[Formula, list[Formula]] = defaultdict(list)
+    wholes: dict[ValueId, list[ValueId]] = defaultdict(list)
     for part, of in found.items():
         for i in of:
-            wholes[values[i]].append(part)
+            wholes[values[i]].append(ValueId(part))
     return {whole: tuple(parts) for whole, parts in wholes.items()}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from enforcer.errors import Problem, UnsupportedSchema
 
 if TYPE_CHECKING:
-    from enforcer.schema.nodes import ArrayShape, ElementChoice, Formula
+    from enforcer.schema.grammar import ArrayShape, ElementChoice, ValueId
 
 _MOST_STATES = 2_000
 State = tuple[int, tuple[int, ...]]
@@ -32,7 +32,7 @@ class CountingAutomaton:
     """
 
     start: State
-    moves: dict[State, tuple[tuple[Formula, State], ...]]
+    moves: dict[State, tuple[tuple[ValueId, State], ...]]
     final: frozenset[State]
 
     @property
@@ -67,7 +67,7 @@ def counting_automaton(array: ArrayShape) -> CountingAutomaton:
             )
         )
     start: State = (0, tuple(0 for _ in caps))
-    edges: dict[State, tuple[tuple[Formula, State], ...]] = {}
+    edges: dict[State, tuple[tuple[ValueId, State], ...]] = {}
     queue = [start]
     for state in queue:
         if state not in edges:

@@ -20,15 +20,14 @@ from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import either, literal
 from enforcer.regex.states import TooManyStates, build
 from enforcer.schema.finishing.endless import can_be_explored, is_endless
-from enforcer.schema.finishing.unfolding import children
+from enforcer.schema.grammar import NEVER, ObjectShape
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER, ObjectShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from enforcer.numbers.sets import NumberSet
-    from enforcer.schema.nodes import ArrayShape, Formula, Value
+    from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
     _Bare = tuple[bool, frozenset[bool], tuple[NumberSet, ...]]
 
@@ -105,7 +104,7 @@ def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:
 
 
 def is_text(value: Value) -> bool:
-    """Tell whether a value grammar is a language of strings and nothing else."""
+    """Tell whether a value is a language of strings and nothing else."""
     others = value.null or value.booleans or value.numbers or value.arrays or value.objects
     return value.strings is not None and not others
 
@@ -115,12 +114,12 @@ def is_bounded(value: Value) -> bool:
     return value.strings is None or can_be_explored(value.strings)
 
 
-def reached(definitions: Mapping[Formula, Value], formula: Formula) -> tuple[Formula, ...]:
+def reached(definitions: Mapping[ValueId, Value], number: ValueId) -> tuple[ValueId, ...]:
     """List all values that are part of one, itself first."""
-    found = {formula: None}
-    queue = [formula]
+    found = {number: None}
+    queue = [number]
     for each in queue:
-        fresh = [x for x in children(definitions[each]) if x in definitions and x not in found]
+        fresh = [x for x in definitions[each].children() if x in definitions and x not in found]
         found.update(dict.fromkeys(fresh))
         queue.extend(fresh)
     return tuple(found)
@@ -176,13 +175,12 @@ def _bare_states(bare: _Bare) -> list[Any]:
 
 
 def forgotten(
-    definitions: dict[Formula, Value], shapes: Iterable[ArrayShape | ObjectShape]
-) -> dict[Formula, Value]:
+    definitions: dict[ValueId, Value], shapes: Iterable[ArrayShape | ObjectShape]
+) -> dict[ValueId, Value]:
     """Return the definitions with these shapes, but with nothing to remember of them."""
     dropped = set(shapes)
     return {
-        formula: replace(
-            value,
+        number: value._replace(
             arrays=tuple(
                 replace(shape, unique=False) if shape in dropped else shape
                 for shape in value.arrays
@@ -193,7 +191,7 @@ def forgotten(
         )
         if not dropped.isdisjoint((*value.arrays, *value.objects))
         else value
-        for formula, value in definitions.items()
+        for number, value in definitions.items()
     }
 
 

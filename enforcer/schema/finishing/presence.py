@@ -12,19 +12,18 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.factoring import factored
+from enforcer.schema.grammar import NEVER
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from enforcer.schema.nodes import Formula, ObjectShape
+    from enforcer.schema.grammar import ObjectShape, ValueId
 
-    # A name and one of the value grammars that its property may have.
-    Property = tuple[str, Formula]
-    Cells = Mapping[tuple[str, Formula], tuple[Formula, ...]]
+    # A name and one of the values that its property may have.
+    Property = tuple[str, ValueId]
+    Cells = Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
 
 _MOST_TERMS = 200
 _MOST_TERMS_OF_CELLS = 1_000
@@ -77,7 +76,7 @@ class _Group:
     """Shapes that can be one, and the values that each name has in them."""
 
     members: list[ObjectShape] = field(default_factory=list)
-    values: dict[str, dict[Formula, None]] = field(default_factory=dict)
+    values: dict[str, dict[ValueId, None]] = field(default_factory=dict)
 
 
 def merge(shapes: Sequence[ObjectShape], cells: Cells) -> list[Merged]:
@@ -85,7 +84,7 @@ def merge(shapes: Sequence[ObjectShape], cells: Cells) -> list[Merged]:
 
     Args:
         shapes: alternatives.
-        cells: for a name and a value grammar, the disjoint ones that make it up, the same
+        cells: for a name and a value, the disjoint ones that make it up, the same
             for all values of one name.
 
     """
@@ -144,12 +143,12 @@ def _joins(group: _Group, shape: ObjectShape, cells: Cells) -> bool:
     if len(group.members) >= most or shape.classes != first.classes:
         return False
     own = dict(shape.names)
-    joined: dict[str, dict[Formula, None]] = {}
+    joined: dict[str, dict[ValueId, None]] = {}
     for name in {**group.values, **own}:
         found = group.values.get(name)
         if found is None:
-            found = _only(child_of(first, name))
-        value = own[name] if name in own else child_of(shape, name)
+            found = _only(first.child(name))
+        value = own[name] if name in own else shape.child(name)
         joined[name] = {**found, **_only(value)}
         if len(joined[name]) > 1 and not all((name, each) in cells for each in joined[name]):
             return False
@@ -158,13 +157,13 @@ def _joins(group: _Group, shape: ObjectShape, cells: Cells) -> bool:
     return True
 
 
-def _only(value: Formula) -> dict[Formula, None]:
+def _only(value: ValueId) -> dict[ValueId, None]:
     return {} if value == NEVER else {value: None}
 
 
 def _merged(group: _Group, cells: Cells) -> Merged | None:
     """Make one shape of a group; None if that is too much to tell apart by cells."""
-    # For each name its properties, and which of them a value grammar stands for.
+    # For each name its properties, and which of them a value stands for.
     parts = {
         name: {
             value: tuple((name, x) for x in (cells[name, value] if len(values) > 1 else (value,)))
@@ -203,14 +202,14 @@ def _weight(terms: Sequence[Term], properties: Collection[Property]) -> int:
     return len(properties) * (possible.count(",") + 1)
 
 
-def _term(shape: ObjectShape, parts: Mapping[str, Mapping[Formula, tuple[Property, ...]]]) -> Term:
+def _term(shape: ObjectShape, parts: Mapping[str, Mapping[ValueId, tuple[Property, ...]]]) -> Term:
     required: set[Property] = set()
     forbidden: set[Property] = set()
     some: set[frozenset[Property]] = set()
     allowed: dict[str, tuple[Property, ...]] = {}
     own = dict(shape.names)
     for name, split in parts.items():
-        value = own[name] if name in own else child_of(shape, name)
+        value = own[name] if name in own else shape.child(name)
         allowed[name] = split.get(value, ())
         for found in split.values():
             forbidden.update(found)

@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.finishing.unfolding import children
-from enforcer.schema.nodes import NEVER, NOTHING_AT_ALL, ArrayShape, Formula, ObjectShape, Value
+from enforcer.schema.grammar import NEVER, NOTHING, ArrayShape, ObjectShape, Value, ValueId
 
 
-def prune(definitions: dict[Formula, Value], root: Formula) -> dict[Formula, Value] | None:
+def prune(definitions: dict[ValueId, Value], root: ValueId) -> dict[ValueId, Value] | None:
     """Drop what can never be completed, so that no generated prefix is a dead end.
 
     Returns:
@@ -24,32 +23,36 @@ def prune(definitions: dict[Formula, Value], root: Formula) -> dict[Formula, Val
     productive = _productive(definitions)
     if root not in productive:
         return None
-    pruned = {NEVER: NOTHING_AT_ALL}
+    pruned = {NEVER: NOTHING}
     queue = [root]
-    for formula in queue:
-        if formula not in pruned:
-            pruned[formula] = _without(definitions[formula], productive)
-            queue.extend(children(pruned[formula]))
+    for number in queue:
+        if number not in pruned:
+            pruned[number] = _without(definitions[number], productive)
+            queue.extend(pruned[number].children())
     return pruned
 
 
-def _productive(definitions: dict[Formula, Value]) -> set[Formula]:
+def _productive(definitions: dict[ValueId, Value]) -> set[ValueId]:
     """Find the least set of values that have a finite member."""
-    found: set[Formula] = set()
-    parents: dict[Formula, set[Formula]] = {}
-    for formula, value in definitions.items():
-        for child in children(value):
-            parents.setdefault(child, set()).add(formula)
-    # Children come after their parents, so most are known when their parents are tried.
-    queue = list(reversed(definitions))
-    for formula in queue:
-        if formula not in found and _has_member(definitions[formula], found):
-            found.add(formula)
-            queue.extend(parents.get(formula, ()))
+    found: set[ValueId] = set()
+    # Children come after their parents, so that all are known at once where nothing recurs.
+    backwards = tuple(reversed(definitions))
+    for number in backwards:
+        if _has_member(definitions[number], found):
+            found.add(number)
+    queue = [x for x in backwards if x not in found and definitions[x] != NOTHING]
+    parents: dict[ValueId, set[ValueId]] = {}
+    for parent in queue:
+        for child in definitions[parent].children():
+            parents.setdefault(child, set()).add(parent)
+    for number in queue:
+        if number not in found and _has_member(definitions[number], found):
+            found.add(number)
+            queue.extend(parents.get(number, ()))
     return found
 
 
-def _has_member(value: Value, productive: set[Formula]) -> bool:
+def _has_member(value: Value, productive: set[ValueId]) -> bool:
     return bool(
         value.null
         or value.booleans
@@ -60,7 +63,7 @@ def _has_member(value: Value, productive: set[Formula]) -> bool:
     )
 
 
-def _array_has_member(array: ArrayShape, productive: set[Formula]) -> bool:
+def _array_has_member(array: ArrayShape, productive: set[ValueId]) -> bool:
     if array.choices and not array.unique:
         return counting_automaton(_with_choices(array, productive)).inhabited
     if array.choices:
@@ -71,12 +74,12 @@ def _array_has_member(array: ArrayShape, productive: set[Formula]) -> bool:
     )
 
 
-def _with_choices(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
+def _with_choices(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:
     kept = (tuple(x for x in choices if x.value in productive) for choices in array.choices)
     return replace(array, choices=tuple(kept))
 
 
-def _object_has_member(shape: ObjectShape, productive: set[Formula]) -> bool:
+def _object_has_member(shape: ObjectShape, productive: set[ValueId]) -> bool:
     if not (shape.required or shape.some or shape.minimum or shape.witnesses):
         return True
     names = dict(shape.names)
@@ -92,15 +95,16 @@ def _object_has_member(shape: ObjectShape, productive: set[Formula]) -> bool:
     return True
 
 
-def _without(value: Value, productive: set[Formula]) -> Value:
+def _without(value: Value, productive: set[ValueId]) -> Value:
+    if not (value.arrays or value.objects):
+        return value
     if (
         all(_is_whole(array, productive) for array in value.arrays)
         and all(_is_complete(shape, productive) for shape in value.objects)
         and all(part in productive for _, parts in value.cells for part in parts)
     ):
         return value
-    return replace(
-        value,
+    return value._replace(
         arrays=tuple(
             _trimmed(array, productive)
             for array in value.arrays
@@ -118,7 +122,7 @@ def _without(value: Value, productive: set[Formula]) -> Value:
     )
 
 
-def _reduced(shape: ObjectShape, productive: set[Formula]) -> ObjectShape:
+def _reduced(shape: ObjectShape, productive: set[ValueId]) -> ObjectShape:
     names = {name: child if child in productive else NEVER for name, child in shape.names}
     return replace(
         shape,
@@ -129,7 +133,7 @@ def _reduced(shape: ObjectShape, productive: set[Formula]) -> ObjectShape:
     )
 
 
-def _is_whole(array: ArrayShape, productive: set[Formula]) -> bool:
+def _is_whole(array: ArrayShape, productive: set[ValueId]) -> bool:
     """Tell whether nothing of an array shape has to be dropped."""
     ends = array.rest == NEVER and array.maximum is not None
     return (
@@ -140,7 +144,7 @@ def _is_whole(array: ArrayShape, productive: set[Formula]) -> bool:
     )
 
 
-def _is_complete(shape: ObjectShape, productive: set[Formula]) -> bool:
+def _is_complete(shape: ObjectShape, productive: set[ValueId]) -> bool:
     """Tell whether nothing of an object shape has to be dropped."""
     return (
         not shape.marks
@@ -150,7 +154,7 @@ def _is_complete(shape: ObjectShape, productive: set[Formula]) -> bool:
     )
 
 
-def _trimmed(array: ArrayShape, productive: set[Formula]) -> ArrayShape:
+def _trimmed(array: ArrayShape, productive: set[ValueId]) -> ArrayShape:
     """End the array before the first element that cannot be completed."""
     if array.choices:
         return _with_choices(array, productive)

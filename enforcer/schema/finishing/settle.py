@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.numbers.division import REASON, can_be_written
 from enforcer.regex import entangled, loosened, positive, unwritten
+from enforcer.schema.algebra.shapes import NEVER
 from enforcer.schema.finishing.cells import cells
 from enforcer.schema.finishing.settle_arrays import ArraySettler
 from enforcer.schema.finishing.settle_objects import ObjectSettler
 from enforcer.schema.finishing.unfolding import unfold
-from enforcer.schema.nodes import NEVER
+from enforcer.schema.grammar import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import ArrayShape, ObjectShape
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import ArrayShape, Formula, ObjectShape, Value
 
 _ENTANGLED = (
     "strings without a match of this pattern are more than the engine can follow, by a count in "
@@ -73,22 +75,25 @@ class Settler:
         """Return the value of a formula with every shape countable and every number writable."""
         self._settling = formula
         value = self._algebra.normal(formula)
-        if self._divisors and value.numbers:
-            numbers = tuple(dict.fromkeys(map(self._divisible, value.numbers)))
-            value = replace(value, numbers=numbers)
-        if value.strings is not None and value.strings.boolean:
-            value = replace(value, strings=self._followed(value.strings))
+        numbers, strings = value.numbers, value.strings
+        if self._divisors and numbers:
+            numbers = tuple(dict.fromkeys(map(self._divisible, numbers)))
+        if strings is not None and strings.boolean:
+            strings = self._followed(strings)
         arrays = [found for shape in value.arrays for found in self._arrays.settle(shape)]
         objects = [found for shape in value.objects for found in self._objects.settle(shape)]
         objects = [self._with_names_followed(shape) for shape in objects]
-        return replace(value, arrays=_unlike(arrays), objects=_unlike(objects))
+        return Value(
+            value.null, value.booleans, numbers, strings, _unlike(arrays), _unlike(objects)
+        )
 
     def settle_all(self, formula: Formula) -> Value:
         """Settle a value, and find what its alternatives are told apart by."""
         value = self.settle(formula)
         if len(value.objects) < 2:  # noqa: PLR2004 - nothing to tell apart
             return value
-        return replace(value, cells=cells(self._algebra, value.objects, self._is_writable))
+        found = cells(self._algebra, value.objects, self._is_writable)
+        return value._replace(cells=found) if found else value
 
     def _is_writable(self, formula: Formula) -> bool:
         """Tell whether a value, and all that it reaches, is enforced as it is."""

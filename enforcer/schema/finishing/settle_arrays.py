@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING
 from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.sets import candidates, single
 from enforcer.regex import literal
-from enforcer.schema.algebra.arrays import rest_of
+from enforcer.schema import grammar
+from enforcer.schema.algebra.shapes import NEVER, ArrayShape, Value
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.finishing.distinct import is_text
+from enforcer.schema.grammar import Count, ElementChoice, ValueId
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER, ArrayShape, ElementChoice, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.algebra.shapes import Formula
 
 _MOST_COUNTED = 6  # `contains` counted together in one array
 _COUNT_BITS = BITS - 4
 _MOST_APART = 8  # elements that are told apart one by one
 _MOST_SHAPES_APART = 400
 _TWO = 2  # elements that can be equal
+_Choices = tuple[tuple[ElementChoice, ...], ...]
 
 
 class ArraySettler:
@@ -40,41 +41,42 @@ class ArraySettler:
         self._algebra = algebra
         self._refuse = refuse
 
-    def settle(self, array: ArrayShape) -> list[ArrayShape]:
+    def settle(self, array: ArrayShape) -> list[grammar.ArrayShape]:
         """Return shapes that can be counted, of which any array fits one if it fits this."""
         if not (array.contains or array.unique or array.repeated):
-            return [array]
+            return [_finished(array)]
         return [self._array(part) for part in self._apart(array)]
 
-    def _array(self, array: ArrayShape) -> ArrayShape:
+    def _array(self, array: ArrayShape) -> grammar.ArrayShape:
         if array.maximum is not None and array.maximum < _TWO:
             array = replace(array, unique=False)
-        array = self._unique(array)
+        array, choices = self._unique(array)
         if len(array.contains) > _MOST_COUNTED:
             self._refuse(
                 array.path, "contains", f"more than {_MOST_COUNTED} `contains` on one array"
             )
             array = replace(array, contains=array.contains[:_MOST_COUNTED])
         if not array.contains:
-            return array
-        if array.choices:
+            return _finished(array, choices=choices)
+        if choices:
             self._refuse(
                 f"{array.path}.uniqueItems", "uniqueItems", "cannot be combined with `contains`"
             )
-            array = replace(array, unique=False, choices=())
+            array = replace(array, unique=False)
         length = max(len(array.prefix), *(each.start for each in array.contains))
-        prefix = tuple(rest_of(array, i) for i in range(length))
-        slots = [*prefix, array.rest]
-        choices = tuple(
-            tuple(self._counted(array, ElementChoice(slot), i)) for i, slot in enumerate(slots)
+        prefix = tuple(array.child(i) for i in range(length))
+        slots = (ElementChoice(ValueId(slot)) for slot in (*prefix, array.rest))
+        counted = _finished(
+            replace(array, prefix=prefix),
+            contains=tuple(Count(each.minimum, each.maximum) for each in array.contains),
+            choices=tuple(tuple(self._counted(array, slot, i)) for i, slot in enumerate(slots)),
         )
-        counted = replace(array, prefix=prefix, choices=choices)
         try:
             counting_automaton(counted)
         except UnsupportedSchema as error:
             for problem in error.problems:
                 self._refuse(problem.path, problem.keyword, problem.reason)
-            return replace(array, contains=())
+            return _finished(array)
         return counted
 
     def _counted(self, array: ArrayShape, choice: ElementChoice, index: int) -> list[ElementChoice]:
@@ -87,7 +89,7 @@ class ArraySettler:
             for way in ways:
                 hit = algebra.conj((way.value, each.value))
                 if not algebra.is_empty(hit):
-                    split.append(replace(way, value=hit, counted=(*way.counted, i)))
+                    split.append(replace(way, value=ValueId(hit), counted=(*way.counted, i)))
                 # Only an upper bound makes it matter that an element does not fit.
                 miss = (
                     way.value
@@ -95,24 +97,25 @@ class ArraySettler:
                     else algebra.conj((way.value, algebra.neg(each.value)))
                 )
                 if not algebra.is_empty(miss):
-                    split.append(replace(way, value=miss))
+                    split.append(replace(way, value=ValueId(miss)))
             ways = split
         return ways
 
-    def _unique(self, array: ArrayShape) -> ArrayShape:
+    def _unique(self, array: ArrayShape) -> tuple[ArrayShape, _Choices]:
+        """Give an array that is unique only where that is remembered, or choices keep it so."""
         if array.repeated:
             self._refuse(
                 array.path, "uniqueItems", "that elements repeat cannot be enforced; drop `not`"
             )
             array = replace(array, repeated=False)
         if not array.unique or self._surely_distinct(array):
-            return replace(array, unique=False)
+            return replace(array, unique=False), ()
         if any(self._algebra.normal(x) != self._algebra.normal(array.rest) for x in array.prefix):
             members = None
         else:
             members = self._members(array.rest)
         if (members is None or len(members) > _COUNT_BITS) and self._is_remembered(array):
-            return self._remembered(array)
+            return self._remembered(array), ()
         if members is None or len(members) > _COUNT_BITS:
             self._refuse(
                 f"{array.path}.uniqueItems",
@@ -122,12 +125,12 @@ class ArraySettler:
                 "`enum`, booleans, a short range of integers); describe all by `items`, or drop "
                 "`uniqueItems`",
             )
-            return replace(array, unique=False)
-        choices = tuple(ElementChoice(member, distinct=i) for i, member in enumerate(members))
+            return replace(array, unique=False), ()
+        choices = tuple(ElementChoice(ValueId(x), distinct=i) for i, x in enumerate(members))
         maximum = len(members) if array.maximum is None else min(len(members), array.maximum)
         if maximum < array.minimum:
-            return replace(array, prefix=(), rest=NEVER, unique=False)
-        return replace(array, prefix=(), choices=(choices,), maximum=maximum)
+            return replace(array, prefix=(), rest=NEVER, unique=False), ()
+        return replace(array, prefix=(), maximum=maximum), (choices,)
 
     def _is_remembered(self, array: ArrayShape) -> bool:
         normal = self._algebra.normal
@@ -138,7 +141,7 @@ class ArraySettler:
         """Leave the elements to whoever follows the text, if there are enough of them."""
         value = self._algebra.normal(array.rest)
         few = array.minimum - 1
-        strings = value.strings if is_text(value) else None
+        strings = value.strings if value == Value(strings=value.strings) else None
         if few > 0 and strings is not None and self._algebra.members(strings, few) is not None:
             return replace(array, prefix=(), rest=NEVER, unique=False)
         return replace(array, prefix=())
@@ -149,7 +152,7 @@ class ArraySettler:
             return [array]
         if array.maximum is None or not _TWO <= array.maximum <= _MOST_APART:
             return [array]
-        prefix = tuple(rest_of(array, i) for i in range(array.maximum))
+        prefix = tuple(array.child(i) for i in range(array.maximum))
         done: list[ArrayShape] = []
         queue = [replace(array, prefix=prefix, rest=NEVER)]
         for each in queue:
@@ -209,3 +212,18 @@ class ArraySettler:
                 return None
             out.extend(Value(strings=literal(each)) for each in texts)
         return tuple(dict.fromkeys(algebra.value(each) for each in out))
+
+
+def _finished(
+    array: ArrayShape, contains: tuple[Count, ...] = (), choices: _Choices = ()
+) -> grammar.ArrayShape:
+    return grammar.ArrayShape(
+        tuple(map(ValueId, array.prefix)),
+        ValueId(array.rest),
+        array.minimum,
+        array.maximum,
+        contains,
+        array.unique,
+        choices,
+        array.path,
+    )

@@ -13,17 +13,19 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
+from enforcer.schema import grammar
+from enforcer.schema.algebra.shapes import NEVER, ObjectShape, Witness
 from enforcer.schema.finishing.endless import is_endless, never_runs_out
+from enforcer.schema.grammar import Mark, ValueId, to_be_settled
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER, Mark, ObjectShape, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import Formula
 
 _MOST_WITNESSES = 3  # properties counted together in one object
 _MOST_REQUIRED = BITS  # to keep apart which of an object's properties have been written
@@ -40,15 +42,15 @@ class ObjectSettler:
         self._limits = limits
         self._refuse = refuse
 
-    def settle(self, shape: ObjectShape) -> list[ObjectShape]:
+    def settle(self, shape: ObjectShape) -> list[grammar.ObjectShape]:
         """Return shapes that can be counted, of which any object fits one if it fits this."""
         if not _needs_settling(shape):
-            return [shape]
+            return [_finished(shape)]
         return [self._within_bits(each) for each in self._object(shape)]
 
-    def _object(self, shape: ObjectShape) -> list[ObjectShape]:
+    def _object(self, shape: ObjectShape) -> list[grammar.ObjectShape]:
         if not _needs_settling(shape):
-            return [shape]
+            return [_finished(shape)]
         if shape.maximum is not None and shape.some:
             return [each for x in self._with_clauses_split(shape) for each in self._object(x)]
         shape = self._with_finite_names_declared(shape)
@@ -58,7 +60,8 @@ class ObjectSettler:
                 each = self._with_one_undeclared(each)  # noqa: PLW2901 - the same, rid of witnesses
             tidied = self._algebra.objects.tidy(each)
             if tidied is not None:
-                settled.append(self._marked(self._minimum(tidied)))
+                countable, distinct = self._minimum(tidied)
+                settled.append(self._marked(countable, distinct=distinct))
         return settled
 
     def _with_clauses_split(self, shape: ObjectShape) -> list[ObjectShape]:
@@ -86,7 +89,7 @@ class ObjectSettler:
                 classes.append((regex, NEVER))
         return replace(shape, names=tuple(names.items()), classes=tuple(classes))
 
-    def _within_bits(self, shape: ObjectShape) -> ObjectShape:
+    def _within_bits(self, shape: grammar.ObjectShape) -> grammar.ObjectShape:
         count = len(shape.required)
         if count <= _MOST_REQUIRED:
             return shape
@@ -112,14 +115,15 @@ class ObjectSettler:
         )
         return alone
 
-    def _minimum(self, shape: ObjectShape) -> ObjectShape:
+    def _minimum(self, shape: ObjectShape) -> tuple[ObjectShape, bool]:
+        """Give a shape whose least count can be kept, and if that takes distinct names."""
         is_open = any(value != NEVER for _, value in shape.classes)
         most = len(shape.required) + 1
         if not shape.minimum or not is_open or shape.minimum <= most:
-            return shape
+            return shape, False
         room = BITS if shape.maximum is None else BITS - len(shape.names) - shape.maximum
         if _has_fresh_names(shape) and shape.minimum < most + _MOST_COUNTED and room > 0:
-            return replace(shape, distinct_names=True)
+            return shape, True
         self._refuse(
             f"{shape.path}.minProperties",
             "minProperties",
@@ -127,7 +131,7 @@ class ObjectSettler:
             "names of a pattern with a greatest length; declare the names, or set "
             "`additionalProperties` to false",
         )
-        return replace(shape, minimum=most)
+        return replace(shape, minimum=most), False
 
     def _with_witnesses_placed(self, shape: ObjectShape) -> list[ObjectShape]:
         """Split a shape by the properties that may be its witnesses.
@@ -174,17 +178,18 @@ class ObjectSettler:
             for names, value in shape.classes
         )
 
-    def _marked(self, shape: ObjectShape) -> ObjectShape:
+    def _marked(self, shape: ObjectShape, *, distinct: bool) -> grammar.ObjectShape:
         """List which undeclared properties count as which witnesses."""
+        bare = _finished(shape, distinct_names=distinct)
         if not shape.witnesses:
-            return shape
+            return bare
         if len(shape.witnesses) > _MOST_WITNESSES or shape.maximum is not None:
             self._refuse(
                 shape.path,
                 "not",
                 "negated constraints on undeclared properties cannot be combined like this",
             )
-            return replace(shape, witnesses=())
+            return bare
         algebra, marks = self._algebra, []
         repeatable = True
         indices = range(len(shape.witnesses))
@@ -201,19 +206,38 @@ class ObjectSettler:
                     # The same name might follow again with a value that does not fit, and
                     # the last one is the one that counts.
                     repeatable = False
-                marks.append(Mark(common, hit, hits))
+                marks.append(Mark(common, ValueId(hit), hits))
+        marked = replace(
+            bare,
+            witnesses=tuple(grammar.Witness(each.path) for each in shape.witnesses),
+            marks=tuple(marks),
+        )
         if repeatable:
-            return replace(shape, marks=tuple(marks))
+            return marked
         endless = {i for mark in marks if is_endless(mark.names) for i in mark.hits}
         if _has_fresh_names(shape) and len(endless) == len(shape.witnesses):
-            return replace(shape, marks=tuple(marks), distinct_names=True)
+            return replace(marked, distinct_names=True)
         self._refuse(
             shape.witnesses[0].path,
             "not",
             "that some undeclared property has a certain value cannot be enforced where the names "
             "have a pattern with a greatest length; declare the property",
         )
-        return replace(shape, witnesses=())
+        return bare
+
+
+def _finished(shape: ObjectShape, *, distinct_names: bool = False) -> grammar.ObjectShape:
+    """Give the shape without its witnesses."""
+    return grammar.ObjectShape(
+        to_be_settled(shape.names),
+        to_be_settled(shape.classes),
+        shape.required,
+        shape.some,
+        shape.minimum,
+        shape.maximum,
+        distinct_names=distinct_names,
+        path=shape.path,
+    )
 
 
 def _has_fresh_names(shape: ObjectShape) -> bool:

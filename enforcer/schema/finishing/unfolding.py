@@ -6,36 +6,19 @@ know: keywords, how a value is settled, engines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, SchemaLimit
+from enforcer.schema.grammar import ValueId
 from enforcer.schema.limits import named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import Value
     from enforcer.schema.limits import Limits
-    from enforcer.schema.nodes import Formula, Value
-
-
-def children(value: Value) -> Iterator[Formula]:
-    """Yield every value grammar that a value's shapes mention."""
-    for array in value.arrays:
-        yield from array.prefix
-        yield array.rest
-        for choices in array.choices:
-            for choice in choices:
-                yield choice.value
-    for shape in value.objects:
-        for _, child in shape.names:
-            yield child
-        for _, child in shape.classes:
-            yield child
-        for mark in shape.marks:
-            yield mark.value
-    for _, parts in value.cells:
-        yield from parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +26,18 @@ class Unfolded:
     """All that a root formula reaches.
 
     Attributes:
-        definitions: values by formula, each of which stands for all formulas of equal values.
-        root: the root among them.
-        alias: which of them stands for a formula.
+        definitions: values by number.
+        root: the number of the whole.
+        alias: the number of each formula's value; of equal values there is one.
         mentioned: the same definitions, their children being the formulas that they were made
             of: positions of equal values are still told apart by these.
 
     """
 
-    definitions: dict[Formula, Value]
-    root: Formula
-    alias: dict[Formula, Formula]
-    mentioned: dict[Formula, Value]
+    definitions: dict[ValueId, Value]
+    root: ValueId
+    alias: dict[Formula, ValueId]
+    mentioned: dict[ValueId, Value]
 
 
 def unfold(root: Formula, limits: Limits, settle: Callable[[Formula], Value]) -> Unfolded:
@@ -70,19 +53,18 @@ def unfold(root: Formula, limits: Limits, settle: Callable[[Formula], Value]) ->
         SchemaLimit: more definitions than the limit.
 
     """
-    canonical: dict[Value, Formula] = {}
-    alias: dict[Formula, Formula] = {}
-    definitions: dict[Formula, Value] = {}
+    canonical: dict[Value, ValueId] = {}
+    alias: dict[Formula, ValueId] = {}
+    definitions: dict[ValueId, Value] = {}
     queue = [root]
     for formula in queue:
         if formula in alias:
             continue
         value = settle(formula)
-        found = canonical.setdefault(value, formula)
-        alias[formula] = found
+        found = alias[formula] = canonical.setdefault(value, ValueId(formula))
         if found == formula:
-            definitions[formula] = value
-            queue.extend(children(value))
+            definitions[found] = value
+            queue.extend(value.children())
         if len(definitions) > limits.definitions:
             raise SchemaLimit(
                 (
@@ -96,38 +78,10 @@ def unfold(root: Formula, limits: Limits, settle: Callable[[Formula], Value]) ->
             )
     renamed = definitions
     if len(definitions) < len(alias):
-        renamed = {formula: _renamed(value, alias) for formula, value in definitions.items()}
+        renamed = {
+            number: value
+            if all(alias[child] == child for child in value.children())
+            else value.renamed(alias.__getitem__)
+            for number, value in definitions.items()
+        }
     return Unfolded(renamed, alias[root], alias, definitions)
-
-
-def _renamed(value: Value, alias: dict[Formula, Formula]) -> Value:
-    if all(alias[child] == child for child in children(value)):
-        return value
-    return replace(
-        value,
-        arrays=tuple(
-            replace(
-                array,
-                prefix=tuple(alias[x] for x in array.prefix),
-                rest=alias[array.rest],
-                choices=tuple(
-                    tuple(replace(x, value=alias[x.value]) for x in choices)
-                    for choices in array.choices
-                ),
-            )
-            for array in value.arrays
-        ),
-        objects=tuple(
-            replace(
-                shape,
-                names=tuple((name, alias[x]) for name, x in shape.names),
-                classes=tuple((names, alias[x]) for names, x in shape.classes),
-                marks=tuple(replace(x, value=alias[x.value]) for x in shape.marks),
-            )
-            for shape in value.objects
-        ),
-        cells=tuple(
-            ((name, alias[whole]), tuple(alias[part] for part in parts))
-            for (name, whole), parts in value.cells
-        ),
-    )

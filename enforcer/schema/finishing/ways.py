@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.regex import ANY, either, literal
-from enforcer.schema.algebra.objects import child_of
 from enforcer.schema.finishing.distinct import (
     ENTANGLED,
     Mixed,
@@ -26,14 +25,14 @@ from enforcer.schema.finishing.distinct import (
 )
 from enforcer.schema.finishing.endless import can_be_explored, never_runs_out
 from enforcer.schema.finishing.presence import can_join
+from enforcer.schema.grammar import NEVER, ObjectShape
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import NEVER, ObjectShape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import ArrayShape, Formula, Value
+    from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 _MOST_TRACKS = 5_000
 _ALL_NUMBERS = 4_000  # of all of them together
@@ -63,7 +62,7 @@ class Track:
 
     """
 
-    element: Formula | None = None
+    element: ValueId | None = None
     prefix: tuple[int, ...] = ()
     rest: int = 0
     names: tuple[tuple[str, int], ...] = ()
@@ -74,7 +73,7 @@ class Track:
 NOWHERE = 0  # the track of values that have no such array and no such object in them
 
 
-def tracks(definitions: Mapping[Formula, Value], root: Formula) -> tuple[Track, ...]:
+def tracks(definitions: Mapping[ValueId, Value], root: ValueId) -> tuple[Track, ...]:
     """Follow all ways from the root to arrays of distinct elements.
 
     Returns:
@@ -88,10 +87,10 @@ def tracks(definitions: Mapping[Formula, Value], root: Formula) -> tuple[Track, 
     kept = [shape for value in definitions.values() for shape in remembered(value)]
     if not kept:
         return ()
-    numbers: dict[frozenset[Formula], int] = {}
-    order: list[frozenset[Formula]] = []
+    numbers: dict[frozenset[ValueId], int] = {}
+    order: list[frozenset[ValueId]] = []
 
-    def number(formulas: Iterable[Formula]) -> int:
+    def number(formulas: Iterable[ValueId]) -> int:
         key = frozenset(f for f in formulas if f != NEVER and f in definitions)
         if not key:
             return NOWHERE
@@ -118,8 +117,8 @@ def tracks(definitions: Mapping[Formula, Value], root: Formula) -> tuple[Track, 
 
 def _track(
     values: list[Value],
-    definitions: Mapping[Formula, Value],
-    of: Callable[[Iterable[Formula]], int],
+    definitions: Mapping[ValueId, Value],
+    of: Callable[[Iterable[ValueId]], int],
 ) -> Track:
     arrays = [
         shape
@@ -151,7 +150,7 @@ def _track(
     )
 
 
-def _element(arrays: list[ArrayShape], definitions: Mapping[Formula, Value]) -> Formula | None:
+def _element(arrays: list[ArrayShape], definitions: Mapping[ValueId, Value]) -> ValueId | None:
     kept = [shape for shape in arrays if is_remembered(shape)]
     if not kept:
         return None
@@ -171,7 +170,7 @@ def _element(arrays: list[ArrayShape], definitions: Mapping[Formula, Value]) -> 
 
 
 def _unrepeated(
-    objects: list[ObjectShape], parts: Mapping[tuple[str, Formula], tuple[Formula, ...]]
+    objects: list[ObjectShape], parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
 ) -> Regex | None:
     """Give the names that may not be written twice here, if that has to be kept.
 
@@ -200,7 +199,7 @@ def _has_bits(shape: ObjectShape) -> bool:
 
 
 def _have_bits(
-    joined: list[ObjectShape], parts: Mapping[tuple[str, Formula], tuple[Formula, ...]]
+    joined: list[ObjectShape], parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
 ) -> bool:
     """Tell whether all the properties of objects that become one have a bit each."""
     names = {name for shape in joined for name, value in shape.names if value != NEVER}
@@ -216,16 +215,16 @@ def _have_bits(
     return len(values) <= BITS
 
 
-def _elements(shape: ArrayShape, index: int) -> Iterable[Formula]:
+def _elements(shape: ArrayShape, index: int) -> Iterable[ValueId]:
     if shape.choices:
         return (choice.value for choice in shape.choices[min(index, len(shape.choices) - 1)])
     return (shape.prefix[index] if index < len(shape.prefix) else shape.rest,)
 
 
 def _properties(
-    shape: ObjectShape, name: str, parts: Mapping[tuple[str, Formula], tuple[Formula, ...]]
-) -> Iterable[Formula]:
-    whole = child_of(shape, name)
+    shape: ObjectShape, name: str, parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
+) -> Iterable[ValueId]:
+    whole = shape.child(name)
     return (whole, *parts.get((name, whole), ()))
 
 

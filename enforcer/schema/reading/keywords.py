@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from enforcer.regex import Regex
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.reading.document import Place
     from enforcer.schema.reading.reader import SchemaReader
 

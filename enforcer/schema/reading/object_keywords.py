@@ -7,22 +7,20 @@ combinations, references, engines.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import Problem, SchemaLimit
 from enforcer.regex import ANY, both, either, inverse
-from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, ObjectShape
 from enforcer.schema.limits import named
-from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ObjectShape
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.reader import Malformed
 
 if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.reading.keywords import Keywords
 
 _MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
@@ -40,7 +38,7 @@ def absent(algebra: Algebra, name: str) -> Formula:
 
 def _if_object(algebra: Algebra, shape: ObjectShape) -> Formula:
     tidied = algebra.objects.tidy(shape)
-    return algebra.value(replace(ANYTHING, objects=() if tidied is None else (tidied,)))
+    return algebra.value(ANYTHING._replace(objects=() if tidied is None else (tidied,)))
 
 
 class ObjectKeywords:
@@ -144,7 +142,7 @@ class ObjectKeywords:
             return [patterned]
         # Declared names escape `additionalProperties`, but not the patterns.
         shape = ObjectShape(
-            names=tuple((name, child_of(patterned, name)) for name in declared),
+            names=tuple((name, patterned.child(name)) for name in declared),
             classes=(*groups, (others, rest)),
             path=path,
         )

@@ -14,8 +14,8 @@ from enforcer.errors import Problem, SchemaLimit
 from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import ANY
 from enforcer.schema.algebra.normal_form import Algebra
+from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.limits import named
-from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.reading.closing import closable, declares
 from enforcer.schema.reading.document import Closing, Place, SchemaDocument, step
 from enforcer.schema.reading.drafts import Draft
@@ -28,8 +28,8 @@ from enforcer.schema.reading.unevaluated import Unevaluated
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.limits import Conventions, Limits, OnUnsupported
-    from enforcer.schema.nodes import Formula
 
 _REFERENCES = ("$ref", "$recursiveRef", "$dynamicRef")
 _LISTED = frozenset({"enum", "const"})

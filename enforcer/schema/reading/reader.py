@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
+from enforcer.schema.algebra.shapes import ALWAYS
 from enforcer.schema.limits import Conventions, Limits, OnUnsupported
-from enforcer.schema.nodes import ALWAYS
 from enforcer.schema.reading.document import Place, SchemaDocument, step
 from enforcer.schema.reading.drafts import knows
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.reading.drafts import Draft
 
 

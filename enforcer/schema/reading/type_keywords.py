@@ -6,7 +6,6 @@ those for objects. Must not know: combinations, references, engines.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,8 +13,16 @@ from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
 from enforcer.regex.regexes import broken, regexes
+from enforcer.schema.algebra.shapes import (
+    ALWAYS,
+    ANYTHING,
+    NEVER,
+    ArrayShape,
+    Contains,
+    ObjectShape,
+    Value,
+)
 from enforcer.schema.limits import Formats
-from enforcer.schema.nodes import ALWAYS, ANYTHING, NEVER, ArrayShape, Contains, ObjectShape, Value
 from enforcer.schema.reading.document import Place, step
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.idle import malformed
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.nodes import Formula
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.reading.keywords import Keywords
 
 _T = TypeVar("_T")
@@ -213,7 +220,7 @@ class TypeKeywords:
         algebra = self._reader.algebra
 
         def among_strings(language: Regex) -> Formula:
-            return algebra.value(replace(ANYTHING, strings=algebra.meet_strings(language, ANY)))
+            return algebra.value(ANYTHING._replace(strings=algebra.meet_strings(language, ANY)))
 
         def only_strings(language: Regex) -> Formula:
             return algebra.value(Value(strings=algebra.meet_strings(language, ANY)))

@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from enforcer.regex import ANY, RegexError, either, inverse, parse
-from enforcer.schema.nodes import (
+from enforcer.schema.algebra.shapes import (
     ALWAYS,
     ANYTHING,
     NEVER,

@@ -15,7 +15,7 @@ from enforcer.schema.reading.document import step
 from tests.laid_out import K3_MARKERS, TABLES, bound, engine, legal, vocabulary, written_symbols
 
 if TYPE_CHECKING:
-    from enforcer.schema.nodes import ArgumentGrammar
+    from enforcer.schema.grammar import ArgumentGrammar
 
 
 V = vocabulary()

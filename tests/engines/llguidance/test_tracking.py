@@ -13,15 +13,17 @@ from enforcer.engines.llguidance import tracking
 from enforcer.engines.llguidance.tracking import Tracking, Way
 from enforcer.errors import UnsupportedSchema
 from enforcer.regex import ANY
+from enforcer.schema.algebra.shapes import ALWAYS as ANY_FORMULA
 from enforcer.schema.finishing.presence import Merged, Term
+from enforcer.schema.grammar import NEVER, ObjectShape, ValueId
 from enforcer.schema.limits import BITS
-from enforcer.schema.nodes import ALWAYS, NEVER, ObjectShape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from enforcer.schema.finishing.presence import Property
 
+ALWAYS = ValueId(ANY_FORMULA)
 _PART = re.compile(r"(\w+)\(|\[(\d+):(\d+)\]|(0x[0-9a-f]+|\d+)|[(), ]")
 
 

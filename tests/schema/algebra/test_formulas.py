@@ -8,30 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.schema.algebra.formulas import FormulaKind, Formulas
-from enforcer.schema.nodes import ALWAYS, NEVER
+from enforcer.schema.algebra.formulas import And, Formulas, Not, OneOf, Or, Reference, Unknown
+from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Value
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 
 if TYPE_CHECKING:
     from fractions import Fraction
     from random import Random
 
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.algebra.shapes import Formula
 
 
 def meaning(arena: Formulas, formula: Formula, world: bool | Fraction | str | None) -> bool:
     """Evaluate a formula as it stands in its arena."""
-    kind, content = arena.look(formula)
-    if kind is FormulaKind.VALUE:
-        return fits(content, world)
-    if kind is FormulaKind.NOT:
-        return not meaning(arena, content, world)
-    found = sum(meaning(arena, part, world) for part in content)
-    return {
-        FormulaKind.AND: found == len(content),
-        FormulaKind.OR: found > 0,
-        FormulaKind.ONE_OF: found == 1,
-    }[kind]
+    node = arena.look(formula)
+    if isinstance(node, Value):
+        return fits(node, world)
+    if isinstance(node, Not):
+        return not meaning(arena, node.part, world)
+    assert isinstance(node, And | Or | OneOf)
+    found = sum(meaning(arena, part, world) for part in node.parts)
+    return {And: found == len(node.parts), Or: found > 0, OneOf: found == 1}[type(node)]
 
 
 @given(expressions)
@@ -82,12 +79,12 @@ def test_none_and_one_of_no_parts() -> None:
     assert arena.one_of((null, null)) != null
 
 
-@pytest.mark.parametrize("kind", ["reference", "unknown"])
-def test_what_has_no_value_yet_is_the_same_by_its_key(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "node"), [("reference", Reference), ("unknown", Unknown)])
+def test_what_has_no_value_yet_is_the_same_by_its_key(kind: str, node: type) -> None:
     arena = Formulas()
     make = getattr(arena, kind)
     assert make("a") == make("a") != make("b")
-    assert arena.look(make("a")) == (FormulaKind(kind), "a")
+    assert arena.look(make("a")) == node("a")
 
 
 def test_what_may_be_either_is_neither_denied_nor_affirmed() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -10,12 +10,22 @@ from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.schema.algebra.normal_form import Algebra
+from enforcer.schema.algebra.shapes import (
+    ANYTHING,
+    NEVER,
+    NOTHING_AT_ALL,
+    ArrayShape,
+    ObjectShape,
+    Value,
+)
 from enforcer.schema.limits import Limits
-from enforcer.schema.nodes import ANYTHING, NEVER, NOTHING_AT_ALL, ArrayShape, ObjectShape, Value
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
-def arena(targets: dict[str, Any] | None = None, limits: Limits | None = None) -> Algebra:
+
+def arena(targets: dict[Hashable, Any] | None = None, limits: Limits | None = None) -> Algebra:
     """Give an algebra whose references lead to the formulas of a dictionary."""
     targets = {} if targets is None else targets
     return Algebra(limits or Limits(), targets.__getitem__, lambda key: f"$.{key}")
@@ -31,7 +41,7 @@ def test_a_normal_form_holds_for_what_its_formula_holds_for(expression: tuple[st
 
 @given(expressions)
 def test_a_reference_stands_for_its_target(expression: tuple[str, Any]) -> None:
-    targets: dict[str, Any] = {}
+    targets: dict[Hashable, Any] = {}
     algebra = arena(targets)
     targets["a"] = build(algebra, expression)
     there = algebra.normal(algebra.reference("a"))
@@ -81,7 +91,7 @@ def test_what_is_unknown_restricts_nothing_negated_or_not() -> None:
 
 @pytest.mark.parametrize("negated", [False, True])
 def test_a_reference_to_itself_has_no_meaning_and_says_where(negated: bool) -> None:
-    targets: dict[str, Any] = {}
+    targets: dict[Hashable, Any] = {}
     algebra = arena(targets)
     reference = algebra.reference("loop")
     targets["loop"] = algebra.neg(reference) if negated else reference
@@ -91,7 +101,7 @@ def test_a_reference_to_itself_has_no_meaning_and_says_where(negated: bool) -> N
 
 
 def test_recursion_through_a_property_has_a_meaning() -> None:
-    targets: dict[str, Any] = {}
+    targets: dict[Hashable, Any] = {}
     algebra = arena(targets)
     reference = algebra.reference("tree")
     shape = ObjectShape(names=(("kid", reference),))
@@ -143,7 +153,7 @@ def test_the_work_of_a_product_is_counted(one: Value, other: Value) -> None:
 
 
 def test_the_parts_of_a_formula_are_what_it_combines() -> None:
-    targets: dict[str, Any] = {}
+    targets: dict[Hashable, Any] = {}
     algebra = arena(targets)
     one, other = algebra.value(ATOMS[2]), algebra.value(ATOMS[8])
     targets["a"] = one

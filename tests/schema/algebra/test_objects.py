@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from enforcer.regex import ANY, inverse, literal
 from enforcer.schema.algebra.normal_form import Algebra
-from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.algebra.shapes import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
 from enforcer.schema.limits import Limits
-from enforcer.schema.nodes import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
 from tests.schema_judge import accepts, agrees, compiled
 
 _names = st.sampled_from(["a", "b", "ab"])
@@ -86,7 +85,7 @@ def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
     one, two, three = (Formula(n) for n in (7, 8, 9))
     classes = ((literal("b"), two), (inverse(literal("b")), three))
     shape = ObjectShape(names=(("a", one),), classes=classes)
-    assert [child_of(shape, name) for name in ("a", "b", "c")] == [one, two, three]
+    assert [shape.child(name) for name in ("a", "b", "c")] == [one, two, three]
 
 
 def requiring(*names: str, **more: Any) -> ObjectShape:

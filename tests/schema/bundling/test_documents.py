@@ -29,7 +29,7 @@ from tests.walks import examples
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.grammar import Value, ValueId
     from tests.drawn_json import Dialect
 
 
@@ -409,7 +409,7 @@ def pieces(schema: dict[str, Any], dialect: Dialect) -> tuple[dict[str, Any], di
 
 def language(
     schema: dict[str, Any],
-) -> type[SchemaError] | tuple[Formula, Mapping[Formula, Value]]:
+) -> type[SchemaError] | tuple[ValueId, Mapping[ValueId, Value]]:
     """Compile a schema; the kind of the refusal where it is refused."""
     try:
         grammar = compile_schema(schema)

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
+from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.counting import counting_automaton
-from enforcer.schema.nodes import ArrayShape, Contains, ElementChoice, Formula
+from enforcer.schema.grammar import NEVER, ArrayShape, Count, ElementChoice, ValueId
 
-NEITHER, ONE, BOTH = (Formula(n) for n in (5, 6, 7))
+NEITHER, ONE, BOTH = (ValueId(Formula(n)) for n in (5, 6, 7))
 CHOICES = (
     ElementChoice(NEITHER),
     ElementChoice(ONE, counted=(0,)),
@@ -24,9 +25,11 @@ _counts = st.sampled_from(
 )
 _shapes = st.builds(
     lambda counts, minimum, maximum, first: ArrayShape(
+        prefix=(),
+        rest=NEVER,
         minimum=minimum,
         maximum=maximum,
-        contains=tuple(Contains(ONE, 0, least, most) for least, most in counts),
+        contains=tuple(Count(least, most) for least, most in counts),
         choices=(first, CHOICES),
     ),
     st.tuples(_counts, _counts),
@@ -76,8 +79,8 @@ def test_every_state_can_be_completed(array: ArrayShape) -> None:
 
 
 def test_too_many_states_are_refused_with_their_place() -> None:
-    many = tuple(Contains(ONE, 0, 0, 40, "$.contains") for _ in range(2))
-    array = ArrayShape(contains=many, choices=(CHOICES,), path="$.a")
+    many = tuple(Count(0, 40) for _ in range(2))
+    array = ArrayShape((), NEVER, contains=many, choices=(CHOICES,), path="$.a")
     with pytest.raises(UnsupportedSchema, match="too large together") as caught:
         counting_automaton(array)
     assert caught.value.path == "$.a.contains"

@@ -9,19 +9,21 @@ import pytest
 from enforcer.errors import UnsupportedSchema
 from enforcer.regex import parse
 from enforcer.schema import compile_schema
+from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.distinct import forgotten, is_text, reached
-from enforcer.schema.nodes import NEVER, ArrayShape, Formula, Value
+from enforcer.schema.grammar import NEVER, ArrayShape, Value, ValueId
 
 
 def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
-    kept, other = ArrayShape(rest=Formula(2), unique=True), ArrayShape(minimum=1, unique=True)
+    two, three = ValueId(Formula(2)), ValueId(Formula(3))
+    kept, other = ArrayShape((), two, unique=True), ArrayShape((), two, minimum=1, unique=True)
     strings = Value(strings=parse("^a*$"))
     both = Value(null=True, arrays=(kept, other))
-    definitions = {Formula(2): strings, Formula(3): both}
+    definitions = {two: strings, three: both}
     after = forgotten(definitions, [kept])
-    assert after[Formula(2)] is strings
-    assert after[Formula(3)].null
-    assert [shape.unique for shape in after[Formula(3)].arrays] == [False, True]
+    assert after[two] is strings
+    assert after[three].null
+    assert [shape.unique for shape in after[three].arrays] == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import ANY
-from enforcer.schema.algebra.objects import child_of
+from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing import presence
 from enforcer.schema.finishing.presence import Term, merge, stays_above
-from enforcer.schema.nodes import ALWAYS, NEVER, Formula, ObjectShape
+from enforcer.schema.grammar import NEVER, ObjectShape, ValueId
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from enforcer.schema.finishing.presence import Merged
 
 
-SMALL, BIG = Formula(5), Formula(6)  # two value grammars, and the disjoint cells of both
-CELLS = {("a", SMALL): (Formula(7),), ("a", BIG): (Formula(7), Formula(8))}
-VALUES = (Formula(7), Formula(8), Formula(9))  # what properties are, by the cell that they are in
-_OF = {SMALL: {Formula(7)}, BIG: {Formula(7), Formula(8)}, ALWAYS: set(VALUES), NEVER: set()}
-_OF |= {Formula(n): {Formula(n)} for n in (7, 8)}
+FREE, SMALL, BIG = (ValueId(Formula(n)) for n in (1, 5, 6))
+VALUES = tuple(ValueId(Formula(n)) for n in (7, 8, 9))  # by the cell that they are in
+ONE, TWO, _ = VALUES
+CELLS = {("a", SMALL): (ONE,), ("a", BIG): (ONE, TWO)}
+_OF = {FREE: set(VALUES), SMALL: {ONE}, BIG: {ONE, TWO}, NEVER: set(), ONE: {ONE}, TWO: {TWO}}
 
 
 def shapes_over(values_of_a: list[int]) -> st.SearchStrategy[Any]:
     names = st.fixed_dictionaries(
-        {"a": st.sampled_from(values_of_a), "b": st.sampled_from([ALWAYS, ALWAYS, NEVER])}
+        {"a": st.sampled_from(values_of_a), "b": st.sampled_from([FREE, FREE, NEVER])}
     )
     return st.builds(
         lambda names, required, some: ObjectShape(
@@ -54,7 +54,7 @@ def fits(shape: ObjectShape, value: dict[str, int]) -> bool:
     return (
         shape.required <= set(value)
         and all(not clause.isdisjoint(value) for clause in shape.some)
-        and all(each in _OF[child_of(shape, name)] for name, each in value.items())
+        and all(each in _OF[shape.child(name)] for name, each in value.items())
     )
 
 
@@ -74,7 +74,7 @@ def fits_merged(merged: Merged, value: dict[str, int]) -> bool:
     )
 
 
-@given(st.lists(shapes_over([ALWAYS, NEVER]), min_size=1, max_size=5))
+@given(st.lists(shapes_over([FREE, NEVER]), min_size=1, max_size=5))
 def test_shapes_that_differ_in_what_is_there(shapes: list[ObjectShape]) -> None:
     merged = merge(shapes, {})
     for value in objects():
@@ -105,8 +105,12 @@ def test_where_cells_are_too_many_shapes_are_merged_without(
     assert all(len(dict(each.shape.names)) == len(each.shape.names) for each in merged)
 
 
+def shape(names: tuple[tuple[str, ValueId], ...] = (), **more: Any) -> ObjectShape:
+    return ObjectShape(names, ((ANY, FREE),), **more)
+
+
 def requiring(*names: str) -> ObjectShape:
-    return ObjectShape(names=(("a", ALWAYS), ("b", ALWAYS)), required=frozenset(names))
+    return shape(names=(("a", FREE), ("b", FREE)), required=frozenset(names))
 
 
 def test_what_differs_in_presence_alone_is_one() -> None:
@@ -118,7 +122,7 @@ def test_what_differs_in_presence_alone_is_one() -> None:
 
 
 def test_what_counts_properties_stays_alone() -> None:
-    shapes = [requiring("a"), ObjectShape(minimum=1), ObjectShape(maximum=3), requiring("b")]
+    shapes = [requiring("a"), shape(minimum=1), shape(maximum=3), requiring("b")]
     assert len(merge(shapes, {})) == 3
     closed = ObjectShape(names=(("a", SMALL),), classes=((ANY, NEVER),))
     assert stays_above([requiring("a"), closed], 1)
@@ -143,8 +147,6 @@ def test_implied_terms(
     one: tuple[set[str], set[str]], other: tuple[set[str], set[str]], implied: bool
 ) -> None:
     def term(required: set[str], forbidden: set[str]) -> Term:
-        return Term(
-            frozenset((n, ALWAYS) for n in required), frozenset((n, ALWAYS) for n in forbidden)
-        )
+        return Term(frozenset((n, FREE) for n in required), frozenset((n, FREE) for n in forbidden))
 
     assert term(*one).implies(term(*other)) is implied

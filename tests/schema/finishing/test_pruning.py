@@ -11,13 +11,19 @@ from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import ANY
+from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.pruning import prune
-from enforcer.schema.finishing.unfolding import children
-from enforcer.schema.nodes import NEVER, ArrayShape, Formula, ObjectShape, Value
+from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value, ValueId
 from tests.schema_judge import accepts, compiled, walk
 
 _NUMBER = 5
-_ids = st.integers(2, 1 + _NUMBER).map(Formula)
+
+
+def number(of: int) -> ValueId:
+    return ValueId(Formula(of))
+
+
+_ids = st.integers(2, 1 + _NUMBER).map(number)
 _shapes = st.builds(
     lambda names, required, rest: ObjectShape(
         names=tuple(names.items()),
@@ -41,11 +47,11 @@ _values = st.builds(
     objects=st.lists(_shapes, max_size=2).map(tuple),
 )
 _grammars = st.lists(_values, min_size=_NUMBER, max_size=_NUMBER).map(
-    lambda values: {Formula(2 + i): value for i, value in enumerate(values)} | {NEVER: Value()}
+    lambda values: {number(2 + i): value for i, value in enumerate(values)} | {NEVER: Value()}
 )
 
 
-def completed(definitions: dict[Formula, Value]) -> set[int]:
+def completed(definitions: dict[ValueId, Value]) -> set[int]:
     """Find what has a finite member, by trying all until nothing is added."""
     found: set[Any] = set()
     for _ in definitions:
@@ -66,17 +72,17 @@ def _has_member(value: Value, found: set[int]) -> bool:
 
 @given(_grammars)
 def test_what_is_kept_can_be_completed_and_what_can_be_is_kept(
-    definitions: dict[Formula, Value],
+    definitions: dict[ValueId, Value],
 ) -> None:
-    root, live = Formula(2), completed(definitions)
+    root, live = number(2), completed(definitions)
     pruned = prune(definitions, root)
     assert (pruned is not None) == (root in live)
     if pruned is None:
         return
     for formula, value in pruned.items():
-        assert set(children(value)) <= {*live, NEVER}
+        assert set(value.children()) <= {*live, NEVER}
         assert formula in {*live, NEVER}
-        if set(children(definitions[formula])) <= {*live, NEVER}:
+        if set(definitions[formula].children()) <= {*live, NEVER}:
             assert value == definitions[formula]
     assert set(pruned) <= set(definitions)
 

@@ -7,13 +7,15 @@ import pytest
 
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Limits, compile_schema
-from enforcer.schema.finishing.unfolding import children, unfold
+from enforcer.schema.finishing.settle import Settler
+from enforcer.schema.finishing.unfolding import unfold
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
 
 if TYPE_CHECKING:
+    from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.finishing.unfolding import Unfolded
-    from enforcer.schema.nodes import Formula, Value
+    from enforcer.schema.grammar import Value
 
 
 TREE = {
@@ -42,8 +44,12 @@ def unfolded(
     def settle(formula: Formula) -> Value:
         if seen is not None:
             seen.append(formula)
-        return parser.algebra.normal(formula)
+        return settler.settle(formula)
 
+    def refuse(*problem: object) -> None:
+        raise AssertionError(problem)
+
+    settler = Settler(parser.algebra, limits, refuse, parser.divisors, parser.patterns)
     return unfold(parser.parse(parser.document.root), limits, settle)
 
 
@@ -52,7 +58,7 @@ def test_recursion_unfolds_no_further_than_its_values() -> None:
     assert len(found.definitions) == 4  # the tree, its list, a string, and nothing at all
     assert found.root in found.definitions
     for value in found.definitions.values():
-        assert all(child in found.definitions for child in children(value))
+        assert all(child in found.definitions for child in value.children())
 
 
 def test_equal_values_have_one_name_and_their_own_formulas() -> None:
@@ -87,4 +93,4 @@ def test_a_tree_is_followed_as_deep_as_it_goes() -> None:
     assert accepts(grammar, json.dumps(value))
     value["kids"][0]["kids"][0]["kids"][0]["name"] = 3
     assert not accepts(grammar, json.dumps(value))
-    assert compile_schema(TREE).key == compile_schema(dict(TREE)).key
+    assert compile_schema(TREE).definitions == compile_schema(dict(TREE)).definitions

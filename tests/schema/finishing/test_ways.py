@@ -9,9 +9,10 @@ import pytest
 from enforcer.errors import UnsupportedSchema
 from enforcer.regex import parse
 from enforcer.schema import OnUnsupported, compile_schema
+from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.distinct import Mixed, is_remembered
 from enforcer.schema.finishing.ways import NOWHERE, Track, tracks
-from enforcer.schema.nodes import ArrayShape, Formula, Value
+from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 TAGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 
@@ -79,14 +80,14 @@ def test_too_many_kinds_of_numbers_cost_no_array_of_strings_its_distinctness() -
 
 
 def test_two_languages_at_one_place_are_mixed() -> None:
-    one, two = Formula(2), Formula(3)
-    shapes = [ArrayShape(rest=one, unique=True), ArrayShape(rest=two, unique=True)]
+    one, two, whole = (ValueId(Formula(n)) for n in (2, 3, 4))
+    shapes = [ArrayShape((), one, unique=True), ArrayShape((), two, unique=True)]
     assert all(map(is_remembered, shapes))
     definitions = {
         one: Value(strings=parse("^a*$")),
         two: Value(strings=parse("^b*$")),
-        Formula(4): Value(arrays=tuple(shapes)),
+        whole: Value(arrays=tuple(shapes)),
     }
     with pytest.raises(Mixed) as caught:
-        tracks(definitions, Formula(4))
+        tracks(definitions, whole)
     assert caught.value.shapes == tuple(shapes)

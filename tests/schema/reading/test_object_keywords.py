@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidSchema, SchemaLimit
 from enforcer.schema import Limits
-from enforcer.schema.algebra.formulas import FormulaKind
+from enforcer.schema.algebra.shapes import Value
 from tests.schema_judge import accepts, agrees, compiled
 from tests.schema_reading import parser_of
 
@@ -115,6 +115,6 @@ def test_declared_names_are_bounded(keyword: str) -> None:
 def test_patterns_that_do_not_overlap_are_one_shape(patterns: list[str]) -> None:
     named: dict[str, Any] = {each: {"maximum": i} for i, each in enumerate(patterns)}
     parser = parser_of({"patternProperties": named, "additionalProperties": False})
-    kind, value = parser.algebra.look(parser.parse(parser.document.root))
-    assert kind is FormulaKind.VALUE
+    value = parser.algebra.look(parser.parse(parser.document.root))
+    assert isinstance(value, Value)
     assert [len(shape.classes) for shape in value.objects] == [len(patterns) + 1]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer.errors import InvalidSchema, UnsupportedSchema
+from enforcer.schema.algebra.shapes import ALWAYS
 from enforcer.schema.limits import OnUnsupported
-from enforcer.schema.nodes import ALWAYS
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.reader import Malformed
 from tests.schema_reading import parser_of

@@ -1,27 +1,25 @@
-"""The normal form of a schema: for each JSON type, the values that are allowed.
+"""What a formula says of values when it is one: for each JSON type, the values that are allowed.
 
-Owns: the immutable nodes that the compiler produces and the engines read. A child
-value is named by an integer; what the integer stands for is in
-`ArgumentGrammar.definitions`, so recursion needs no cycle of objects. Must not
-know: schemas and their keywords, engines.
+Owns: the immutable shapes whose children are formulas, and going through these. What is left when
+all is worked out has shapes of its own (`grammar`). Must not know: how formulas are kept and
+combined, schemas and their keywords, engines.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NewType
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, NewType
 
 from enforcer.numbers.sets import REALS
-from enforcer.regex import ANY
+from enforcer.regex import ANY, fullmatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from enforcer.errors import Problem
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
 
-# A Boolean combination of values, known to one algebra; in a finished grammar, the name of one.
+# A Boolean combination of values, known to one algebra.
 Formula = NewType("Formula", int)
 NEVER = Formula(0)  # the value grammar that nothing fits
 ALWAYS = Formula(1)  # the value grammar that everything fits
@@ -39,22 +37,6 @@ class Contains:
 
 
 @dataclass(frozen=True, slots=True)
-class ElementChoice:
-    """One way to fill an element, and what it counts for.
-
-    Attributes:
-        value: value grammar of the element.
-        counted: indices into `ArrayShape.contains`.
-        distinct: which value of a finite domain this is, where elements are unique.
-
-    """
-
-    value: Formula
-    counted: tuple[int, ...] = ()
-    distinct: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ArrayShape:
     """Arrays: element `i` fits `prefix[i]`, those behind it fit `rest`.
 
@@ -66,10 +48,6 @@ class ArrayShape:
         contains: elements that must or must not occur.
         unique: whether no two elements are equal.
         repeated: whether some two elements are equal.
-        choices: for each element of the prefix and for the rest, the ways to fill it;
-            empty where nothing has to be counted. A finished grammar has choices
-            wherever `contains` or `unique` constrain it, and is never `repeated`; where it is
-            unique without any, `finishing.distinct` says how its elements are kept so.
         path: where in the schema this comes from.
 
     """
@@ -81,8 +59,20 @@ class ArrayShape:
     contains: tuple[Contains, ...] = ()
     unique: bool = False
     repeated: bool = False
-    choices: tuple[tuple[ElementChoice, ...], ...] = ()
     path: str = field(default="$", compare=False)
+
+    def child(self, index: int) -> Formula:
+        """Give what the element at an index fits."""
+        return self.prefix[index] if index < len(self.prefix) else self.rest
+
+    def mapped(self, of: Callable[[Formula], Formula]) -> ArrayShape:
+        """Give the shape with other children."""
+        return replace(
+            self,
+            prefix=tuple(map(of, self.prefix)),
+            rest=of(self.rest),
+            contains=tuple(replace(each, value=of(each.value)) for each in self.contains),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +82,6 @@ class Witness:
     names: Regex
     value: Formula
     path: str = field(default="$", compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Undeclared properties that count as the witnesses in `hits`.
-
-    Attributes:
-        names: the language of their names.
-        value: value grammar of the property when it counts.
-        hits: indices into `ObjectShape.witnesses`.
-
-    """
-
-    names: Regex
-    value: Formula
-    hits: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +97,6 @@ class ObjectShape:
         minimum: least number of properties.
         maximum: greatest number of properties; None where there is none.
         witnesses: properties that must occur.
-        marks: the properties that count as witnesses; filled in a finished grammar.
-        distinct_names: whether no name may be written twice, since a repeated one would count
-            for what it no longer says; true in a finished grammar only, where
-            `finishing.distinct` says how that is kept.
         path: where in the schema this comes from.
 
     """
@@ -138,13 +108,32 @@ class ObjectShape:
     minimum: int = 0
     maximum: int | None = None
     witnesses: tuple[Witness, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    distinct_names: bool = False
     path: str = field(default="$", compare=False)
 
+    def child(self, name: str) -> Formula:
+        """Give what a property of that name fits."""
+        for declared, value in self.names:
+            if declared == name:
+                return value
+        return self.undeclared(name)
 
-@dataclass(frozen=True, slots=True)
-class Value:
+    def undeclared(self, name: str) -> Formula:
+        """Give what a property of that name fits if it is not declared."""
+        if len(self.classes) == 1:
+            return self.classes[0][1]
+        return next((value for names, value in self.classes if fullmatch(names, name)), NEVER)
+
+    def mapped(self, of: Callable[[Formula], Formula]) -> ObjectShape:
+        """Give the shape with other children."""
+        return replace(
+            self,
+            names=tuple((name, of(child)) for name, child in self.names),
+            classes=tuple((names, of(child)) for names, child in self.classes),
+            witnesses=tuple(replace(each, value=of(each.value)) for each in self.witnesses),
+        )
+
+
+class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does that in C
     """The union of the values allowed of each JSON type.
 
     Attributes:
@@ -154,9 +143,6 @@ class Value:
         strings: the string language allowed; None for no string.
         arrays: shapes of arrays, their union allowed.
         objects: shapes of objects, their union allowed.
-        cells: for a name and a value grammar that shapes have for it, disjoint value grammars
-            that make it up, the same for all of one name; filled in a finished grammar where
-            many shapes differ by them.
 
     """
 
@@ -166,19 +152,24 @@ class Value:
     strings: Regex | None = None
     arrays: tuple[ArrayShape, ...] = ()
     objects: tuple[ObjectShape, ...] = ()
-    cells: tuple[tuple[tuple[str, Formula], tuple[Formula, ...]], ...] = ()
 
+    def children(self) -> Iterator[Formula]:
+        """Yield every formula that the shapes mention, constraints included."""
+        for array in self.arrays:
+            yield from array.prefix
+            yield array.rest
+            yield from (each.value for each in array.contains)
+        for shape in self.objects:
+            yield from (child for _, child in shape.names)
+            yield from (child for _, child in shape.classes)
+            yield from (each.value for each in shape.witnesses)
 
-def mentioned(value: Value) -> Iterator[Formula]:
-    """Yield every value grammar that a value's shapes mention, constraints included."""
-    for array in value.arrays:
-        yield from array.prefix
-        yield array.rest
-        yield from (each.value for each in array.contains)
-    for shape in value.objects:
-        yield from (child for _, child in shape.names)
-        yield from (child for _, child in shape.classes)
-        yield from (each.value for each in shape.witnesses)
+    def mapped(self, of: Callable[[Formula], Formula]) -> Value:
+        """Give the value with other children."""
+        return self._replace(
+            arrays=tuple(array.mapped(of) for array in self.arrays),
+            objects=tuple(shape.mapped(of) for shape in self.objects),
+        )
 
 
 NOTHING_AT_ALL = Value()
@@ -191,27 +182,6 @@ ANYTHING = Value(
     objects=(ObjectShape(),),
 )
 ANY_OBJECT = Value(objects=(ObjectShape(),))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ArgumentGrammar:
-    """A compiled schema, ready for any engine.
-
-    Attributes:
-        definitions: what each integer stands for; every child occurs as a key.
-        root: the integer of the whole value.
-        relaxed: what is not enforced, in relax mode; empty if enforcement is exact.
-        key: identity for caches: equal keys mean equal grammars within a process.
-        schema: what it was compiled from; for formats in which a value's type is declared there
-            and nowhere else.
-
-    """
-
-    definitions: Mapping[Formula, Value]
-    root: Formula
-    relaxed: tuple[Problem, ...]
-    key: str
-    schema: object = True
 
 
 def least(a: int | None, b: int | None) -> int | None:

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import ANY, literal
-from enforcer.schema.nodes import (
+from enforcer.schema.algebra.shapes import (
+    ALWAYS,
     ArrayShape,
     Contains,
     Formula,
@@ -12,7 +13,6 @@ from enforcer.schema.nodes import (
     Value,
     Witness,
     least,
-    mentioned,
 )
 
 MAXIMA = st.none() | st.integers(0, 5)
@@ -36,7 +36,16 @@ def test_every_child_is_mentioned() -> None:
         classes=((literal("b"), f[7]), (ANY, f[8])),
         witnesses=(Witness(ANY, f[9]),),
     )
-    assert sorted(mentioned(Value(arrays=(array,), objects=(shape,)))) == f[2:]
+    assert sorted(Value(arrays=(array,), objects=(shape,)).children()) == f[2:]
+
+
+def test_other_children_stand_where_these_do() -> None:
+    array = ArrayShape((Formula(2),), Formula(3), contains=(Contains(Formula(4), 0, 1, None),))
+    shape = ObjectShape((("a", Formula(5)),), ((ANY, ALWAYS),), witnesses=(Witness(ANY, ALWAYS),))
+    value = Value(null=True, arrays=(array,), objects=(shape,))
+    other = value.mapped(lambda formula: Formula(formula + 10))
+    assert [*other.children()] == [formula + 10 for formula in value.children()]
+    assert other.mapped(lambda formula: Formula(formula - 10)) == value
 
 
 def test_where_a_shape_comes_from_is_no_part_of_what_it_is() -> None:

@@ -1,0 +1,58 @@
+"""A finished grammar's values: each child is named, and can be another."""
+
+from __future__ import annotations
+
+from enforcer.regex import ANY, inverse, literal
+from enforcer.schema.algebra.shapes import Formula
+from enforcer.schema.grammar import (
+    NEVER,
+    ArrayShape,
+    Count,
+    ElementChoice,
+    Mark,
+    ObjectShape,
+    Value,
+    ValueId,
+    Witness,
+    fresh,
+)
+
+N = [ValueId(Formula(i)) for i in range(12)]
+ARRAY = ArrayShape(
+    (N[2], N[3]),
+    N[4],
+    contains=(Count(1, None),),
+    choices=((ElementChoice(N[5]), ElementChoice(N[6], (0,))),),
+)
+A = literal("a")
+OBJECT = ObjectShape(
+    (("b", N[7]),),
+    ((A, N[8]), (inverse(A), N[9])),
+    witnesses=(Witness("$.not"),),
+    marks=(Mark(ANY, N[10], (0,)),),
+)
+VALUE = Value(arrays=(ARRAY,), objects=(OBJECT,), cells=((("b", N[7]), (N[11],)),))
+
+
+def test_every_child_is_named() -> None:
+    assert sorted(VALUE.children()) == N[2:]
+
+
+def test_other_children_stand_where_these_do() -> None:
+    other = VALUE.renamed(lambda number: ValueId(Formula(number + 20)))
+    assert [*other.children()] == [number + 20 for number in VALUE.children()]
+    assert other.renamed(lambda number: ValueId(Formula(number - 20))) == VALUE
+
+
+def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
+    assert [OBJECT.child(name) for name in "abc"] == [N[8], N[7], N[9]]
+    assert ObjectShape((), ()).child("a") == NEVER
+
+
+def test_where_a_shape_comes_from_is_no_part_of_what_it_is() -> None:
+    assert ObjectShape((), (), path="$.a") == ObjectShape((), (), path="$.b")
+    assert Witness("$.a") == Witness("$.b")
+
+
+def test_a_fresh_number_stands_for_nothing_yet() -> None:
+    assert fresh({NEVER: Value(), N[4]: VALUE}) == N[5]
