@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _KEPT = 4096
-_FEW = 16  # ids, which are looked at one by one sooner than found
+_HEADS = 8  # sets of bytes that may follow a name; a format has one or two
 _DONE = Place("")
 
 
@@ -77,6 +77,7 @@ class Borders:
         self._leavers = lru_cache(None)(self._find_leavers)
         self._holding = lru_cache(None)(self._find_holding)
         self._starts = lru_cache(_KEPT)(self._find_starts)
+        self._heads = lru_cache(_HEADS)(self._find_heads)
         self._followed = lru_cache(_KEPT)(self._find_followed)
         self._among = lru_cache(_KEPT)(Cut.among)
         # As long as some trie has the node.
@@ -216,6 +217,8 @@ class Borders:
             Those that stay in the arguments, and the others.
 
         """
+        if tail is None and data not in self._heads(self._starts(place)):
+            return NONE, NONE  # as behind most names that begin other words
         keys, _ = self._vocabulary.sorted_text
         inner: list[tuple[int, int]] = []
         outer: list[tuple[int, int]] = []
@@ -243,12 +246,7 @@ class Borders:
         in the span.
         """
         found: list[int] = []
-        keys, _ = self._vocabulary.sorted_text
-        starts = self._starts(place)
-        few = keys[span.first : span.last] if span.last - span.first <= _FEW else ()
-        if few and not any(key[span.depth] in starts for key in few if len(key) > span.depth):
-            return found
-        for byte in starts:
+        for byte in self._starts(place):
             part = narrowed(self._vocabulary, span, byte)
             after = None if part is None else step(place, byte)  # mostly there is no such token
             if after is not None and part is not None:
@@ -263,6 +261,18 @@ class Borders:
             for byte in range(ID)
             if (place.header is None or self._lexer.falls(place, byte) is not None)
             and self._go_on(place, byte) is not None
+        )
+
+    def _find_heads(self, starts: bytes) -> frozenset[bytes]:
+        """Give what stands in tokens before some bytes."""
+        keys, _ = self._vocabulary.sorted_text
+        wanted = frozenset(starts)
+        return frozenset(
+            key[:at]
+            for key in keys
+            if not wanted.isdisjoint(key[1:])
+            for at in range(1, len(key))
+            if key[at] in wanted
         )
 
     def among(self, cut: Cut, needed: Cut | None) -> Cut:

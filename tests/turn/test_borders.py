@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from enforcer.turn import dialects
 from enforcer.turn.dialect import FREE_TEXT
-from enforcer.turn.lexer import OPEN
+from enforcer.turn.lexer import OPEN, Lexer
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import NAMES, served, vocabulary
@@ -187,3 +188,29 @@ def test_tokens_that_go_on_behind_a_header_are_all_found(name: str) -> None:
                 tried += len(expected)
                 node, place = node.step(byte), table.lexer.step(place, byte, OPEN).place
     assert tried
+
+
+def test_behind_thousands_of_names_that_nothing_follows_nothing_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Names that begin longer words: only what may stand behind a name has to be looked for."""
+    small = vocabulary("mistral")
+    names = tuple(f"name{n:04}" for n in range(2000))
+    words = [small.token_bytes(token) for token in range(small.size)]
+    found = Vocabulary([*words, *(f"{name}s".encode() for name in names)], small.controls)
+    table = Table(dialects.load("mistral"), found)
+    (header,) = (n for n, s in table.dialect.states.items() if s.segment.value == "header")
+    table.borders.behind(table.headers(("a",), (0,)).root, table.lexer.enter(header))
+    read = 0
+    step = Lexer.step
+
+    def counted(*args: Any) -> Any:
+        nonlocal read
+        read += 1
+        return step(*args)
+
+    monkeypatch.setattr(Lexer, "step", counted)
+    node = table.headers(names, (0,)).root
+    assert len(node.past) == len(names)
+    assert table.borders.behind(node, table.lexer.enter(header)) == ()
+    assert read < 20
