@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 _EVERY = (*PAGES, ROOT / "CONTRIBUTING.md")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+# What stands before a comment: quoted or not, and a `#` inside a word is none.
+_TYPED = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<=\S)#|[^'"\\#])*""", re.DOTALL)
 _BETWEEN = frozenset({"|", "||", "&", "&&", ";"})
 TOOLS = [
     {
@@ -65,7 +67,7 @@ class Command:
 
     Attributes:
         block: where it stands.
-        line: the whole line, with all that is piped.
+        line: the whole line, with all that is piped, without a comment.
         given: variables that are set for it.
         words: program and arguments; none where a line sets variables alone.
 
@@ -113,7 +115,7 @@ def commands(found: Iterable[Block]) -> Iterator[Command]:
         for line in re.sub(r"\|[ \t]*\n", "| ", joined).splitlines():
             if block.language == "console" and not line.startswith("$ "):
                 continue
-            typed = line.removeprefix("$ ")
+            typed = _TYPED.match(line.removeprefix("$ "))[0].rstrip()
             for part in _parts(typed):
                 words = iter(part)
                 given = {}

@@ -16,9 +16,9 @@ import yaml
 
 from enforcer.vllm import families
 from enforcer.vllm import settings as settings_of
-from enforcer.vllm.stats import Gauge, Histogram
 from tests.promql import Selector, grouped_by, selectors
-from tests.snippets import PAGES, blocks
+from tests.shown import PROCESS, SHOWN
+from tests.snippets import blocks, commands, every
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -29,26 +29,7 @@ ALERTS = [rule for group in RULES["groups"] for rule in group["rules"]]
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 TARGETS = [(panel["title"], target) for panel in PANELS for target in panel["targets"]]
 ADDED = {"job", "instance"}  # by whoever scrapes
-# By the library that vLLM shows its own with, of an API server that is the only one.
-PROCESS = {"process_resident_memory_bytes", "process_start_time_seconds"}
 RUNBOOK = "https://docs.example.com/kimi-enforcer/"
-
-
-def _families() -> dict[str, Any]:
-    """Give each name on `/metrics` with its labels and their values; None: any value."""
-    shown = {}
-    for family in families.LAYOUT.families:
-        if isinstance(family, Histogram):
-            bounds = {repr(bound / 1e9) for bound in family.bounds} | {"+Inf"}
-            shown[f"{family.name}_bucket"] = {"le": bounds}
-            shown[f"{family.name}_sum"] = shown[f"{family.name}_count"] = {}
-        else:
-            name = family.name if isinstance(family, Gauge) else f"{family.name}_total"
-            shown[name] = {label: set(values) for label, values in family.labels}
-    return shown
-
-
-SHOWN = _families()
 
 
 def _vllm(name: str) -> bool:
@@ -257,18 +238,11 @@ def test_what_compose_mounts_is_there() -> None:
 
 
 def test_containers_are_built_and_run_as_pages_say() -> None:
-    commands = [
-        line
-        for page in PAGES
-        for language in ("text", "sh")
-        for block in blocks(page, language)
-        for line in block.replace("\\\n", " ").splitlines()
-        if line.startswith("docker ")
-    ]
-    assert len(commands) > 10
+    typed = [" ".join(each.words) for each in commands(every()) if each.words[:1] == ("docker",)]
+    assert len(typed) > 10
     stages = set(re.findall(r" AS (\w+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE))
     profiles = {p for service in COMPOSE["services"].values() for p in service["profiles"]}
-    for command in commands:
+    for command in typed:
         assert set(re.findall(r"--target (\S+)", command)) <= stages
         assert set(re.findall(r"--profile (\S+)", command)) <= profiles
         for profile, service in re.findall(r"--profile (\S+) (?:exec|logs) (\S+)", command):

@@ -19,11 +19,13 @@ import yaml
 
 from enforcer import cli
 from enforcer.vllm import names, settings
-from tests.snippets import PAGES, ROOT, blocks
+from tests.snippets import ROOT, blocks, commands, every
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.snippets import Command
 
 RUNBOOK = ROOT / "docs/production/runbook.md"
 OBJECTS: dict[str, dict[str, Any]] = {
@@ -40,23 +42,25 @@ NAMED = re.compile(r"\b(deploy|deployment|job)[/ ](?!=)([a-z][\w-]*)")
 
 
 def _lines() -> Iterator[Any]:
-    for page in PAGES:
-        for block in blocks(page, "sh"):
-            for line in block.replace("\\\n", " ").splitlines():
-                if "kubectl " in line or "docker compose" in line:
-                    yield pytest.param(line, id=line[:60])
+    for line in dict.fromkeys(each.line for each in commands(every())):
+        if "kubectl " in line or "docker compose" in line:
+            yield pytest.param(line, id=line[:60])
 
 
 LINES = list(_lines())
+FILES = [
+    each
+    for each in commands(every())
+    if each.words[:1] == ("kubectl",) and re.search(r" -f |--patch-file", " ".join(each.words))
+]
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_what_is_named_is_there(line: str) -> None:
-    typed = line.partition(" #")[0]
-    assert set(re.findall(r"kubectl ([a-z]+)", typed)) <= VERBS
-    for kind, name in NAMED.findall(typed.partition(" -- ")[0]):
+    assert set(re.findall(r"kubectl ([a-z]+)", line)) <= VERBS
+    for kind, name in NAMED.findall(line.partition(" -- ")[0]):
         assert OBJECTS[KINDS[kind]]["metadata"]["name"] == name
-    for label, value in re.findall(r"-l (\w+)=(\w+)", typed):
+    for label, value in re.findall(r"-l (\w+)=(\w+)", line):
         labels = OBJECTS["Deployment"]["spec"]["template"]["metadata"]["labels"]
         assert labels[label] == value
 
@@ -70,9 +74,28 @@ def test_what_runs_in_a_container_is_a_command(line: str, monkeypatch: pytest.Mo
         return 0
 
     monkeypatch.setattr(cli.doctor, "run", ask)
-    (words,) = re.findall(r"enforcer (doctor.*?)(?:;|$)", line.partition(" #")[0])
+    (words,) = re.findall(r"enforcer (doctor.*?)(?:;|$)", line)
     assert cli.main(shlex.split(words)) == 0
     assert asked
+
+
+@pytest.mark.parametrize("line", [one for one in LINES if " ps " in one.values[0]])
+def test_processes_are_listed_by_their_memory(line: str) -> None:
+    if shutil.which("ps") is None:
+        pytest.skip("no ps")
+    (words,) = re.findall(r" (ps .*)", line)
+    done = subprocess.run(shlex.split(words), capture_output=True, text=True, check=True)
+    head, *rows = (row.split() for row in done.stdout.splitlines())
+    sizes = [int(row[head.index("RSS")]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize("command", FILES, ids=str)
+def test_a_file_that_is_handed_over_is_shown_or_made(command: Command) -> None:
+    block = command.block
+    (file,) = re.findall(r"(?: -f|--patch-file)[ =](\S+)", " ".join(command.words))
+    before = (ROOT / block.page).read_text().split(block.text)[0]
+    assert f"`{file}`, " in before or f"> {file}\n" in block.text
 
 
 def _patched(document: dict[str, Any], patch: list[dict[str, Any]]) -> dict[str, Any]:

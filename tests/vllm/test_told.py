@@ -88,12 +88,12 @@ def test_lines_of_the_log_begin_with_what_the_server_says_at_start() -> None:
 
 
 def test_the_matrix_has_every_mode_and_route() -> None:
-    (shown,) = blocks(ROOT / "docs/vllm/matrix.md", "text")
-    head, _, *rows, cells = shown.splitlines()
+    page = (ROOT / "docs/vllm/matrix.md").read_text()
+    head, _, *rows = re.findall(r"^\|.*$", page, re.MULTILINE)
     parts = [[cell.strip() for cell in row.strip("|").split("|")] for row in (head, *rows)]
     assert parts[0] == ["mode", *(route.value for route in Route)]
     assert [row[0] for row in parts[1:]] == [*modes.MODES]
     assert all(cell.startswith(("ok, ", "not in vLLM")) for row in parts[1:] for cell in row[1:])
     sent = sum(cell.startswith("ok, ") for row in parts[1:] for cell in row[1:])
     # Streamed and not, thinking absent, open and closed.
-    assert int(cells.split()[0]) == sent * 2 * 3
+    assert f"\n{sent * 2 * 3} cells (streamed and not, thinking absent, open and closed)" in page
