@@ -24,8 +24,8 @@ from enforcer.errors import (
     UnsupportedHost,
     UnsupportedSchema,
 )
+from enforcer.request.carrier import Route, extra_body
 from enforcer.request.options import Options
-from enforcer.request.spec import Route, extra_body
 from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn.matcher import Matcher

@@ -35,7 +35,7 @@ xgr = pytest.importorskip("xgrammar")
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
 from vllm.parser.parser_manager import ParserManager  # noqa: E402
 
-from enforcer.request import spec as specs  # noqa: E402
+from enforcer.request import carrier  # noqa: E402
 from enforcer.vllm import requests, runtime  # noqa: E402
 from enforcer.vllm.tool_parser import EnforcedParser  # noqa: E402
 
@@ -192,7 +192,7 @@ class Ours(Side):
 
     def legal(self, ids: Sequence[int], **fields: Any) -> int:
         request, _ = self.adjusted(**fields)
-        spec = specs.from_structural_tag(request.structured_outputs.structural_tag)
+        spec = carrier.from_structural_tag(request.structured_outputs.structural_tag)
         prompt = vocabularies.write(self.tokenizer.vocabulary, HEADER)
         return runtime.start(self.tokenizer, spec, prompt).validate(ids)
 

@@ -29,7 +29,7 @@ from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
-from enforcer.request import spec as specs
+from enforcer.request import carrier, spec_text
 from tests.vllm_servers import TINY, reader
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Sent:
 
     def matcher(self) -> Matcher:
         """Start the turn anew."""
-        return enforcers().start(specs.read(self.spec), self.prompt)
+        return enforcers().start(spec_text.read(self.spec), self.prompt)
 
 
 class Follower:
@@ -369,7 +369,7 @@ class Engine(EngineCore):
         """Add a request; `constraint` is one of vLLM's own for one that is not enforced."""
         structured = None
         if sent.spec is not None:
-            structured = StructuredOutputsParams(structural_tag=specs.structural_tag(sent.spec))
+            structured = StructuredOutputsParams(structural_tag=carrier.structural_tag(sent.spec))
         elif constraint is not None:
             structured = StructuredOutputsParams(**constraint)
         params = SamplingParams(

@@ -20,7 +20,7 @@ from enforcer.api import Enforcer
 from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import IllegalPrefix, RequestError
-from enforcer.request import spec as specs
+from enforcer.request import spec_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -78,7 +78,7 @@ def starter(vocabulary: Vocabulary, engine: ArgumentEngine) -> Callable[[Beginni
         return Enforcer(vocabulary, dialect, engine)
 
     def start(asked: Beginning) -> Verdict:
-        spec = specs.read(asked.spec)
+        spec = spec_text.read(asked.spec)
         if spec.settled is None:
             raise ValueError("a spec that no server has settled")
         try:

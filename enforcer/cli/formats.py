@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from enforcer.request import spec
+from enforcer.request import carrier
 
 _STRUCTURED = "structured_outputs"
 _KINDS = ("regex", "choice", "grammar")
@@ -71,7 +71,7 @@ def _of_chat(form: Mapping[str, Any], path: str) -> Demanded | None:
 def _of_structured(outputs: Mapping[str, Any], path: str) -> Demanded | None:
     if outputs.get("structural_tag") is not None:
         # Ours, where a client brings its own spec, says what the request itself says.
-        ours = spec.from_structural_tag(outputs["structural_tag"]) is not None
+        ours = carrier.from_structural_tag(outputs["structural_tag"]) is not None
         return None if ours else Demanded({"type": "structural_tag"}, path)
     if (schema := outputs.get("json")) is not None:
         return _json(_parsed(schema), f"{path}.json")

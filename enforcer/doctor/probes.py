@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from enforcer.request.spec import KEY, extra_body
+from enforcer.request.carrier import KEY, extra_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.request.spec import Route
+    from enforcer.request.carrier import Route
 
 WANTED = "violet"
 

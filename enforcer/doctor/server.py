@@ -17,7 +17,7 @@ from enforcer.diagnosis import Check, Status, bad, note, ok
 from enforcer.doctor import probes
 from enforcer.doctor.versions import versions
 from enforcer.errors import ConfigurationError, InvalidTools, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.request.spec import ALLOW, REQUIRES, Route
+from enforcer.request.carrier import ALLOW, REQUIRES, Route
 from enforcer.verify import client, measure
 from enforcer.verify.client import Endpoint
 from enforcer.verify.expected import Expected

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from vllm.exceptions import GracefulHTTPError
 
 from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength, brief
+from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.requested import look_at_prompt, refuse_names
@@ -50,7 +51,7 @@ def answered() -> Iterator[None]:
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 
-def admit(text: str, tokenizer: Any = None, where: str = specs.HERE) -> tuple[str, Spec]:
+def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tuple[str, Spec]:
     """Read a spec that somebody has sent, and settle what the server decides for it.
 
     What its schemas refer to of the operator's documents is in them from here on.
@@ -70,7 +71,7 @@ def admit(text: str, tokenizer: Any = None, where: str = specs.HERE) -> tuple[st
     try:
         spec = runtime.read(text)
     except RequestError as error:
-        here = error.at(lambda path: path.replace(specs.HERE, where, 1))
+        here = error.at(lambda path: path.replace(spec_text.HERE, where, 1))
         raise refusal(here) from error
     asked.name_tools(list(spec.toolset.tools))
     dialect = runtime.dialect_for(tokenizer)
@@ -84,8 +85,8 @@ def admit(text: str, tokenizer: Any = None, where: str = specs.HERE) -> tuple[st
             specs.refuse_large(spec, mine.options.limits)
             bundled = specs.bundled(spec, runtime.bundle, mine.options.limits.size)
         if bundled is not spec:
-            text = specs.put(text, bundled)
-        return specs.settle(text, mine), replace(bundled, settled=mine)
+            text = spec_text.put(text, bundled)
+        return spec_text.settle(text, mine), replace(bundled, settled=mine)
     if spec.settled != mine:
         raise option_refusal(
             "settled", "the spec claims settings that are not this server's: leave out `settled`"
@@ -121,7 +122,7 @@ def isolated(text: str, inexact: Iterable[Inexact]) -> str:
     log_inexact(inexact)
     names = {one.tool for one in inexact if one.how is Relaxed.ISOLATED and one.tool is not None}
     count_inexact(inexact, Relaxed.ISOLATED)
-    return specs.isolate(text, names) if names else text
+    return spec_text.isolate(text, names) if names else text
 
 
 def count_inexact(inexact: Iterable[Inexact], how: Relaxed) -> None:
@@ -155,7 +156,7 @@ def refuse_stock(params: Any) -> None:
     """
     own = getattr(params, "structured_outputs", None)
     tag = own.structural_tag if own else None
-    if not isinstance(tag, str) or len(tag) > _READ_HERE or specs.from_structural_tag(tag):
+    if not isinstance(tag, str) or len(tag) > _READ_HERE or carrier.from_structural_tag(tag):
         return
     for dialect in served.dialects():
         if stock.concerns(tag, dialect):
@@ -195,12 +196,12 @@ def refuse_unread_spec(extra: Any, model_config: Any) -> None:
         VLLMValidationError: it would be ignored.
 
     """
-    if specs.from_extra(extra) is None:
+    if carrier.from_extra(extra) is None:
         return
     if not reads_extra(getattr(model_config, "logits_processors", None)):
         raise option_refusal(
             "vllm_xargs",
-            f"a spec in `vllm_xargs.{specs.KEY}` is for servers with the logits processor, and "
+            f"a spec in `vllm_xargs.{carrier.KEY}` is for servers with the logits processor, and "
             "would be ignored here: leave out `via` where the client builds it with "
             "`enforcer.extra_body`",
         )

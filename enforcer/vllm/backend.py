@@ -21,6 +21,7 @@ from vllm.v1.structured_output.backend_types import (
 )
 
 from enforcer.errors import ConfigurationError, EnforcerError, RequestError
+from enforcer.request import carrier
 from enforcer.request import spec as specs
 from enforcer.vllm import admission, asked, families, metrics, runtime, scores, served, stock
 from enforcer.vllm.families import Failure
@@ -277,7 +278,7 @@ def _source_of(request: Any) -> _Source | None:
     kind, text = request.structured_output_request.structured_output_key
     if kind != StructuredOutputOptions.STRUCTURAL_TAG:
         return None
-    spec = specs.from_structural_tag(text)
+    spec = carrier.from_structural_tag(text)
     if spec is not None:
         return _Source(spec, is_ours=True)
     if any(stock.concerns(text, dialect) for dialect in served.dialects()):

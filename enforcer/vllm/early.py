@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 
 from enforcer.errors import brief
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.request.tools import ToolChoice, as_text, is_same
 from enforcer.vllm import admission, asked, checks, logits_processor, pacing, runtime, stops
 from enforcer.vllm.requests import option_refusal
@@ -41,7 +41,7 @@ _ROUTES = (
 )
 # A body without any of them carries no spec: the key, and what its letters' escapes begin with. One
 # in UTF-16 or UTF-32, which vLLM reads as well, has a zero among its first bytes.
-_MARKS = (specs.KEY.encode(), rb"\u006", rb"\u007")
+_MARKS = (carrier.KEY.encode(), rb"\u006", rb"\u007")
 
 
 class RefuseEarly:
@@ -94,7 +94,7 @@ async def _refused(raw: bytes, path: str) -> Exception | None:
         if path.endswith(_COHERE):
             _refuse_dropped(tag, extra)
         logits_processor.refuse_other_route(tag)
-        if isinstance(extra, dict) and extra.get(specs.KEY) is not None:
+        if isinstance(extra, dict) and extra.get(carrier.KEY) is not None:
             await _check(logits_processor.spec_text(extra), body)
     except (VLLMValidationError, GracefulHTTPError) as error:
         found: Exception = error
@@ -115,7 +115,7 @@ def _refuse_dropped(tag: object, extra: object) -> None:
         VLLMValidationError: there is one.
 
     """
-    if specs.from_structural_tag(tag) is not None or specs.from_extra(extra) is not None:
+    if carrier.from_structural_tag(tag) is not None or carrier.from_extra(extra) is not None:
         raise option_refusal(
             "vllm_xargs",
             f"vLLM drops what `enforcer.extra_body` builds on {_COHERE}, and would serve the "
@@ -178,7 +178,7 @@ def _refuse_another(spec: Spec, body: dict[str, Any]) -> None:
 
 def _another(what: str) -> VLLMValidationError:
     return option_refusal(
-        f"vllm_xargs.{specs.KEY}",
+        f"vllm_xargs.{carrier.KEY}",
         f"the spec allows {what}: give `enforcer.extra_body` what the request itself says",
     )
 

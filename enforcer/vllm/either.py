@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.parser.abstract_parser import Parser as VllmParser
 
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.turn import dialects
 
 if TYPE_CHECKING:
@@ -97,4 +97,4 @@ def reads(parser: Any, request: Any) -> bool:
 def brings_spec(request: Any) -> bool:
     """Tell whether a request has a spec of ours in its `structured_outputs`."""
     own = getattr(request, "structured_outputs", None)
-    return own is not None and specs.from_structural_tag(own.structural_tag) is not None
+    return own is not None and carrier.from_structural_tag(own.structural_tag) is not None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
 
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.vllm import (
     admission,
     asked,
@@ -46,7 +46,7 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
         self: Any, model_config: Any, structured_outputs_config: Any, tokenizer: Any
     ) -> None:
         wanted = self.structured_outputs
-        text = specs.from_structural_tag(wanted.structural_tag) if wanted else None
+        text = carrier.from_structural_tag(wanted.structural_tag) if wanted else None
         if text is not None:
             settled, spec = admission.admit(text, tokenizer)
             admission.refuse_sampling(self, spec)
@@ -77,7 +77,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
         tag = own.structural_tag if own else None
         if isinstance(tag, str):
             await pacing.turn(len(tag))
-        text = specs.from_structural_tag(tag)
+        text = carrier.from_structural_tag(tag)
         if text is not None:
             settled, spec = admission.admit(text, self.renderer.tokenizer)
             admission.refuse_sampling(request, spec)
@@ -175,7 +175,7 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
 def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | None:
     """Give the spec of a request that may call nothing, where banning ids is the cheaper way."""
     own = getattr(params, "structured_outputs", None)
-    text = specs.from_structural_tag(own.structural_tag) if own else None
+    text = carrier.from_structural_tag(own.structural_tag) if own else None
     if text is None:
         return None
     _, spec = admission.admit(text, tokenizer)
@@ -188,14 +188,14 @@ def _needs_a_ban_alone(params: Any, vllm_config: Any, tokenizer: Any) -> Spec | 
 def _put(own: Any, text: str, settled: str) -> None:
     """Let the request carry what the server has settled; vLLM copies it from there."""
     if settled != text:
-        own.structural_tag = specs.structural_tag(settled)
+        own.structural_tag = carrier.structural_tag(settled)
 
 
 def _texts(params: Any) -> list[str]:
     """Find the specs that sampling parameters carry, on either way."""
     own = getattr(params, "structured_outputs", None)
-    text = specs.from_structural_tag(own.structural_tag) if own else None
-    other = specs.from_extra(getattr(params, "extra_args", None))
+    text = carrier.from_structural_tag(own.structural_tag) if own else None
+    other = carrier.from_extra(getattr(params, "extra_args", None))
     return [found for found in (text, other) if found is not None]
 
 
@@ -208,7 +208,7 @@ def beam_search_params(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def to_beam_search_params(self: Any, *args: Any, **kwargs: Any) -> Any:
         own = self.structured_outputs
-        if own is not None and specs.from_structural_tag(own.structural_tag) is not None:
+        if own is not None and carrier.from_structural_tag(own.structural_tag) is not None:
             admission.refuse_beam_search()
         return original(self, *args, **kwargs)
 

@@ -27,7 +27,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsProcRequestState
 
 from enforcer.errors import ConfigurationError
-from enforcer.request.spec import KEY, from_structural_tag
+from enforcer.request.carrier import KEY, from_structural_tag
 from enforcer.vllm import rows, runtime, settings, startup, stock
 from enforcer.vllm.names import PATCHED
 from enforcer.vllm.rows import RowTurn

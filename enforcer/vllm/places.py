@@ -17,7 +17,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.utils import get_function_tools
 
-from enforcer.request import spec
+from enforcer.request import carrier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -102,7 +102,7 @@ def carry_spec(sent: Any, made: Any) -> None:
     """
     own = (getattr(sent, "model_extra", None) or {}).get("structured_outputs")
     tag = own.get("structural_tag") if isinstance(own, Mapping) else None
-    if spec.from_structural_tag(tag) is not None:
+    if carrier.from_structural_tag(tag) is not None:
         made.structured_outputs = StructuredOutputsParams(structural_tag=tag)
 
 

@@ -21,8 +21,7 @@ from vllm.exceptions import VLLMValidationError
 from vllm.tool_parsers.utils import get_function_tools
 
 from enforcer.errors import RequestError, brief
-from enforcer.request import history
-from enforcer.request import spec as specs
+from enforcer.request import carrier, history, spec_text
 from enforcer.request.tools import is_same
 from enforcer.vllm import asked, call_ids, kimi_k3, metrics, places, quiet, runtime, settings
 from enforcer.vllm.places import Places, Shown
@@ -84,7 +83,7 @@ def not_allowed(option: str, what: str) -> VLLMValidationError:
     here = ", ".join(sorted(settings.current().allowed())) or "nothing"
     return option_refusal(
         option,
-        f"a request may not set {what} here: leave it out ({specs.ALLOW} allows {here})",
+        f"a request may not set {what} here: leave it out ({carrier.ALLOW} allows {here})",
     )
 
 
@@ -195,7 +194,7 @@ def write_spec(request: Any) -> str | None:
         finish = finish if finish is not None else brought.finish_within_budget
         closed = closed if closed is not None else brought.closed_objects
     try:
-        text = specs.write(
+        text = spec_text.write(
             [one.tool for one in shown],
             choice,
             request.parallel_tool_calls,
@@ -206,7 +205,7 @@ def write_spec(request: Any) -> str | None:
             closed_objects=closed,
         )
         if brought is not None:
-            _refuse_another(brought, specs.read(text))
+            _refuse_another(brought, spec_text.read(text))
     except RequestError as error:
         raise refusal(error) from error
     return text
@@ -215,11 +214,11 @@ def write_spec(request: Any) -> str | None:
 def _brought(request: Any) -> Spec | None:
     """Take a spec of ours out of a request to a server that writes its own; None if it has none."""
     own = request.structured_outputs
-    text = specs.from_structural_tag(own.structural_tag) if own is not None else None
+    text = carrier.from_structural_tag(own.structural_tag) if own is not None else None
     if text is None:
         return None
     try:
-        brought = specs.read(text)
+        brought = spec_text.read(text)
     except RequestError as error:
         raise refusal(error) from error
     request.structured_outputs = None
@@ -261,14 +260,14 @@ def _switched(request: Any) -> frozenset[str]:
     WORDS are some of `off`, `relax`, `isolate`, `finish`, `closed`, as a list or with commas
     between.
     """
-    value = (request.vllm_xargs or {}).get(specs.KEY, "")
+    value = (request.vllm_xargs or {}).get(carrier.KEY, "")
     listed = value.split(",") if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(word, str) for word in listed):
         listed = [brief(value)]
     words = frozenset(filter(None, (word.strip() for word in listed)))
     allowed = settings.current().allowed()
     if refused := sorted(words - allowed):
-        raise not_allowed("vllm_xargs", f"`vllm_xargs.{specs.KEY}` to {brief(refused[0])}")
+        raise not_allowed("vllm_xargs", f"`vllm_xargs.{carrier.KEY}` to {brief(refused[0])}")
     return words
 
 

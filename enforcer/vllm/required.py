@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import VLLMValidationError
 
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.vllm import families, metrics, served, settings, stock
 from enforcer.vllm.names import reads_extra
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BARE = (
-    f"{specs.REQUIRES}, and this one brings no tools to the engine: send it with what "
+    f"{carrier.REQUIRES}, and this one brings no tools to the engine: send it with what "
     "`enforcer.extra_body` builds; chat routes bring them by themselves where the server has "
     "--tool-call-parser NAME_enforced, and ENFORCER_REQUIRE_EXCEPT=completions serves plain text"
 )
 _LEFT_FREE = (
-    f"{specs.REQUIRES}, and vLLM's front end leaves the arguments of {{names}} free, as it does "
+    f"{carrier.REQUIRES}, and vLLM's front end leaves the arguments of {{names}} free, as it does "
     "with tools that declare no `parameters` or do not say `strict`: say `strict: true`, send "
     "what `enforcer.extra_body` builds, or serve with --tool-strict-level parameter or with "
     "--tool-call-parser NAME_enforced"
@@ -84,13 +84,13 @@ def _unmet(request: Any, excepted: frozenset[str], loaded: object) -> str | None
     params = request.sampling_params
     if params is None:
         return None  # nothing is generated
-    if specs.from_extra(params.extra_args) is not None and reads_extra(loaded):
+    if carrier.from_extra(params.extra_args) is not None and reads_extra(loaded):
         return None
     own = params.structured_outputs
     if own is None or own.all_constraints_none():
         return _BARE
     tag = own.structural_tag
-    if specs.from_structural_tag(tag) is not None or RequestKind.STRUCTURED.value in excepted:
+    if carrier.from_structural_tag(tag) is not None or RequestKind.STRUCTURED.value in excepted:
         return None
     concerned = [dialect for dialect in served.dialects() if stock.concerns(tag, dialect)]
     if not concerned:

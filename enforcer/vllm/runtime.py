@@ -20,7 +20,7 @@ from enforcer.checking.pool import Pool
 from enforcer.checking.work import Check
 from enforcer.errors import ConfigurationError
 from enforcer.layouts import Layout
-from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Root
 from enforcer.schema.bundling import Documents, read_documents
@@ -262,15 +262,15 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def read(text: str) -> Spec:
-    """Read a spec's text, its schemas unchecked; raises as `enforcer.request.spec.read` does."""
+    """Read a spec's text, its schemas unchecked; raises as `spec_text.read` does."""
     # What is no text, in a forged spec, has no length to be kept by: it is refused in there.
-    return _read(text) if isinstance(text, str) and len(text) <= _KEPT else specs.read(text)
+    return _read(text) if isinstance(text, str) and len(text) <= _KEPT else spec_text.read(text)
 
 
 @lru_cache(maxsize=4)
 def _read(text: str) -> Spec:
     # vLLM hands a request from check to check, and each has but the text.
-    return specs.read(text)
+    return spec_text.read(text)
 
 
 def start(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.turn.parser import Parser
 from enforcer.vllm import marks, runtime
 from enforcer.vllm.requests import option_refusal
@@ -27,7 +27,7 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
     def _from_new_request(cls: Any, tokenizer: Any, request: Any) -> Any:
         made = original(cls, tokenizer, request)
         wanted = request.sampling_params.structured_outputs
-        enforced = wanted is not None and specs.from_structural_tag(wanted.structural_tag)
+        enforced = wanted is not None and carrier.from_structural_tag(wanted.structural_tag)
         if enforced and getattr(made, "stop", None):
             parser = Parser(runtime.table_for(tokenizer), request.prompt_token_ids)
             if parser.in_calls:

@@ -23,7 +23,7 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
 from enforcer.errors import ConfigurationError, InvalidVocabulary
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
     asked,
@@ -95,7 +95,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if spec is None:
             return request
         stops.refuse_ids(request, self._table)
-        tag = specs.structural_tag(spec)
+        tag = carrier.structural_tag(spec)
         request.structured_outputs = StructuredOutputsParams(structural_tag=tag)
         if isinstance(request, ResponsesRequest):
             request.text = None

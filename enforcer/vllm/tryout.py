@@ -20,6 +20,7 @@ from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
 from enforcer.errors import UnsupportedHost
+from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
@@ -77,7 +78,7 @@ def _trouble() -> str:
 
 def _refuses_a_forged_spec() -> bool:
     forged = SamplingParams(
-        structured_outputs=StructuredOutputsParams(structural_tag=specs.structural_tag("{}"))
+        structured_outputs=StructuredOutputsParams(structural_tag=carrier.structural_tag("{}"))
     )
     config = SimpleNamespace(backend="auto")
     try:
@@ -92,8 +93,8 @@ def _refuses_a_forged_spec() -> bool:
 def _turn(one: Any, table: Table) -> str:
     chosen = settings.current()
     settled = specs.Settled(_DIALECT, chosen.engine, chosen.options())
-    text = specs.write(_TOOLS, "required", True, 0, settled=settled)
-    tag = StructuredOutputsParams(structural_tag=specs.structural_tag(text))
+    text = spec_text.write(_TOOLS, "required", True, 0, settled=settled)
+    tag = StructuredOutputsParams(structural_tag=carrier.structural_tag(text))
     asked = request("tried", [], tag)
     one.grammar_init(asked)
     held = asked.structured_output_request
@@ -156,4 +157,4 @@ def request(
 
 def structured(tools: object, choice: object = "auto") -> StructuredOutputsParams:
     """Build what carries a spec."""
-    return StructuredOutputsParams(**specs.extra_body(tools, choice)["structured_outputs"])
+    return StructuredOutputsParams(**carrier.extra_body(tools, choice)["structured_outputs"])

@@ -15,6 +15,7 @@ from enforcer.checking.pool import Pool
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import BudgetTooSmall, IllegalPrefix, UnsupportedSchema
 from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.request.options import Options
 from tests.vocabularies import call, section, small, write
 
@@ -50,8 +51,8 @@ def asked(
     finish: bool = False,
 ) -> Beginning:
     settled = replace(SETTLED, options=Options(finish_within_budget=finish))
-    written = specs.write(list(tools), choice, True, 0, response_format)
-    return Beginning(specs.settle(written, settled), 0, tuple(write(V, text)), budget)
+    written = spec_text.write(list(tools), choice, True, 0, response_format)
+    return Beginning(spec_text.settle(written, settled), 0, tuple(write(V, text)), budget)
 
 
 def found(one: Beginning) -> Verdict:
@@ -85,7 +86,7 @@ def test_what_fits_is_let_in(text: str) -> None:
 def test_what_does_not_fit_is_told_with_the_place_in_the_whole_prompt() -> None:
     one = asked(BEGUN + '{"m')
     with pytest.raises(IllegalPrefix) as caught:
-        Enforcer(V).start(specs.read(one.spec), one.prompt_ids)
+        Enforcer(V).start(spec_text.read(one.spec), one.prompt_ids)
     verdict = found(replace(one, skipped=100))
     verdict = Verdict.from_json(verdict.to_json())
     assert isinstance(verdict.error, IllegalPrefix)

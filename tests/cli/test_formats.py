@@ -7,8 +7,8 @@ import pytest
 
 from enforcer.cli.formats import demanded
 from enforcer.request import response_format
+from enforcer.request.carrier import extra_body
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from enforcer.request.spec import extra_body
 
 SCHEMA = {"type": "integer"}
 CHAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}

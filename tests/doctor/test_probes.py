@@ -7,8 +7,8 @@ import pytest
 
 from enforcer.doctor import probes
 from enforcer.errors import InvalidTools, SchemaError, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.request import spec as specs
-from enforcer.request.spec import Route, extra_body
+from enforcer.request import carrier, spec_text
+from enforcer.request.carrier import Route, extra_body
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import OnUnsupported, compile_schema
 
@@ -38,8 +38,8 @@ def test_a_demand_is_made_by_the_spec_alone(route: Route) -> None:
     asked = probes.asking(body, route)
     assert asked["tool_choice"] == "auto"
     own = asked.get("structured_outputs", {}).get("structural_tag")
-    text = specs.from_structural_tag(own) or specs.from_extra(asked.get("vllm_xargs"))
-    toolset = specs.read(text).toolset
+    text = carrier.from_structural_tag(own) or carrier.from_extra(asked.get("vllm_xargs"))
+    toolset = spec_text.read(text).toolset
     assert (toolset.choice, toolset.parallel) == (ToolChoice.REQUIRED, False)
 
 
@@ -52,7 +52,7 @@ def test_a_format_that_nothing_fits_is_the_specs_where_it_is_asked_for(route: Ro
     asked = probes.asking(body, route)
     assert "response_format" not in asked
     own = asked.get("structured_outputs", {}).get("structural_tag")
-    text = specs.from_structural_tag(own) or specs.from_extra(asked.get("vllm_xargs"))
-    wanted = specs.read(text).response_format
+    text = carrier.from_structural_tag(own) or carrier.from_extra(asked.get("vllm_xargs"))
+    wanted = spec_text.read(text).response_format
     assert wanted is not None
     assert json.loads(wanted.source) == schema

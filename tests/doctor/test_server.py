@@ -10,7 +10,7 @@ import pytest
 from enforcer.diagnosis import Status
 from enforcer.doctor import probes, server
 from enforcer.errors import ConfigurationError
-from enforcer.request.spec import REQUIRES
+from enforcer.request.carrier import REQUIRES
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:

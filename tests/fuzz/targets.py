@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from enforcer.errors import EnforcerError, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.turn.parser import Happening, Parser
 from tests import vocabularies
 from tests.instance_strategies import instances
@@ -269,7 +269,7 @@ def http(body: dict[str, Any], seed: int) -> None:
         try:
             EnforcedParser(None, request.tools).adjust_request(request)
             own = request.structured_outputs
-            text = specs.from_structural_tag(own.structural_tag) if own else None
+            text = carrier.from_structural_tag(own.structural_tag) if own else None
             assert text is not None, "let through without a spec"
             _, spec = admission.admit(text)
             served().check(spec)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import enforcer
 from enforcer.errors import EnforcerError
-from enforcer.request import history, tools
+from enforcer.request import carrier, history, spec_text, tools
 from enforcer.request import response_format as formats
-from enforcer.request import spec as specs
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.walks import V, examples, served
@@ -168,7 +167,7 @@ def test_garbage_in_every_field(
     only_enforcer_errors(history.count_calls, messages)
     only_enforcer_errors(history.normalise, messages, lambda call: f"{call.name}:{call.index}")
     only_enforcer_errors(formats.parse, text_format)
-    only_enforcer_errors(specs.write, listed, choice, parallel, messages, text_format)
+    only_enforcer_errors(spec_text.write, listed, choice, parallel, messages, text_format)
 
 
 @pytest.mark.parametrize("path", PLACES, ids=str)
@@ -193,7 +192,7 @@ def test_any_prompt(ids: list[int]) -> None:
         assert matcher.accepted == 0
 
 
-SPEC = specs.write(REQUEST["tools"], "auto", True, 0)
+SPEC = spec_text.write(REQUEST["tools"], "auto", True, 0)
 DIALECT = (dialects._folder() / "kimi_k2.toml").read_text(encoding="utf-8")
 
 
@@ -210,8 +209,8 @@ def edited(draw: st.DrawFn, text: str) -> str:
 @examples(150)
 @given(st.one_of(GARBAGE, edited(SPEC), GARBAGE.map(lambda value: repr(value)[:200])))
 def test_any_spec(text: Any) -> None:
-    only_enforcer_errors(specs.read, text)
-    specs.from_structural_tag(text)
+    only_enforcer_errors(spec_text.read, text)
+    carrier.from_structural_tag(text)
 
 
 @examples(150)
@@ -221,7 +220,7 @@ def test_a_forged_spec(field: str, value: Any) -> None:
         text = json.dumps({**json.loads(SPEC), field: value})
     except (TypeError, ValueError):
         return
-    only_enforcer_errors(specs.read, text)
+    only_enforcer_errors(spec_text.read, text)
 
 
 @examples(150)

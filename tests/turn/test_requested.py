@@ -11,7 +11,7 @@ import enforcer
 from enforcer.engines.llguidance import engine as llguidance
 from enforcer.errors import IllegalPrefix, InvalidTools
 from enforcer.request import spec as specs
-from enforcer.request import tools
+from enforcer.request import spec_text, tools
 from enforcer.request.options import Options
 from enforcer.turn import dialects, requested
 from enforcer.turn.envelope import Due
@@ -39,7 +39,7 @@ def spec(
     tools: tuple[dict[str, Any], ...] = (TOOL,),
     response_format: dict[str, Any] | None = None,
 ) -> Spec:
-    return specs.read(specs.write(list(tools), choice, True, 0, response_format))
+    return spec_text.read(spec_text.write(list(tools), choice, True, 0, response_format))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def spec(
 def test_what_a_request_allows(
     parallel: bool, options: Options, most: int, due: Due, choice: str
 ) -> None:
-    wanted = specs.read(specs.write([TOOL], choice, parallel, 4))
+    wanted = spec_text.read(spec_text.write([TOOL], choice, parallel, 4))
     found = requested.envelope(ENFORCER.table, wanted, options, None)
     assert (found.names, found.first, found.most) == (("get",), 4, most)
     assert found.preamble == options.preamble_ids
@@ -119,13 +119,13 @@ def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_settled_options_are_the_ones_that_hold() -> None:
     settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
-    text = specs.settle(specs.write([TOOL], "auto", True, 0), settled)
+    text = spec_text.settle(spec_text.write([TOOL], "auto", True, 0), settled)
     call = BEGIN.removeprefix("<|tool_calls_section_begin|>") + "functions.get:{}" + ARGUMENTS
     two = BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>" + call.format(1)
     prompt = vocabularies.write(VOCABULARY, OPENING + two)
     look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
     with pytest.raises(IllegalPrefix):
-        look_at_prompt(ENFORCER.table, specs.read(text), Options(), prompt)
+        look_at_prompt(ENFORCER.table, spec_text.read(text), Options(), prompt)
     assert json.loads(text)["settled"]["options"]["max_calls"] == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import Problem
-from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.vllm import admission, metrics
 from enforcer.vllm.checks import Inexact
 from enforcer.vllm.families import Relaxed
@@ -20,7 +20,7 @@ TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "
 
 
 def _spec(tools: list[dict[str, Any]]) -> Spec:
-    return specs.read(specs.write(tools, "auto" if tools else None, True, 0))
+    return spec_text.read(spec_text.write(tools, "auto" if tools else None, True, 0))
 
 
 @pytest.mark.parametrize("bias", [float("inf"), float("-inf"), float("nan"), -1e300, 1e39, -3e38])

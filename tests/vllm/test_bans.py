@@ -12,7 +12,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
-from enforcer.request import spec as specs
+from enforcer.request import carrier, spec_text
 from enforcer.vllm import bans, frontend, runtime, settings
 from tests.vllm_servers import TINY
 
@@ -42,7 +42,7 @@ def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
     """Take a request in as vLLM's input processor does, up to the parameters that go on."""
 
     def run(spec: str, *, v2: bool = True, prompt: str = "Hi", **more: Any) -> SamplingParams:
-        tag = specs.structural_tag(spec)
+        tag = carrier.structural_tag(spec)
         params = SamplingParams(
             structured_outputs=StructuredOutputsParams(structural_tag=tag), **more
         )
@@ -68,7 +68,7 @@ def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
 
 
 @pytest.mark.parametrize(
-    "spec", [specs.write([], None, None, 0), specs.write([TOOL], "none", None, 3)]
+    "spec", [spec_text.write([], None, None, 0), spec_text.write([TOOL], "none", None, 3)]
 )
 def test_markers_are_banned_and_there_is_no_grammar(
     take_in: Callable[..., SamplingParams], tokenizer: Any, spec: str
@@ -82,7 +82,7 @@ def test_markers_are_banned_and_there_is_no_grammar(
 def test_what_the_client_bans_stays_banned(
     take_in: Callable[..., SamplingParams], tokenizer: Any
 ) -> None:
-    spec = specs.write([], None, None, 0)
+    spec = spec_text.write([], None, None, 0)
     params = take_in(spec, bad_words=["Paris"], logit_bias={5: 2.0})
     paris = tokenizer.encode("Paris", add_special_tokens=False)
     assert paris in params.bad_words_token_ids
@@ -97,29 +97,29 @@ def test_more_than_the_engine_can_hold_is_refused(
     take_in: Callable[..., SamplingParams], words: list[str]
 ) -> None:
     with pytest.raises(VLLMValidationError, match="bad"):
-        take_in(specs.write([], None, None, 0), bad_words=words)
+        take_in(spec_text.write([], None, None, 0), bad_words=words)
 
 
 @pytest.mark.parametrize(
     "spec",
     [
-        specs.write([TOOL], "auto", None, 0),
-        specs.write([], None, None, 0, {"type": "json_object"}),
-        specs.write([TOOL], "none", None, 0, {"type": "regex", "regex": "a"}),
+        spec_text.write([TOOL], "auto", None, 0),
+        spec_text.write([], None, None, 0, {"type": "json_object"}),
+        spec_text.write([TOOL], "none", None, 0, {"type": "regex", "regex": "a"}),
     ],
 )
 def test_where_there_is_something_to_enforce_the_spec_stays(
     take_in: Callable[..., SamplingParams], spec: str
 ) -> None:
     params = take_in(spec)
-    assert specs.from_structural_tag(params.structured_outputs.structural_tag) == spec
+    assert carrier.from_structural_tag(params.structured_outputs.structural_tag) == spec
     assert not params.bad_words_token_ids
 
 
 def test_the_first_runner_and_engines_that_require_a_spec_get_it(
     take_in: Callable[..., SamplingParams], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = specs.write([], None, None, 0)
+    spec = spec_text.write([], None, None, 0)
     assert take_in(spec, v2=False).structured_outputs is not None
     monkeypatch.setattr(settings, "current", lambda: settings.read({"ENFORCER_REQUIRE": "on"}))
     assert take_in(spec).structured_outputs is not None
@@ -128,7 +128,7 @@ def test_the_first_runner_and_engines_that_require_a_spec_get_it(
 def test_a_prompt_that_has_begun_calls_is_refused(take_in: Callable[..., SamplingParams]) -> None:
     prompt = "<|im_assistant|>a<|im_middle|><|tool_calls_section_begin|>"
     with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
-        take_in(specs.write([], None, None, 0), prompt=prompt)
+        take_in(spec_text.write([], None, None, 0), prompt=prompt)
 
 
 def test_no_think_is_banned(tokenizer: Any) -> None:

@@ -23,6 +23,7 @@ from enforcer.errors import (
     UnsupportedSchema,
 )
 from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.vllm import asked, checks, runtime, settings
 
@@ -76,7 +77,7 @@ def spec(*schemas: dict[str, Any], response_format: dict[str, Any] | None = None
         {"type": "function", "function": {"name": f"tool_{at}", "parameters": schema}}
         for at, schema in enumerate(schemas)
     ]
-    return specs.read(specs.write(tools, None, True, 0, response_format))
+    return spec_text.read(spec_text.write(tools, None, True, 0, response_format))
 
 
 def pattern(number: int) -> dict[str, Any]:
@@ -224,7 +225,7 @@ def test_no_room_is_not_remembered(run: Callable[..., Any], workers: Callable[..
 
 def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
     fake = workers(Fake())
-    text = specs.write(
+    text = spec_text.write(
         [{"type": "function", "function": {"name": "f", "parameters": PLAIN}}], None, True, 0
     )
     for most in (None, 7):
@@ -233,7 +234,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
             limits = replace(options.limits, properties=most)
             options = replace(options, limits=limits)
         settled = specs.Settled("kimi_k2", "llguidance", options)
-        checks.check(specs.read(specs.settle(text, settled)))
+        checks.check(spec_text.read(spec_text.settle(text, settled)))
     assert [asked.limits.properties for asked in fake.asked] == [7]  # plain by default only
 
 

@@ -20,7 +20,7 @@ from vllm.sampling_params import SamplingParams
 
 import enforcer
 from bench.demo.servers import MODEL_NAME
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.request import tools as tools_
 from enforcer.vllm import checks, metrics, names
 from enforcer.vllm.early import _ROUTES, RefuseEarly
@@ -119,14 +119,14 @@ def test_what_is_not_refused_reaches_vllm_as_it_is(
 
 def _escaped(text: str, at: int, form: str) -> bytes:
     """Spell one letter of the key with an escape."""
-    key = specs.KEY
+    key = carrier.KEY
     return text.replace(key, key[:at] + form.format(ord(key[at])) + key[at + 1 :]).encode()
 
 
 @pytest.mark.parametrize(
     "spelled",
     [
-        *(partial(_escaped, at=at, form="\\u{:04x}") for at in range(len(specs.KEY))),
+        *(partial(_escaped, at=at, form="\\u{:04x}") for at in range(len(carrier.KEY))),
         partial(_escaped, at=1, form="\\u{:04X}"),
         partial(str.encode, encoding="utf-16"),
         partial(str.encode, encoding="utf-32-be"),
@@ -134,7 +134,7 @@ def _escaped(text: str, at: int, form: str) -> bytes:
 )
 def test_a_spec_is_found_however_its_key_is_spelled(spelled: Callable[[str], bytes]) -> None:
     raw = spelled(json.dumps(body([BAD], use_beam_search=True)))
-    assert specs.KEY.encode() not in raw
+    assert carrier.KEY.encode() not in raw
     assert json.loads(raw) == body([BAD], use_beam_search=True)
     reached, status, _ = sent(raw)
     assert (reached, status) == (None, 400)

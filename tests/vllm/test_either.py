@@ -12,13 +12,13 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from vllm.parser.abstract_parser import Parser
 
 import enforcer
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.vllm import either, tool_parser
 from enforcer.vllm.tool_parser import EnforcedParser
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 TAG = enforcer.extra_body([TOOL])["structured_outputs"]["structural_tag"]
-CLAIMED = specs.structural_tag("{}")  # whether it is any good is looked at elsewhere
+CLAIMED = carrier.structural_tag("{}")  # whether it is any good is looked at elsewhere
 
 
 class Stock(Parser):  # type: ignore[misc]

@@ -22,6 +22,7 @@ from vllm.sampling_params import StructuredOutputsParams
 import enforcer
 from bench.demo.servers import MODEL_NAME
 from enforcer.errors import Busy
+from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
@@ -84,7 +85,7 @@ def parameters(tag: str | None = None, **more: Any) -> SamplingParams:
 
 
 def spec_of(params: SimpleNamespace | SamplingParams) -> Spec:
-    return specs.read(specs.from_structural_tag(params.structured_outputs.structural_tag))
+    return spec_text.read(carrier.from_structural_tag(params.structured_outputs.structural_tag))
 
 
 def validated(params: SamplingParams) -> SamplingParams:
@@ -343,7 +344,7 @@ def test_a_spec_that_nothing_would_read_is_refused() -> None:
         Processor("other:LogitsProcessor").process(ids(OPENING), parameters(extra_args=extra))
     named = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
     assert Processor(named).process(ids(OPENING), parameters(extra_args=extra))
-    word = {specs.KEY: "off"}
+    word = {carrier.KEY: "off"}
     assert Processor().process(ids(OPENING), parameters(extra_args=word))
 
 
@@ -468,7 +469,7 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
             rounds = 0
             schema = {"description": "x" * length}
             tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
-            request = completion(specs.structural_tag(specs.write([tool], "auto", True, 0)))
+            request = completion(carrier.structural_tag(spec_text.write([tool], "auto", True, 0)))
             await frontend.rendered(original)(own, request)
         beside.cancel()
 

@@ -21,7 +21,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 
 import enforcer
 from enforcer.errors import ConfigurationError, EngineFailure
-from enforcer.request import spec as specs
+from enforcer.request import carrier, spec_text
 from enforcer.vllm import names, runtime
 from enforcer.vllm import settings as settings_
 from enforcer.vllm.logits_processor import EnforcerLogitsProcessor
@@ -239,9 +239,9 @@ def test_the_engine_is_told_what_the_server_has_settled() -> None:
     sampling = SamplingParams(extra_args=extra)
     EnforcerLogitsProcessor.validate_params(sampling)
     assert sampling.extra_args["other"] == 1
-    spec = specs.read(sampling.extra_args[specs.KEY])
+    spec = spec_text.read(sampling.extra_args[carrier.KEY])
     assert spec.settled.options == settings_.current().options()
-    assert 'settled":null' in extra[specs.KEY]  # the caller's own is left as it was
+    assert 'settled":null' in extra[carrier.KEY]  # the caller's own is left as it was
     again = dict(sampling.extra_args)
     EnforcerLogitsProcessor.validate_params(sampling)
     assert sampling.extra_args == again

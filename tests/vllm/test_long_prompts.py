@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.turn.matcher import Matcher
 from enforcer.vllm import backend, runtime, tryout
 from tests import vocabularies
@@ -54,7 +54,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def steps(host: Any, prompt: str, tool: str = "get") -> Generator[None, None, Any]:
     tools = [{"type": "function", "function": {"name": tool, "parameters": {"type": "object"}}}]
     asked = tryout.request("r", write(V, prompt), tryout.structured(tools))
-    text = specs.write(tools, "auto", True, 0)
+    text = spec_text.write(tools, "auto", True, 0)
     made: Generator[None, None, Any] = host._steps(backend._Source(text, is_ours=True), asked)
     return made
 

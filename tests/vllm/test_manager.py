@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from enforcer.errors import ConfigurationError
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.vllm import admission, metrics, names, plugin, runtime
 from tests.vllm_managers import enforced, manager, request
 from tests.vllm_servers import TINY
@@ -94,8 +94,8 @@ def test_a_marker_can_be_spelled_only_where_ids_are_read(
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     one = enforced("r", opened(tokenizer), [GET])
     own = one.sampling_params.structured_outputs
-    settled, _ = admission.admit(specs.from_structural_tag(own.structural_tag), tokenizer)
-    own.structural_tag = specs.structural_tag(settled)
+    settled, _ = admission.admit(carrier.from_structural_tag(own.structural_tag), tokenizer)
+    own.structural_tag = carrier.structural_tag(settled)
     made.grammar_init(one)
     ready(one)
     spelled = [tokenizer.encode(x, add_special_tokens=False) for x in "<|tool_call_begin|>"]

@@ -16,9 +16,8 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from bench.demo.servers import MODEL_NAME
 from enforcer.errors import IllegalPrefix, RequestError
-from enforcer.request import history
-from enforcer.request import spec as specs
-from enforcer.request.spec import extra_body
+from enforcer.request import history, spec_text
+from enforcer.request.carrier import extra_body
 from enforcer.vllm import checks, places, requests
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _messages(**body: Any) -> ChatCompletionRequest:
 def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     """Give the message with which a request is refused."""
     try:
-        checks.check(specs.read(requests.write_spec(request)))
+        checks.check(spec_text.read(requests.write_spec(request)))
     except RequestError as error:
         return str(requests.refusal(error))
     except ValueError as error:  # vLLM's, which the spec's writer raises
@@ -179,7 +178,7 @@ def test_a_later_request_of_the_same_task_has_its_own_paths() -> None:
 def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
     good = [CODEX[0], CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:2]}]
     request = _responses(tools=[*good, {"type": "custom", "name": "shell"}], tool_choice="auto")
-    spec = specs.read(requests.write_spec(request))
+    spec = spec_text.read(requests.write_spec(request))
     assert list(spec.toolset.tools) == ["good", "mcp__files__read", "shell"]
     assert requests.callable_tools(request).keys() == {"good", "mcp__files__read", "shell"}
     assert _refused(request) == ""
@@ -187,7 +186,7 @@ def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
 
 def test_with_only_such_tools_nothing_can_be_called() -> None:
     request = _responses(tools=[CODEX[1]], tool_choice="auto")
-    assert specs.read(requests.write_spec(request)).toolset.allowed == ()
+    assert spec_text.read(requests.write_spec(request)).toolset.allowed == ()
 
 
 @pytest.mark.vllm

@@ -19,7 +19,7 @@ from vllm.v1 import structured_output
 import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from enforcer.errors import UnsupportedHost
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.vllm import fit, metrics, plugin
 from enforcer.vllm.names import PATCHED, TESTED_VERSIONS
 from tests.vllm_servers import TINY
@@ -179,7 +179,7 @@ def tag(**changes: Any) -> str:
     body = enforcer.extra_body([TOOL])
     made = json.loads(body["structured_outputs"]["structural_tag"])
     if changes:
-        made[specs.KEY] = json.dumps(json.loads(made[specs.KEY]) | changes)
+        made[carrier.KEY] = json.dumps(json.loads(made[carrier.KEY]) | changes)
     return json.dumps(made)
 
 
@@ -201,9 +201,9 @@ FORGED = [
     tag(tools="all"),
     tag(tool_choice={"type": "function", "function": {"name": "other"}}),
     tag(on_unsupported="relax"),
-    json.dumps(json.loads(tag()) | {specs.KEY: {"tools": []}}),
-    json.dumps(json.loads(tag()) | {specs.KEY: 7}),
-    json.dumps(json.loads(tag()) | {specs.KEY: "no JSON"}),
+    json.dumps(json.loads(tag()) | {carrier.KEY: {"tools": []}}),
+    json.dumps(json.loads(tag()) | {carrier.KEY: 7}),
+    json.dumps(json.loads(tag()) | {carrier.KEY: "no JSON"}),
 ]
 
 

@@ -19,8 +19,8 @@ from enforcer.cache import Cache
 from enforcer.diagnosis import Status
 from enforcer.doctor import probes
 from enforcer.doctor import server as doctor
-from enforcer.request import spec as specs
-from enforcer.request.spec import Route
+from enforcer.request import carrier, spec_text
+from enforcer.request.carrier import Route
 from enforcer.verify.replies import Reply
 from enforcer.vllm import asked, frontend, metrics, requests, runtime, settings
 from enforcer.vllm.places import Places
@@ -72,10 +72,10 @@ def _let_in(
 ) -> Spec:
     """Give the spec as the engine gets it, from a request that any route may have brought."""
     monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
-    tag = specs.structural_tag(specs.write(tools, "auto", None, 0))
+    tag = carrier.structural_tag(spec_text.write(tools, "auto", None, 0))
     params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
     frontend.validate_structured_outputs(lambda *_: None)(params, None, None, None)
-    return specs.read(specs.from_structural_tag(params.structured_outputs.structural_tag))
+    return spec_text.read(carrier.from_structural_tag(params.structured_outputs.structural_tag))
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_a_format_is_not_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
         settings, "current", lambda: settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
     )
     wanted = {"type": "json_schema", "json_schema": {"schema": HOPELESS["loop"]}}
-    tag = specs.structural_tag(specs.write([], None, None, 0, wanted))
+    tag = carrier.structural_tag(spec_text.write([], None, None, 0, wanted))
     params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
     validate = frontend.validate_structured_outputs(lambda *_: None)
     with pytest.raises(VLLMValidationError, match=r"\$\.response_format\.json_schema"):

@@ -12,7 +12,7 @@ from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 
 from enforcer.errors import ConfigurationError
-from enforcer.request import spec as specs
+from enforcer.request import carrier
 from enforcer.vllm import required, settings, tryout
 from enforcer.vllm.names import PROCESSOR_NAME
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 TOOLS = [{"type": "function", "function": {"name": "f"}}]
-EXTRA = specs.extra_body(TOOLS, via=specs.Route.LOGITS_PROCESSOR)["vllm_xargs"]
+EXTRA = carrier.extra_body(TOOLS, via=carrier.Route.LOGITS_PROCESSOR)["vllm_xargs"]
 STOCK = '{"type": "structural_tag", "format": {"x": "<|tool_calls_section_begin|>"}}'
 
 

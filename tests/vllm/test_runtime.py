@@ -13,6 +13,7 @@ from enforcer import engines
 from enforcer.cache import Cache
 from enforcer.errors import ConfigurationError
 from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import runtime, settings
@@ -77,9 +78,9 @@ def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment
         settings, "current", lambda: settings.read({"ENFORCER_ENGINE": "outlines-core"})
     )
     settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
-    text = specs.settle(specs.write([TOOL], "auto", True, 0), settled)
+    text = spec_text.settle(spec_text.write([TOOL], "auto", True, 0), settled)
     tokenizer = ["one"]
-    enforcer = runtime.enforcer_for(tokenizer, specs.read(text))
+    enforcer = runtime.enforcer_for(tokenizer, spec_text.read(text))
     assert enforcer.engine.name == "llguidance"
     matcher = runtime.start(tokenizer, text, None)
     assert len(tokenizers) == 1

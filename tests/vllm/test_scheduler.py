@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from bench.matrix import workload
 from enforcer.engines.llguidance import grammar as _grammar
-from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.vllm import metrics, plugin
 from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
@@ -77,7 +77,7 @@ def requests(random: Random, count: int) -> Iterator[Any]:
                 text_format, openings = FORMAT, THINKING
             first = random.choice([0, 0, 1, 10])
             parallel = random.random() < 0.7
-            spec = specs.write(tools, choice, parallel, first, text_format)
+            spec = spec_text.write(tools, choice, parallel, first, text_format)
         elif kind < 0.9:
             constraint = {
                 "json": json.dumps({"type": "object", "properties": {"a": {"enum": [1]}}})

@@ -14,7 +14,7 @@ from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
 
-from enforcer.request import spec as specs
+from enforcer.request import carrier, spec_text
 from enforcer.vllm import marks, runtime, stops
 from tests.vllm_servers import TINY
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 
-SPEC = specs.write([], None, None, 0)
+SPEC = spec_text.write([], None, None, 0)
 CALL = (
     "Let me see.<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0"
     '<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>'
@@ -48,7 +48,7 @@ def detokenizer(
     def make(
         stop: list[str], *, enforced: bool = True, prompt: str = "<|im_assistant|>a<|im_middle|>"
     ) -> FastIncrementalDetokenizer | SlowIncrementalDetokenizer:
-        tag = specs.structural_tag(SPEC) if enforced else '{"type": "structural_tag"}'
+        tag = carrier.structural_tag(SPEC) if enforced else '{"type": "structural_tag"}'
         params = SamplingParams(
             stop=stop,
             skip_special_tokens=False,
@@ -147,7 +147,7 @@ TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": 
 def test_so_it_is_beside_a_spec_that_the_request_brings(
     tokenizer: TokenizersBackend, choice: str, *, refuses: bool
 ) -> None:
-    spec = specs.read(specs.write([TOOL], choice, None, 0))
+    spec = spec_text.read(spec_text.write([TOOL], choice, None, 0))
     inside, end = tokenizer.convert_tokens_to_ids(["city", "<|im_end|>"])
     taken = SamplingParams(stop_token_ids=[end]), SamplingParams()
     for params in taken:
@@ -178,5 +178,7 @@ def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
     monkeypatch.setattr(marks, "tokens", _tokens)
     params = SamplingParams(stop_token_ids=sorted(table.turn_end_ids) * 1000)
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
-    stops.refuse_ids_beside(params, specs.read(specs.write(tools, "auto", True, 0)), tokenizer)
+    stops.refuse_ids_beside(
+        params, spec_text.read(spec_text.write(tools, "auto", True, 0)), tokenizer
+    )
     assert len(looks) == 1

@@ -16,7 +16,7 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from bench.matrix import modes
 from bench.matrix.routes import Route
 from enforcer.errors import Problem, RequestError, SchemaError
-from enforcer.request import spec as specs
+from enforcer.request import spec_text
 from enforcer.vllm import checks, families, metrics, requests, settings, startup
 from tests.snippets import MESSAGES, ROOT, blocks
 
@@ -30,7 +30,7 @@ def test_a_refusal_is_told_as_the_page_says() -> None:
     body: dict[str, Any] = {"model": "kimi", "messages": MESSAGES, "tools": tools}
     request = ChatCompletionRequest(**body)
     with pytest.raises(RequestError) as caught:
-        checks.check(specs.read(requests.write_spec(request)))
+        checks.check(spec_text.read(requests.write_spec(request)))
     assert re.fullmatch(form, str(requests.refusal(caught.value)))
 
 

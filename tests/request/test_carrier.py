@@ -1,0 +1,154 @@
+"""The `extra_body` of a client, and what of a request carries a spec."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from enforcer.errors import InvalidTools
+from enforcer.request import carrier, spec_text
+from enforcer.request.carrier import KEY, Route
+from enforcer.request.tools import ToolChoice
+
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "get",
+        "description": "Gets.",
+        "strict": True,
+        "parameters": {"type": "object", "properties": {"città": {"enum": ["東京", 3.33]}}},
+    },
+}
+HISTORY = [
+    {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get"}}]},
+    {"role": "tool", "tool_call_id": "x", "content": "done"},
+]
+
+
+def named(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
+
+
+def body(*args: list[dict[str, Any]] | None, **kwargs: Any) -> str:
+    """Give the spec that `extra_body` writes for the plugin."""
+    return str(carrier.extra_body(*args, **kwargs)["structured_outputs"]["structural_tag"])
+
+
+def test_what_is_written_is_read_back() -> None:
+    spec = spec_text.read(
+        carrier.from_structural_tag(body([TOOL], parallel_tool_calls=False, messages=HISTORY))
+    )
+    assert spec.first_index == 1
+    assert spec.toolset.allowed == ("get",)
+    assert spec.toolset.choice is ToolChoice.AUTO
+    assert not spec.toolset.parallel
+    schema = json.loads(spec.toolset.tools["get"].schema)
+    assert schema == TOOL["function"]["parameters"]
+    assert spec.response_format is None
+
+
+def test_descriptions_do_not_travel() -> None:
+    assert "Gets." not in body([TOOL])
+
+
+def test_the_embedded_format_is_read_by_xgrammar_but_never_compiled() -> None:
+    xgrammar = pytest.importorskip("xgrammar")
+    tag = body([TOOL])
+    xgrammar.Grammar.from_structural_tag(tag)  # all that vLLM's API server does with it
+    tokens = [bytes([byte]) for byte in range(256)]
+    info = xgrammar.TokenizerInfo(tokens, vocab_size=163840)
+    with pytest.raises(RuntimeError, match="Token id"):
+        xgrammar.GrammarCompiler(info).compile_structural_tag(tag)
+
+
+def test_the_other_route() -> None:
+    sent = carrier.extra_body([TOOL], "required", via=Route.LOGITS_PROCESSOR)
+    assert set(sent) == {"vllm_xargs"}
+    text = sent["vllm_xargs"][KEY]
+    assert isinstance(text, str)  # vLLM takes nothing nested there
+    assert spec_text.read(text).toolset.choice is ToolChoice.REQUIRED
+
+
+@pytest.mark.parametrize("tools", [None, []])
+def test_without_tools_nothing_may_be_called(tools: list[Any] | None) -> None:
+    assert (
+        spec_text.read(carrier.from_structural_tag(body(tools))).toolset.choice is ToolChoice.NONE
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "path"),
+    [
+        ((3,), {}, "$.tools"),
+        (([TOOL, TOOL],), {}, "$.tools[1].function.name"),
+        (([{"function": {"name": "<|im_end|>"}}],), {}, "$.tools[0].function.name"),
+        (([TOOL], "always"), {}, "$.tool_choice"),
+        ((None, "required"), {}, "$.tool_choice"),
+        (([TOOL],), {"parallel_tool_calls": "no"}, "$.parallel_tool_calls"),
+        (([TOOL],), {"messages": "Hi"}, "$.messages"),
+        (([TOOL],), {"response_format": 3}, "$.response_format"),
+    ],
+)
+def test_what_a_chat_request_does_not_carry_is_refused_at_once(
+    args: tuple[Any, ...], kwargs: dict[str, Any], path: str
+) -> None:
+    with pytest.raises(InvalidTools) as caught:
+        carrier.extra_body(*args, **kwargs)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("extra", "found"),
+    [
+        (None, None),
+        ({}, None),
+        ({KEY: "off"}, None),
+        ({KEY: ["off"]}, None),
+        ({KEY: ' {"version": 2}'}, ' {"version": 2}'),
+    ],
+)
+def test_a_word_in_the_extra_arguments_is_no_spec(
+    extra: dict[str, Any] | None, found: str | None
+) -> None:
+    assert carrier.from_extra(extra) == found
+
+
+@pytest.mark.parametrize(
+    ("tag", "found"),
+    [
+        (None, None),
+        (b"", None),
+        ("", None),
+        (f'"{KEY}"', None),
+        (f'["{KEY}"]', None),
+        (f'{{"{KEY}": ', None),
+        ('{"type": "structural_tag"}', None),
+        (f'{{"{KEY}": "x"}}', "x"),
+    ],
+)
+def test_a_tag_of_another_kind_carries_no_spec(tag: bytes | str | None, found: str | None) -> None:
+    assert carrier.from_structural_tag(tag) == found
+
+
+def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read() -> None:
+    with pytest.raises(InvalidTools):
+        spec_text.read(carrier.from_structural_tag(f'{{"{KEY}": {{"tools": []}}}}'))
+
+
+def test_the_copies_of_a_tag_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As vLLM makes one for each prompt of a list, and for each of `n` replies."""
+    read: list[str] = []
+    loads = json.loads
+
+    def counted(text: str) -> Any:
+        read.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", counted)
+    tag = carrier.structural_tag(spec_text.write([named("copied")], "auto", True, 0))
+    copies = [tag[:1] + tag[1:] for _ in range(9)]
+    assert copies[0] is not copies[1]
+    assert len({carrier.from_structural_tag(copy) for copy in copies}) == 1
+    assert len(read) == 1

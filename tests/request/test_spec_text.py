@@ -1,0 +1,104 @@
+"""A spec as text, and back; nothing in it is trusted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from enforcer.errors import InvalidTools
+from enforcer.request import spec as specs
+from enforcer.request import spec_text
+from enforcer.request.carrier import KEY
+from enforcer.request.options import Options
+from enforcer.schema import OnUnsupported
+
+EMPTY: list[Any] = []
+NOTHING: dict[str, Any] = {}
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {
+        "name": "get",
+        "description": "Gets.",
+        "strict": True,
+        "parameters": {"type": "object", "properties": {"città": {"enum": ["東京", 3.33]}}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{1, 2}, float("nan"), [b"x"], {"type": object()}],
+    ids=["set", "NaN", "bytes", "object"],
+)
+def test_what_is_no_json_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidTools):
+        spec_text.write(value, None, None, 0)
+
+
+SETTLED = {"dialect": "kimi_k2", "engine": "llguidance", "options": Options().to_json()}
+GOOD = json.loads(spec_text.write([TOOL], "auto", True, 0))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(None, 3, b"{}", "", "{", "[]", "null", '"text"', "{}", "[" * 100_000, '{"a":' * 100_000),
+        json.dumps({**GOOD, "version": 0}),
+        json.dumps({**GOOD, "mode": "off"}),
+        json.dumps({key: value for key, value in GOOD.items() if key != "tools"}),
+        *(json.dumps({**GOOD, "first_index": i}) for i in (-1, 1.5, True, "0", None, 10**10)),
+        json.dumps({**GOOD, "first_index": 0}).replace(": 0", ": " + "9" * 5000),
+        json.dumps({**GOOD, "tools": {}}),
+        json.dumps({**GOOD, "tool_choice": "never"}),
+        json.dumps({**GOOD, "parallel_tool_calls": "x"}),
+        json.dumps({**GOOD, "response_format": []}),
+        *(json.dumps({**GOOD, "finish_within_budget": word}) for word in ("on", 1, EMPTY)),
+        *(json.dumps({**GOOD, "closed_objects": word}) for word in ("on", 0, NOTHING)),
+        *(
+            json.dumps({**GOOD, "settled": word})
+            for word in (True, EMPTY, NOTHING, {"dialect": "x"})
+        ),
+        json.dumps({**GOOD, "settled": {**SETTLED, "options": {}}}),
+        json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
+        *(json.dumps({**GOOD, "on_unsupported": word}) for word in ("ignore", True, EMPTY, 1)),
+        json.dumps({**GOOD, "tools": [{"function": {"name": "a", "parameters": {"a": 1e999}}}]}),
+    ],
+)
+def test_a_forged_spec_is_refused(text: bytes | int | str | None) -> None:
+    with pytest.raises(InvalidTools):
+        spec_text.read(text)
+
+
+def test_what_a_server_settles_travels() -> None:
+    settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3, preamble_ids=0))
+    text = spec_text.write(
+        [TOOL], "auto", True, 2, on_unsupported="relax", finish_within_budget=True
+    )
+    before, after = spec_text.read(text), spec_text.read(spec_text.settle(text, settled))
+    assert after == replace(before, settled=settled)
+    assert after.resolve(Options()) == settled.options
+    wishes = Options(OnUnsupported.RELAX, finish_within_budget=True, max_calls=9)
+    assert before.resolve(Options(max_calls=9)) == wishes
+
+
+@pytest.mark.parametrize("end", [',"settled":null}', ',"settled": null }', "}"])
+def test_settling_takes_a_text_as_its_client_has_written_it(end: str) -> None:
+    settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3))
+    written = spec_text.write([TOOL], "auto", True, 2).removesuffix(',"settled":null}')
+    text = written.replace('{"', '{"settled":null,"', 1) + "}" if end == "}" else written + end
+    after = spec_text.read(spec_text.settle(text, settled))
+    assert after == replace(spec_text.read(text), settled=settled)
+
+
+@pytest.mark.parametrize(("first", "good"), [(0, True), (10**8 - 1, True), (10**8, False)])
+def test_an_index_has_at_most_as_many_digits_as_are_read_back(first: int, good: bool) -> None:
+    text = json.dumps({**GOOD, "first_index": first})
+    if good:
+        assert spec_text.read(text).first_index == first
+        return
+    with pytest.raises(InvalidTools) as caught:
+        spec_text.read(text)
+    assert caught.value.path == f"$.{KEY}.first_index"
