@@ -16,7 +16,7 @@ from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
 from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.errors import Problem, SchemaError, UnsupportedSchema
-from enforcer.layouts import Kind
+from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
 from enforcer.schema.reading.plain import is_plain_object
@@ -204,7 +204,7 @@ class Grammars:
         )
 
     def _trusts_plain(self, options: Options) -> bool:
-        if self._layout.layout.kind is not Kind.JSON:
+        if self._layout.layout.kind is not LayoutKind.JSON:
             return False  # its names may not be ones that the format can write
         return self._engine.capacity.holds_plain and options.limits == Limits()
 

@@ -15,7 +15,7 @@ from bench.formats.catalogue import FORMATS
 from bench.formats.count import COLUMNS
 from bench.formats.notes import NOTES
 from bench.formats.tolerances import TEXTS
-from enforcer.layouts import Kind, Trim, Types, WhiteSpace
+from enforcer.layouts import LayoutKind, Trim, Types, WhiteSpace
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Dialect, Ids, Names
 
@@ -100,9 +100,11 @@ _IDS = {
     Ids.RANDOM9: "made up, nine letters and digits, as its templates demand of the history",
 }
 _LAID_OUT = {
-    Kind.JSON: "a JSON object",
-    Kind.PYTHON: "keyword arguments, their values Python's literals",
-    Kind.PAIRS: "pairs of a key and a value, in any order: strings as they are, other values JSON",
+    LayoutKind.JSON: "a JSON object",
+    LayoutKind.PYTHON: "keyword arguments, their values Python's literals",
+    LayoutKind.PAIRS: (
+        "pairs of a key and a value, in any order: strings as they are, other values JSON"
+    ),
 }
 
 
@@ -177,7 +179,7 @@ def _enforced(dialect: Dialect) -> Iterator[str]:
         yield "Names and keys are identifiers of Python, no keywords, no underscore first"
     layout = dialect.arguments
     said = _LAID_OUT[layout.kind]
-    if layout.kind is Kind.PAIRS:
+    if layout.kind is LayoutKind.PAIRS:
         said += f", each {_code(layout.pair)}"
         if layout.types is Types.DECLARED:
             said += "; a string that would be read as another type's value cannot be written"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsupportedSchema
-from enforcer.layouts import Kind, Types
+from enforcer.layouts import LayoutKind, Types
 from enforcer.layouts.declared import ONLY_STRING, types_of_properties
 from enforcer.layouts.texts import (
     OPTIONAL_SPACE,
@@ -179,7 +179,7 @@ class Spellable:
     def _is_possible(self, name: str | None, value: ValueId) -> bool:
         if value == NEVER:
             return False
-        return self.layout.layout.kind is Kind.PYTHON or bool(self.options(name, value))
+        return self.layout.layout.kind is LayoutKind.PYTHON or bool(self.options(name, value))
 
     def _reduced(self, shape: ObjectShape) -> ObjectShape:
         allowed = keys(self.layout)

@@ -12,7 +12,7 @@ from enforcer.explain.arguments import options
 from enforcer.explain.cursor import written
 from enforcer.explain.pairs import Pairs
 from enforcer.explain.python_arguments import PythonArguments
-from enforcer.layouts import Kind
+from enforcer.layouts import LayoutKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def laid_out_options(
         Where in the arguments that is, what has been begun there, and what may come.
 
     """
-    kind = PythonArguments if given.layout.layout.kind is Kind.PYTHON else Pairs
+    kind = PythonArguments if given.layout.layout.kind is LayoutKind.PYTHON else Pairs
     view = kind(given, symbols, can)
     found: dict[str, Option] = {}
     for text in view.as_json():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from enforcer.layouts.layout import Kind
+from enforcer.layouts.layout import LayoutKind
 from enforcer.layouts.pattern import ID
 from enforcer.layouts.scanning import PYTHON_TEXT
 
@@ -67,7 +67,7 @@ class Spot:
 
 def spot(layout: BoundLayout, symbols: Sequence[int]) -> Spot:
     """Read the beginning of a text."""
-    if layout.layout.kind is Kind.PYTHON:
+    if layout.layout.kind is LayoutKind.PYTHON:
         return _in_python(symbols)
     return _in_pairs(layout, symbols)
 

@@ -17,7 +17,7 @@ from enforcer.explain.outline import Outline
 from enforcer.explain.text import FollowedText, Subject
 from enforcer.explain.views import LaidOut
 from enforcer.explain.words import quoted
-from enforcer.layouts import Kind
+from enforcer.layouts import LayoutKind
 from enforcer.layouts.declared import types_of_properties
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root, trace_schema
@@ -91,7 +91,7 @@ class Words:
         schema = self._spec.toolset.tools[name].schema
         outline = cache(partial(self._outline, what, schema, Root.OBJECT))
         laid_out = None
-        if self._layout.layout.kind is not Kind.JSON:
+        if self._layout.layout.kind is not LayoutKind.JSON:
             types = types_of_properties(json.loads(schema))
             laid_out = LaidOut(self._layout, types, self._vocabulary.token_bytes)
         return Subject(what, name, outline, laid_out)

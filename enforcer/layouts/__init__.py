@@ -8,7 +8,7 @@ of the text. Must not know: how tools are declared, any engine, the turn around 
 """
 
 from enforcer.layouts.decoding import Decoder
-from enforcer.layouts.layout import BoundLayout, Escape, Kind, Layout, Trim, Types, WhiteSpace
+from enforcer.layouts.layout import BoundLayout, Escape, Layout, LayoutKind, Trim, Types, WhiteSpace
 from enforcer.layouts.pattern import ID
 from enforcer.layouts.scanning import Scan
 
@@ -17,8 +17,8 @@ __all__ = [
     "BoundLayout",
     "Decoder",
     "Escape",
-    "Kind",
     "Layout",
+    "LayoutKind",
     "Scan",
     "Trim",
     "Types",

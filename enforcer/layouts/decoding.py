@@ -12,7 +12,7 @@ from codecs import getincrementaldecoder
 from typing import TYPE_CHECKING, Protocol
 
 from enforcer.layouts.declared import ONLY_STRING, types_of_properties
-from enforcer.layouts.layout import Kind
+from enforcer.layouts.layout import LayoutKind
 from enforcer.layouts.pattern import ID
 from enforcer.layouts.python_text import PythonReader
 from enforcer.layouts.tagged_text import TaggedReader
@@ -69,9 +69,9 @@ class Decoder:
 
 
 def _reader(layout: BoundLayout, schema: Mapping[str, Any] | None) -> _Reader:
-    if layout.layout.kind is Kind.JSON:
+    if layout.layout.kind is LayoutKind.JSON:
         return _JsonReader()
-    if layout.layout.kind is Kind.PYTHON:
+    if layout.layout.kind is LayoutKind.PYTHON:
         return PythonReader()
     types = types_of_properties(schema)
     return TaggedReader(layout, lambda key: types.get(key, ONLY_STRING))

@@ -45,7 +45,7 @@ _E = TypeVar("_E", bound=Enum)
 _FIELDS = ("key", "type", "value")
 
 
-class Kind(Enum):
+class LayoutKind(Enum):
     """What the text of the arguments is."""
 
     JSON = "json"
@@ -85,7 +85,7 @@ class Types(Enum):
 class Layout:
     """What a dialect file says about the text of arguments; see the module."""
 
-    kind: Kind = Kind.JSON
+    kind: LayoutKind = LayoutKind.JSON
     white_space: WhiteSpace = WhiteSpace.USUAL
     pair: str = ""
     close: str = ""
@@ -107,10 +107,10 @@ class Layout:
         left = dict(table)
         never = tuple(_text("never", each) for each in left.pop("never", ()))
         left = {name: _text(name, value) for name, value in left.items()}
-        kind = _one_of(Kind, left, "layout", Kind.JSON)
-        if kind is Kind.JSON:
+        kind = _one_of(LayoutKind, left, "layout", LayoutKind.JSON)
+        if kind is LayoutKind.JSON:
             found = cls(white_space=_one_of(WhiteSpace, left, "white_space", WhiteSpace.USUAL))
-        elif kind is Kind.PYTHON:
+        elif kind is LayoutKind.PYTHON:
             found = cls(kind)
         else:
             found = cls(
@@ -143,7 +143,7 @@ class Layout:
             read(self.pair, control, _FIELDS),
             read(self.close, control),
         )
-        if self.kind is Kind.PAIRS:
+        if self.kind is LayoutKind.PAIRS:
             _check(bound)
         return bound
 
@@ -166,7 +166,7 @@ class BoundLayout:
     @property
     def plain(self) -> bool:
         """Whether it is JSON with the usual white space, which engines write by themselves."""
-        return self.layout.kind is Kind.JSON and self.layout.white_space is WhiteSpace.USUAL
+        return self.layout.kind is LayoutKind.JSON and self.layout.white_space is WhiteSpace.USUAL
 
     @property
     def ids(self) -> frozenset[int]:
@@ -176,9 +176,9 @@ class BoundLayout:
     @property
     def last_byte(self) -> int | None:
         """The byte that ends every text; None if a control id or what follows does."""
-        if self.layout.kind is Kind.JSON:
+        if self.layout.kind is LayoutKind.JSON:
             return ord("}")
-        if self.layout.kind is Kind.PYTHON:
+        if self.layout.kind is LayoutKind.PYTHON:
             return ord(")")
         last = self.close[-1] if self.close else None
         return last if isinstance(last, int) and last < ID else None
@@ -192,7 +192,7 @@ class BoundLayout:
     @property
     def avoided(self) -> tuple[str, ...]:
         """What no value may hold, spelled out: what ends it, and what others take for a marker."""
-        if self.layout.kind is not Kind.PAIRS:
+        if self.layout.kind is not LayoutKind.PAIRS:
             return ()
         return (self.text_behind("value"), *self.layout.never)
 
@@ -220,9 +220,9 @@ class BoundLayout:
 
     def scan(self) -> Scan:
         """Start to read a text."""
-        if self.layout.kind is Kind.JSON:
+        if self.layout.kind is LayoutKind.JSON:
             return JSON_TEXT
-        if self.layout.kind is Kind.PYTHON:
+        if self.layout.kind is LayoutKind.PYTHON:
             return PYTHON_TEXT
         return TaggedScan(self.machine, self.machine.start)
 

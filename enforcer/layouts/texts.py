@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.layouts.declared import STRING
-from enforcer.layouts.layout import Escape, Kind, Trim
+from enforcer.layouts.layout import Escape, LayoutKind, Trim
 from enforcer.regex import ANY, NOTHING, both, either, inverse, is_empty, literal
 from enforcer.regex.charset import ALL, CharSet, digit, space
 from enforcer.regex.constructors import EPSILON, chars, concat, repeat
@@ -205,7 +205,7 @@ def without(texts: Regex, others: Regex) -> Regex:
 
 def keys(layout: BoundLayout) -> Regex:
     """Give the names that the layout can write."""
-    if layout.layout.kind is Kind.PYTHON:
+    if layout.layout.kind is LayoutKind.PYTHON:
         return _identifiers()
     if layout.layout.key is Escape.XML:
         return ANY

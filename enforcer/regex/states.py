@@ -89,7 +89,7 @@ class _Automaton:
         return found
 
 
-def build(regex: Regex, limit: int) -> list[Any]:
+def minimal(regex: Regex, limit: int) -> list[Any]:
     """Build the minimal automaton of a language whose characters are few.
 
     Args:
@@ -181,5 +181,5 @@ def _alphabets(rows: Sequence[Any]) -> list[str]:
 
 
 def read(rows: Sequence[Any]) -> Regex:
-    """Read what `build` has given: the first state, or `NOTHING`."""
+    """Read what `minimal` has given: the first state, or `NOTHING`."""
     return _Automaton(rows).state(0) if rows else NOTHING

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from enforcer.layouts import ID, Decoder, Kind
+from enforcer.layouts import ID, Decoder, LayoutKind
 from enforcer.turn.dialect import FREE_TEXT, Ids, Segment
 from enforcer.turn.lexer import OPEN
 
@@ -388,7 +388,7 @@ class Parser:
         # The id of a call, where the format writes it.
         written = header if self._table.dialect.ids is Ids.WRITTEN else ""
         self._call = (written, name, index)
-        if self._table.layout.layout.kind is not Kind.JSON:
+        if self._table.layout.layout.kind is not LayoutKind.JSON:
             self._values = Decoder(self._table.layout, self._schema_of(name))
         events.append(Event(Happening.CALL, written, name))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.layouts import Kind, Layout, Trim, Types, WhiteSpace
+from enforcer.layouts import Layout, LayoutKind, Trim, Types, WhiteSpace
 from tests.laid_out import DECLARED, FORMATS, TABLES, bound
 
 K3 = TABLES["kimi_k3"]
@@ -14,7 +14,7 @@ K3 = TABLES["kimi_k3"]
 
 def test_nothing_said_is_json() -> None:
     layout = Layout.read({})
-    assert layout.kind is Kind.JSON
+    assert layout.kind is LayoutKind.JSON
     assert layout.bind(lambda _: None).plain
 
 

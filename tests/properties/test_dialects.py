@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import enforcer
-from enforcer.layouts import Kind
+from enforcer.layouts import LayoutKind
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn import dialects
@@ -80,7 +80,7 @@ def callable_tools(request: dict[str, Any]) -> list[str]:
 
 def written(name: str, request: dict[str, Any]) -> dict[str, Any]:
     """Leave out the arguments that a dialect has to refuse for their names."""
-    if dialects.load(name).arguments.kind is Kind.JSON:
+    if dialects.load(name).arguments.kind is LayoutKind.JSON:
         return request
     tools = []
     for tool in request["tools"]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import NOTHING, Regex, both, either, fullmatch, inverse, literal, parse
-from enforcer.regex.states import State, TooManyStates, build, read
+from enforcer.regex.states import State, TooManyStates, minimal, read
 
 PATTERNS = st.from_regex(r"([ab0]|\(a\|b\)|\[ab\]){1,4}[*+?]?(b|0)?", fullmatch=True)
 LANGUAGES = st.recursive(
@@ -27,14 +27,14 @@ def takes(language: Regex, text: str) -> bool:
 
 @given(LANGUAGES, st.lists(st.text("ab0", max_size=6), max_size=20))
 def test_it_takes_what_the_expression_takes(regex: Regex, texts: list[str]) -> None:
-    language = read(json.loads(json.dumps(build(regex, 1_000))))
+    language = read(json.loads(json.dumps(minimal(regex, 1_000))))
     for text in texts:
         assert takes(language, text) == fullmatch(regex, text)
 
 
 @given(LANGUAGES, st.text("ab0", max_size=5))
 def test_what_is_said_of_a_state_is_true_of_its_texts(regex: Regex, start: str) -> None:
-    language = read(build(regex, 1_000))
+    language = read(minimal(regex, 1_000))
     for char in start:
         language = language.behind(char) if isinstance(language, State) else NOTHING
     if not isinstance(language, State):
@@ -52,7 +52,7 @@ def test_what_is_said_of_a_state_is_true_of_its_texts(regex: Regex, start: str) 
 
 @given(LANGUAGES)
 def test_no_two_states_are_equal(regex: Regex) -> None:
-    rows = build(regex, 1_000)
+    rows = minimal(regex, 1_000)
     unlike = {(a, b) for a in range(len(rows)) for b in range(a) if rows[a][0] != rows[b][0]}
     moves = [{char: to for chars, to in row[-1] for char in chars} for row in rows]
     grown = True
@@ -77,11 +77,11 @@ def test_no_two_states_are_equal(regex: Regex) -> None:
 
 def test_a_language_without_members_has_no_states() -> None:
     empty = both(parse("^a*$"), inverse(parse("^a*$")))
-    assert build(empty, 100) == []
+    assert minimal(empty, 100) == []
     assert read([]) == NOTHING
 
 
 def test_it_is_given_up_in_time() -> None:
     with pytest.raises(TooManyStates):
-        build(parse("^[ab]*a[ab]{9}$"), 200)
-    assert len(build(parse("^[ab]*a[ab]{4}$"), 200)) == 2**5
+        minimal(parse("^[ab]*a[ab]{9}$"), 200)
+    assert len(minimal(parse("^[ab]*a[ab]{4}$"), 200)) == 2**5

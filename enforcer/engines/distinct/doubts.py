@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.engines.distinct.elements import is_one_gap
-from enforcer.engines.distinct.places import Kind
+from enforcer.engines.distinct.places import TextKind
 from enforcer.engines.distinct.tokens import clear, is_member, members
 from enforcer.partial import spell
 
@@ -174,7 +174,7 @@ class DoubtsOf:
             runs = self._doubts.blanks.items()
             yield from (ids for blanks, ids in runs if not is_one_gap(gap + blanks))
         stack = [(every, 0, len(every.keys), b"", spot)]
-        if spot.kind in (None, Kind.BARE):
+        if spot.kind in (None, TextKind.BARE):
             blank = self._doubts.behind_blanks
             after = spot if spot.kind is None else elements.step(spot, _BLANKS[0])
             if after is None:
@@ -208,7 +208,7 @@ class DoubtsOf:
 
     def _bytes(self, start: bytes, spot: Spot) -> Iterable[int]:
         """List the bytes behind which there may still be rivals."""
-        if spot.kind in (None, Kind.BARE):
+        if spot.kind in (None, TextKind.BARE):
             return (*self._elements.living.bytes_after(spot), *(_BLANKS if start else b""))
         at = spot.length
         following = {x[at : at + 1] for each in spot.rivals for x in each if isinstance(x, str)}

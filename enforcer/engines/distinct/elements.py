@@ -19,7 +19,7 @@ from enforcer.engines.distinct.ends import Many
 from enforcer.engines.distinct.fuel import STEP
 from enforcer.engines.distinct.living import Living
 from enforcer.engines.distinct.numbers import has_exponent
-from enforcer.engines.distinct.places import FRESH, Kind, Level, Spot, going_on, strings_among
+from enforcer.engines.distinct.places import FRESH, Level, Spot, TextKind, going_on, strings_among
 from enforcer.engines.distinct.used import Used
 from enforcer.engines.distinct.values import Object, bare
 from enforcer.schema.finishing.ways import NOWHERE
@@ -69,7 +69,7 @@ class Elements:
     @staticmethod
     def _at_once(spot: Spot, data: bytes) -> Spot | None:
         """Go on within a string that has no rivals, with characters as they are."""
-        if spot.kind is not Kind.STRING or spot.threads is not None or spot.partial.pending:
+        if spot.kind is not TextKind.STRING or spot.threads is not None or spot.partial.pending:
             return None
         if b'"' in data or b"\\" in data or spot.contested:
             return None
@@ -123,9 +123,9 @@ class Elements:
                 after.threads = tuple(
                     dict.fromkeys(x for t in after.threads for x in self._steps.step(t, byte))
                 )
-                if byte == _QUOTE and spot.kind is Kind.NAME and after.level is not None:
+                if byte == _QUOTE and spot.kind is TextKind.NAME and after.level is not None:
                     after.level.may_recur = any(map(_may_recur, after.threads))
-                if after.kind is Kind.BARE and after.threads and after.contested:
+                if after.kind is TextKind.BARE and after.threads and after.contested:
                     self._narrow(after, after.threads)
         elif after.contested and after.kind is None and byte == ord(","):
             self._begin(after)
@@ -190,11 +190,11 @@ class Elements:
 
     def _text(self, spot: Spot, byte: int) -> Spot | None:
         kind, level = spot.kind, spot.level
-        if kind is Kind.OTHER:
+        if kind is TextKind.OTHER:
             if spot.escaped or (byte not in (_QUOTE, _BACKSLASH)):
                 return Spot(level, (), kind) if spot.escaped else spot
             return Spot(level, (), None if byte == _QUOTE else kind, escaped=byte == _BACKSLASH)
-        if kind is Kind.BARE:
+        if kind is TextKind.BARE:
             if byte in _ENDS:
                 value = bare(spot.text())
                 done = None if value is None else self._complete(spot, level, value)
@@ -222,7 +222,7 @@ class Elements:
         is_name = level is not None and not level.is_array and level.name is None
         if byte == _QUOTE and is_name and level is not None:
             if not level.element and level.track == NOWHERE:
-                return Spot(level, (), Kind.OTHER)
+                return Spot(level, (), TextKind.OTHER)
             self._scan(level.rivals)
             names = tuple(
                 list(dict.fromkeys(n for x in each if isinstance(x, Object) for n in x.members))
@@ -230,23 +230,23 @@ class Elements:
                 else each
                 for each in level.rivals
             )
-            return self._on(spot, level, names, Kind.NAME)
+            return self._on(spot, level, names, TextKind.NAME)
         keeps = level is not None and level.keeps
         rivals = () if level is None or not keeps else level.parts()
         if byte == _QUOTE:
             if keeps:
                 self._scan(rivals)
-                return self._on(spot, level, strings_among(rivals), Kind.STRING)
-            return Spot(level, (), Kind.OTHER)
+                return self._on(spot, level, strings_among(rivals), TextKind.STRING)
+            return Spot(level, (), TextKind.OTHER)
         if byte in b"{[":
             return self._opened(spot, level, rivals, is_array=byte == ord("["))
         if level is None or not keeps:
             return spot
         left = tuple(each.among(chr(byte)) for each in level.numbers())
-        return self._on(spot, level, (), Kind.BARE).add(chr(byte), FRESH, left)
+        return self._on(spot, level, (), TextKind.BARE).add(chr(byte), FRESH, left)
 
     @staticmethod
-    def _on(spot: Spot, level: Level | None, rivals: Rivals, kind: Kind | None = None) -> Spot:
+    def _on(spot: Spot, level: Level | None, rivals: Rivals, kind: TextKind | None = None) -> Spot:
         after = Spot(level, rivals, kind)
         after.threads, after.base = spot.threads, spot.base
         return after
@@ -287,13 +287,13 @@ class Elements:
             done.threads = None
         return done
 
-    def _character(self, spot: Spot, kind: Kind, byte: int) -> Spot | None:
+    def _character(self, spot: Spot, kind: TextKind, byte: int) -> Spot | None:
         level = spot.level
         if level is None:
             return None
         if byte == _QUOTE and not spot.partial.pending:
             text = spot.text()
-            if kind is Kind.STRING:
+            if kind is TextKind.STRING:
                 return self._complete(spot, level, text)
             child = self._names[level.track].get(text, self._tracks[level.track].others)
             named = level.named(text, child)

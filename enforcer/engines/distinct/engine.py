@@ -17,7 +17,7 @@ from enforcer.engines.distinct.doubts import Doubts
 from enforcer.engines.distinct.keepers import keepers
 from enforcer.engines.distinct.tokens import Tokens
 from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
-from enforcer.layouts import Kind
+from enforcer.layouts import LayoutKind
 from enforcer.schema.finishing.distinct import offence, remembered
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class DistinctEngine:
         ways = tracks.written(grammar)
         if not ways:
             return ways
-        if layout is None or layout.layout.kind is Kind.JSON:
+        if layout is None or layout.layout.kind is LayoutKind.JSON:
             few = tracks.too_few(grammar)
             if few:
                 reason = "fewer values than `minItems` asks for are described; allow fewer elements"

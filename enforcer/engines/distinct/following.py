@@ -31,7 +31,7 @@ _FRESH = Partial()
 _EMPTY = Written()
 
 
-class Kind(Enum):
+class StringUse(Enum):
     """What a string is for."""
 
     NAME = "the name of a property"
@@ -107,7 +107,7 @@ class Place:
     def __init__(
         self,
         level: Level | None,
-        kind: Kind | None = None,
+        kind: StringUse | None = None,
         text: Written = _EMPTY,
         partial: Partial = _FRESH,
         *,
@@ -130,7 +130,7 @@ class Place:
         return self.kind in _REMEMBERED and self.memory is not None
 
 
-_REMEMBERED = (Kind.ELEMENT, Kind.NAME)
+_REMEMBERED = (StringUse.ELEMENT, StringUse.NAME)
 START = Place(None)
 
 
@@ -166,7 +166,7 @@ class Follower:
 
     def _step(self, place: Place, byte: int) -> Place | None:
         kind, level = place.kind, place.level
-        if kind is Kind.OTHER:
+        if kind is StringUse.OTHER:
             if place.escaped:
                 return Place(level, kind)
             if byte == _QUOTE:
@@ -189,12 +189,12 @@ class Follower:
             return None if full else Place(level.after_comma())
         return place
 
-    def _kind(self, level: Level | None) -> Kind:
+    def _kind(self, level: Level | None) -> StringUse:
         if level is None:
-            return Kind.OTHER
+            return StringUse.OTHER
         if level.is_array:
-            return Kind.OTHER if level.memory is None else Kind.ELEMENT
-        return Kind.OTHER if level.named or level.track == NOWHERE else Kind.NAME
+            return StringUse.OTHER if level.memory is None else StringUse.ELEMENT
+        return StringUse.OTHER if level.named or level.track == NOWHERE else StringUse.NAME
 
     def _opened(self, level: Level | None, *, is_array: bool) -> Level:
         number = self._track_of(level)
@@ -214,7 +214,7 @@ class Follower:
         track = self._tracks[level.track]
         return track.prefix[level.index] if level.index < len(track.prefix) else track.rest
 
-    def _string(self, place: Place, kind: Kind, byte: int) -> Place | None:
+    def _string(self, place: Place, kind: StringUse, byte: int) -> Place | None:
         level, written = place.level, place.text
         if level is None:
             return None
@@ -222,7 +222,7 @@ class Follower:
             text = written.whole()
             if level.memory is not None and text in level.memory:
                 return None
-            if kind is Kind.NAME:
+            if kind is StringUse.NAME:
                 child = self._names[level.track].get(text, self._tracks[level.track].others)
                 return Place(level.with_name(text, child))
             return Place(level.with_element(text))

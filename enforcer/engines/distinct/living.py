@@ -19,7 +19,7 @@ from enforcer.engines.distinct.numbers import (
     only,
     stays_roomy,
 )
-from enforcer.engines.distinct.places import Kind, Level, Spot
+from enforcer.engines.distinct.places import Level, Spot, TextKind
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import ANY
 from enforcer.schema.finishing.endless import is_endless
@@ -81,11 +81,11 @@ class Living:
     @staticmethod
     def _is_roomy(spot: Spot, threads: Iterable[Thread]) -> bool:
         """Tell whether the text at hand alone has more ends than there are rivals."""
-        if spot.kind is Kind.STRING:
+        if spot.kind is TextKind.STRING:
             return not spot.partial.pending and any(
                 isinstance(x.frame, Text) and is_endless(x.frame.regex) for x in threads
             )
-        if spot.kind is not Kind.BARE or not _has_digits(spot.text()):
+        if spot.kind is not TextKind.BARE or not _has_digits(spot.text()):
             return False
         count, sure = sum(map(len, spot.rivals)), spot.length < _SURE_DIGITS
         return any(
@@ -94,7 +94,7 @@ class Living:
 
     def follows_any_text(self, spot: Spot) -> bool:
         """Tell whether the string at hand may go on as it likes."""
-        return spot.kind is Kind.STRING and any(
+        return spot.kind is TextKind.STRING and any(
             isinstance(x.frame, Text) and x.frame.regex == ANY for x in spot.threads or ()
         )
 
@@ -102,7 +102,7 @@ class Living:
         """List the bytes, but white space, that the readings have behind a place, among others."""
         if spot.threads is None:
             return _STRUCTURE + _OF_NUMBERS
-        if spot.kind is Kind.BARE:
+        if spot.kind is TextKind.BARE:
             frames = (thread.frame for thread in spot.threads)
             moves = (firsts(frame.regex) for frame in frames if isinstance(frame, Text))
             return {*b",]}", *(byte for each in moves for byte in each)}
@@ -136,7 +136,7 @@ class Living:
     @staticmethod
     def is_fixed(spot: Spot) -> bool:
         """Tell whether a number is the same whatever digits follow it."""
-        if spot.kind is not Kind.BARE or spot.threads is None:
+        if spot.kind is not TextKind.BARE or spot.threads is None:
             return False
         text = spot.text()
         frames = (thread.frame for thread in spot.threads)
@@ -144,10 +144,10 @@ class Living:
 
     def digits_are_free(self, spot: Spot, byte: int, length: int) -> bool:
         """Tell whether so many digits, a byte the first of them, leave room for other numbers."""
-        begun = (spot.text() if spot.kind is Kind.BARE else "") + chr(byte)
+        begun = (spot.text() if spot.kind is TextKind.BARE else "") + chr(byte)
         if spot.threads is None or spot.level is None or not _has_digits(begun):
             return False
-        if spot.kind is not None and spot.kind is not Kind.BARE:
+        if spot.kind is not None and spot.kind is not TextKind.BARE:
             return False
         rivals = spot.level.numbers() if spot.kind is None else spot.rivals
         numbers = [x for x in rivals if isinstance(x, Numbers)]
@@ -178,7 +178,7 @@ class Living:
         frame, level, outer = thread.frame, spot.level, thread.outer
         values: Iterable[Json | Many] = ()
         if isinstance(frame, Text):
-            if spot.kind is Kind.BARE:
+            if spot.kind is TextKind.BARE:
                 values = numbers(frame.regex, spot.text(), self._shapes.few, self._fuel)
             else:
                 values = strings(frame.regex, spot.text(), frame.partial, self._fuel)

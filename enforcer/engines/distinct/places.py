@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FRESH = Partial()
 
 
-class Kind(Enum):
+class TextKind(Enum):
     """What kind of text a place is in, where it is in one."""
 
     NAME = "the name of a property"
@@ -205,7 +205,7 @@ class Spot:
         self,
         level: Level | None,
         rivals: Rivals = (),
-        kind: Kind | None = None,
+        kind: TextKind | None = None,
         *,
         escaped: bool = False,
     ) -> None:

@@ -23,7 +23,7 @@ from enforcer.engines.llguidance.lark import to_lark
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
-from enforcer.layouts import Kind
+from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import BITS
 
@@ -165,7 +165,7 @@ class LLGuidanceEngine:
         """
         try:
             text = _ANY_SPLIT + to_lark(grammar, layout)
-            if layout is None or layout.layout.kind is Kind.JSON:
+            if layout is None or layout.layout.kind is LayoutKind.JSON:
                 return json.dumps([text, *(() if quick else probes(grammar))])
             # All that is avoided begins alike; Python's strings end at either quote.
             begins = "".join(layout.avoided)[:1] or "'"

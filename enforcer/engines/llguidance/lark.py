@@ -18,7 +18,7 @@ from enforcer.engines.llguidance.lark_objects import Objects
 from enforcer.engines.llguidance.sheet import Sheet
 from enforcer.engines.llguidance.terminals import expression
 from enforcer.engines.spellable import Spellable
-from enforcer.layouts import BoundLayout, Kind, Layout, WhiteSpace
+from enforcer.layouts import BoundLayout, Layout, LayoutKind, WhiteSpace
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import either
@@ -66,14 +66,14 @@ class Writer:
         self.root = grammar.root
         self.layout = layout or _USUAL
         kind = self.layout.layout.kind
-        self._words = _PYTHON if kind is Kind.PYTHON else _JSON
-        self._sheet = Sheet(PYTHON if kind is Kind.PYTHON else (JSON,), self.layout.avoided)
+        self._words = _PYTHON if kind is LayoutKind.PYTHON else _JSON
+        self._sheet = Sheet(PYTHON if kind is LayoutKind.PYTHON else (JSON,), self.layout.avoided)
         self._values: dict[ValueId, str] = {}
         self._parts: dict[Value, ValueId] = {}
         self._pending: list[ValueId] = []
         self._objects = Objects(self._sheet, JsonFraming(self._sheet, self.value))
         self._arrays = Arrays(self._sheet, self.value)
-        self._spellable = Spellable(grammar, self.layout) if kind is not Kind.JSON else None
+        self._spellable = Spellable(grammar, self.layout) if kind is not LayoutKind.JSON else None
 
     def text(self) -> str:
         """Write the whole grammar.
@@ -89,7 +89,7 @@ class Writer:
         header = f"WS:{_SPACES[self.layout.layout.white_space]}{_HEADER}"
         if self._arrays.used:
             header += _ARRAY_HEADER
-        if self.layout.layout.kind is Kind.PYTHON:
+        if self.layout.layout.kind is LayoutKind.PYTHON:
             header += PythonFraming.header
         return f"start:{start}\n{header}" + "\n".join(self._sheet.lines) + "\n"
 
@@ -99,7 +99,7 @@ class Writer:
             return f"{top}|WS {top}"
         self.definitions, self.root = self._spellable.grammar()
         framing: Framing
-        if self.layout.layout.kind is Kind.PYTHON:
+        if self.layout.layout.kind is LayoutKind.PYTHON:
             framing = PythonFraming(self._sheet, self.value)
         else:
             framing = TaggedFraming(self._sheet, self._spellable, self._part, self._division)

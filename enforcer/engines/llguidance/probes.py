@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from enforcer.engines.spellable import Spellable
-from enforcer.layouts import ID, Kind
+from enforcer.layouts import ID, LayoutKind
 from enforcer.layouts.texts import keys, written_key
 from enforcer.regex import ANY, RegexBudget, both, demanding, either, example, inverse, literal
 from enforcer.regex.keeping import kept
@@ -70,7 +70,7 @@ def probes_of_pairs(
     """Yield the same where arguments are pairs: texts, and control ids between them."""
     spellable = Spellable(grammar, layout)
     shapes = grammar.definitions[grammar.root].objects
-    is_python = layout.layout.kind is Kind.PYTHON
+    is_python = layout.layout.kind is LayoutKind.PYTHON
     to_key = () if is_python else layout.part(None, "key")
     languages = {names: shape.path for shape in shapes for names in _names(shape)}
     for names, path in list(languages.items())[:_MOST_LANGUAGES]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import either, literal
-from enforcer.regex.states import TooManyStates, build
+from enforcer.regex.states import TooManyStates, minimal
 from enforcer.schema.finishing.endless import can_be_explored, is_endless
 from enforcer.schema.grammar import NEVER, ObjectShape
 from enforcer.schema.limits import BITS
@@ -171,7 +171,7 @@ def _bare_states(bare: _Bare) -> list[Any]:
     null, booleans, numbers = bare
     words = [*(["null"] if null else []), *("true" if x else "false" for x in sorted(booleans))]
     texts = either(*map(literal, words), *map(number_texts, numbers))
-    return build(texts, _MOST_NUMBERS)
+    return minimal(texts, _MOST_NUMBERS)
 
 
 def forgotten(
