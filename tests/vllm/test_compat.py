@@ -48,7 +48,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parts = ("engine", "entrypoints", "parser", "renderers", "tool_parsers", "tokenizers")
     for part in (*parts, "config"):
         shutil.copytree(INSTALLED / "vllm" / part, root / "vllm" / part, ignore=keep)
-    for part in ("engine", "structured_output", "sample", "worker/gpu/sample", "metrics"):
+    for part in ("engine", "structured_output", "sample", "worker", "metrics"):
         shutil.copytree(INSTALLED / "vllm/v1" / part, root / "vllm/v1" / part, ignore=keep)
     for file in (
         "__init__.py",
