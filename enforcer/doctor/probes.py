@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from enforcer.request.carrier import KEY, extra_body
+from enforcer.request.carrier import KEY, Route, extra_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from enforcer.request.carrier import Route
 
 WANTED = "violet"
 
@@ -98,6 +97,8 @@ def asking(
         on_unsupported=on_unsupported,
         via=route,
     )
+    if route is Route.PLUGIN:
+        return {**body, **extra}  # what the spec says differs in nothing from the rest
     # A demand and a format are the spec's: vLLM itself would constrain the reply as well.
     freed = {"tool_choice": "auto"} if body.get("tool_choice") == "required" else {}
     kept = {key: value for key, value in body.items() if key != "response_format"}

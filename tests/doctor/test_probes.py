@@ -32,11 +32,12 @@ def test_what_the_modes_are_told_by_is_what_they_refuse() -> None:
 
 
 @pytest.mark.parametrize("route", Route)
-def test_a_demand_is_made_by_the_spec_alone(route: Route) -> None:
+def test_a_demand_is_made_by_the_spec(route: Route) -> None:
     body = probes.required("toy")
     assert probes.asking(body, None) == body
     asked = probes.asking(body, route)
-    assert asked["tool_choice"] == "auto"
+    # The plugin wants both to say the same; beside the logits processor vLLM would constrain, too.
+    assert asked["tool_choice"] == ("required" if route is Route.PLUGIN else "auto")
     own = asked.get("structured_outputs", {}).get("structural_tag")
     text = carrier.from_structural_tag(own) or carrier.from_extra(asked.get("vllm_xargs"))
     toolset = spec_text.read(text).toolset
@@ -44,13 +45,13 @@ def test_a_demand_is_made_by_the_spec_alone(route: Route) -> None:
 
 
 @pytest.mark.parametrize("route", Route)
-def test_a_format_that_nothing_fits_is_the_specs_where_it_is_asked_for(route: Route) -> None:
+def test_a_format_that_nothing_fits_is_in_the_spec_where_it_is_asked_for(route: Route) -> None:
     body = probes.never_served(probes.unenforceable("toy"))
     schema = body["response_format"]["json_schema"]["schema"]
     with pytest.raises(UnsatisfiableSchema):
         compile_schema(schema, on_unsupported=OnUnsupported.RELAX)
     asked = probes.asking(body, route)
-    assert "response_format" not in asked
+    assert ("response_format" in asked) is (route is Route.PLUGIN)
     own = asked.get("structured_outputs", {}).get("structural_tag")
     text = carrier.from_structural_tag(own) or carrier.from_extra(asked.get("vllm_xargs"))
     wanted = spec_text.read(text).response_format

@@ -16,6 +16,8 @@ import pytest
 import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
+from enforcer.diagnosis import Status
+from enforcer.doctor import server as doctor
 from enforcer.verify.replies import whole
 from tests.vllm_servers import TINY, serving
 
@@ -44,6 +46,12 @@ def server(log: Path) -> Iterator[Server]:
     settings = {"ENFORCER_PREAMBLE_IDS": "0", "ENFORCER_FINISH_WITHIN_BUDGET": "on"}
     with serving(TINY, replace(ENFORCED, flags=FREE.flags), log, **settings) as started:
         yield started
+
+
+def test_the_doctor_finds_such_a_server_well_but_on_request(server: Server) -> None:
+    checks = list(doctor.checks(server.url))
+    assert [check.found for check in checks if check.status is Status.BAD] == []
+    assert any("only requests that ask for it" in check.found for check in checks)
 
 
 def _post(server: Server, body: dict[str, Any], path: str = CHAT) -> Response:
