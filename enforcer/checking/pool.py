@@ -12,6 +12,11 @@ checks too go on one at a time, behind every other process; the others are pause
 together take two processors at most. The last worker is never left to a slow check: it is
 stopped there, and whoever waits is told to come again. One that nobody waits for any more is
 stopped as well.
+
+A worker that has ended while it was idle is replaced when the next check is handed to it. One that
+somebody else has ended in the middle of a check (the kernel for want of memory, an operator) was at
+no fault of the check, which is done again, once and by a fresh worker. One that the check has
+ended, by its bound on time or memory, is what the check is refused for: it is never done again.
 """
 
 from __future__ import annotations
@@ -33,7 +38,7 @@ from enforcer.checking.work import LOOK, SECONDS, TOO_MUCH_MEMORY, TOO_SLOW
 from enforcer.errors import Busy, ConfigurationError, Problem, SchemaLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
     from enforcer.checking.beginning import Beginning
     from enforcer.checking.work import Check
@@ -47,6 +52,8 @@ _QUEUED = 64 << 20  # bytes of checks that may wait
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
+# Signals that a check cannot bring upon its worker.
+_BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
 _BUSY = "the server is busy checking the schemas of other requests; send this one again"
 
 
@@ -57,12 +64,18 @@ class _Job:
     waiting: int = 0
     begun: bool = False
     glanced: bool = False  # its first look has made way
+    lost: bool = False  # its worker was ended by somebody else, once
     slow_pid: int = 0  # of its worker, while it is slow
+    stopped: bool = False  # its worker was ended here, as nobody waits
     future: Future[Verdict] = field(default_factory=Future)
 
 
 class _MadeWay(Exception):  # noqa: N818 - named for what happened
     """A look has ended before its time, for others'."""
+
+
+class _Lost(Exception):  # noqa: N818 - named for what happened
+    """A worker was ended by somebody else, and the check is to be done again."""
 
 
 class Pool:
@@ -76,6 +89,8 @@ class Pool:
         dialect: as `Forker` takes it.
         workers: how many processes there may be; at least two.
         queue: how many checks may wait for one.
+        replaced: called, by a thread of the pool, with the exit status (less than zero: minus the
+            signal's) of each worker that has ended by no fault of a check.
 
     """
 
@@ -87,12 +102,14 @@ class Pool:
         *,
         workers: int = 6,
         queue: int = 4096,
+        replaced: Callable[[int], None] | None = None,
     ) -> None:
         self._engine = engine
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._workers = workers
         self._most = queue
+        self._replaced = replaced or _unheard
         self._changed = threading.Condition()
         self._queue: deque[_Job] = deque()
         self._again: deque[_Job] = deque()  # those whose first look has made way
@@ -116,7 +133,8 @@ class Pool:
         """Wait for a verdict; blocks the thread.
 
         Raises:
-            Busy: there is no room now, or it took too long by the clock.
+            Busy: there is no room now, it took too long by the clock, or somebody else has ended
+                its worker twice.
             ConfigurationError: no worker can be started.
 
         """
@@ -167,14 +185,18 @@ class Pool:
             if job.waiting:
                 return
             if not job.begun:
-                (self._again if job.glanced else self._queue).remove(job)
+                self._queue_of(job).remove(job)
             elif not job.slow_pid:
                 return  # it will soon be done
             else:
+                job.stopped = True
                 with suppress(ProcessLookupError):
                     os.kill(job.slow_pid, signal.SIGKILL)
             if self._jobs.get(job.key) is job:
                 del self._jobs[job.key]  # whoever asks the same from now on must not share it
+
+    def _queue_of(self, job: _Job) -> deque[_Job]:
+        return self._again if job.glanced else self._queue
 
     def _call_a_thread(self) -> None:
         """See that somebody takes the next of the queue, where somebody may."""
@@ -194,9 +216,14 @@ class Pool:
             process = self._fork()
         while (job := self._next()) is not None:
             try:
-                process = process or self._fork()
+                process = self._alive(job, process)
                 verdict = self._done(job, process)
             except _MadeWay:
+                job.glanced = True
+                self._put_back(job)
+                fit = False
+            except _Lost:
+                job.lost = True
                 self._put_back(job)
                 fit = False
             except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
@@ -210,6 +237,16 @@ class Pool:
                 process = None
         if process is not None:
             process.end()
+
+    def _alive(self, job: _Job, process: Process | None) -> Process:
+        """Give a worker that has not ended; a fresh one to a check that has lost its own."""
+        if process is not None and process.is_gone():
+            self._replaced(process.end())
+            process = None
+        elif process is not None and job.lost:  # whoever ended that one may be at this one now
+            process.end()
+            process = None
+        return process or self._fork()
 
     def _fork(self) -> Process:
         """Start a worker, and first what forks it, if that has not been or has ended."""
@@ -241,14 +278,16 @@ class Pool:
                 self._idle -= 1
 
     def _put_back(self, job: _Job) -> None:
-        """Let a job whose look has made way wait for its second."""
+        """Let a job whose look has made way, or whose worker has gone, wait to be begun anew."""
         with self._changed:
             if job.waiting:
-                job.begun, job.glanced = False, True
-                self._again.append(job)
+                job.begun = False
+                self._queue_of(job).append(job)
             elif self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
-            self._looked(job)
+            if self._looking is job:
+                self._looking = None
+            self._call_a_thread()
 
     def _looked(self, job: _Job) -> None:
         """End a job's look; the next one's may begin. Called with the lock held."""
@@ -282,6 +321,10 @@ class Pool:
             if reply is None:
                 reply = self._slowly(job, process)
         except Ended as ended:
+            if ended.status in _BY_OTHERS and not job.stopped:
+                self._replaced(ended.status)
+                if not job.lost:
+                    raise _Lost from None
             return _explained(ended)
         return Verdict.from_json(reply)
 
@@ -312,6 +355,10 @@ class Pool:
         return reply
 
 
+def _unheard(status: int) -> None:
+    """Tell nobody of a worker that was replaced."""
+
+
 def _heard(future: asyncio.Future[Verdict]) -> None:
     """Look at what came of a check, lest asyncio complain that nobody has."""
     if not future.cancelled():
@@ -322,6 +369,6 @@ def _explained(ended: Ended) -> Verdict:
     """Say what a worker's end means for the schema that it was checking."""
     if ended.status == -signal.SIGPROF:
         return Verdict(SchemaLimit((Problem("$", "", TOO_SLOW),)), seconds=SECONDS)
-    if ended.status == -signal.SIGKILL:  # by us, whom nobody waits for, or by the kernel
+    if ended.status in _BY_OTHERS:  # or by us, as nobody waits
         raise Busy(_BUSY)
     return Verdict(SchemaLimit((Problem("$", "", f"{TOO_MUCH_MEMORY} ({ended})"),)))

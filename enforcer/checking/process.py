@@ -172,12 +172,19 @@ class Process:
             Ended: the process has ended instead.
 
         """
-        poll = select.poll()
-        poll.register(self._pipe, select.POLLIN)
-        if not poll.poll(seconds * 1000):
+        if not self._is_readable(seconds):
             return None
         length = int.from_bytes(self._exactly(LENGTH), NUMBER)
         return self._exactly(length)
+
+    def is_gone(self) -> bool:
+        """Look whether it has ended while nothing was asked of it: it has nothing else to say."""
+        return self.ended or self._is_readable(0)
+
+    def _is_readable(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def _exactly(self, count: int) -> bytes:
         data = bytearray()

@@ -304,6 +304,16 @@ def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
     _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
 
 
+def log_replaced(status: int) -> None:
+    """Log a process that checked schemas and was ended by somebody else, the kernel mostly.
+
+    Args:
+        status: its exit status; less than zero, minus the signal's number.
+
+    """
+    _log("checking process replaced", status=str(status))
+
+
 def failed(failure: families.Failure, request_id: str, **more: str) -> None:
     """Count and log a turn that the enforcer had to end."""
     recorder().add(families.FAILED, (failure.value,))

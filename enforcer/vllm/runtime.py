@@ -172,7 +172,8 @@ def pool() -> Pool:
     dialect = laid_out(dialect_for().name)
     with _building:
         met = next((known.vocabulary for known in _known.values()), None)
-    return Pool(settings.current().engine, met or _bytes(), dialect)
+    engine = settings.current().engine
+    return Pool(engine, met or _bytes(), dialect, replaced=metrics.log_replaced)
 
 
 def _bytes() -> Vocabulary:

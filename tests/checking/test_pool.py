@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import pytest
 
 from enforcer.checking import pool as pools
 from enforcer.checking.pool import Pool
-from enforcer.checking.process import Ended, Forker
+from enforcer.checking.process import Ended, Forker, Process
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
 from enforcer.vocabulary import Vocabulary
 from tests.checking_cases import check, quick, slow
@@ -197,21 +198,106 @@ def test_a_full_queue_is_said_at_once() -> None:
         lone.check(quick(3))
 
 
-def test_what_forks_workers_is_replaced_when_it_has_ended(pool: Pool) -> None:
-    pool.check(quick(10))
-    before = pool._forker
-    before._process.kill()
-    before._process.wait()
-    # Its workers end with it; who is at one then may be told to come again.
-    for number in range(11, 19):
-        try:
-            verdict = pool.check(quick(number))
-        except Busy:
-            continue
-        if pool._forker is not before:
-            assert verdict.error is None
-            return
-    pytest.fail("the pool did not recover")
+@pytest.mark.parametrize("whose", ["workers", "parent", "all"])
+def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
+    """And what forks them; nobody who asks next notices, however soon."""
+    replaced: list[int] = []
+    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    lone.warm()
+    _until_idle(lone, 2)
+    before = lone._forker
+    workers = descendants(before._process.pid)
+    assert len(workers) == 2
+    for pid in [before._process.pid] * (whose != "workers") + workers * (whose != "parent"):
+        with suppress(ProcessLookupError):  # with its parent
+            os.kill(pid, signal.SIGKILL)
+    for number in range(40, 46):
+        assert lone.check(quick(number)).error is None
+    assert replaced
+    assert set(replaced) == {-signal.SIGKILL}
+    assert len(replaced) <= 2
+    assert (lone._forker is before) == (whose == "workers")
+    assert not lone._jobs
+
+
+def _until_idle(lone: Pool, threads: int) -> None:
+    while lone._idle < threads:
+        time.sleep(0.01)
+
+
+class _Killer:
+    """Ends the workers of the first checks that are sent, before they have begun."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, times: int, number: int) -> None:
+        self.sent = 0
+
+        def send(process: Process, data: bytes) -> None:
+            self.sent += 1
+            if self.sent <= times:
+                process.pause()
+                real(process, data)
+                os.kill(process.pid, number)
+                process.resume()
+            else:
+                real(process, data)
+
+        real = Process.send
+        monkeypatch.setattr(Process, "send", send)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_check_whose_worker_is_killed_is_done_again(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced: list[int] = []
+    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    killer = _Killer(monkeypatch, 1, number)
+    assert lone.check(quick()).error is None
+    assert killer.sent == 2
+    assert replaced == [-number]
+    assert not lone._jobs
+
+
+def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_time() -> None:
+    replaced: list[int] = []
+    lone = Pool("llguidance", BYTES, replaced=replaced.append)
+
+    async def scene() -> None:
+        asked = asyncio.create_task(lone.check_async(slow(400)))
+        await _until(lambda: bool(lone._slow))
+        (job,) = lone._jobs.values()
+        os.kill(job.slow_pid, signal.SIGKILL)
+        assert "2 seconds" in str((await asked).error)
+
+    asyncio.run(scene())
+    assert replaced == [-signal.SIGKILL]
+    assert not lone._jobs
+
+
+def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    replaced: list[int] = []
+    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    killer = _Killer(monkeypatch, 1000, signal.SIGKILL)
+    with pytest.raises(Busy, match="send this one again"):
+        lone.check(quick())
+    assert killer.sent == 2
+    assert replaced == [-signal.SIGKILL] * 2
+    monkeypatch.undo()
+    assert lone.check(quick()).error is None
+    assert not lone._jobs
+
+
+@pytest.mark.parametrize("number", [signal.SIGPROF, signal.SIGABRT, signal.SIGSEGV])
+def test_a_check_that_ends_its_worker_is_not_done_again(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel's signal for its time, an allocation that failed in an engine's code, a stack."""
+    replaced: list[int] = []
+    lone = Pool("llguidance", BYTES, workers=2, replaced=replaced.append)
+    killer = _Killer(monkeypatch, 1000, number)
+    assert isinstance(lone.check(quick()).error, SchemaLimit)
+    assert killer.sent == 1
+    assert not replaced
 
 
 def test_a_worker_that_the_kernel_ended_for_its_time_is_told_from_others(worker: Any) -> None:

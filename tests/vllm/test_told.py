@@ -62,6 +62,8 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
         metrics.log_busy(own=given["schemas"] == "own", **told)
     elif what == "slow check":
         metrics.log_slow(float(given["seconds"]), path="", **told)
+    elif what == "checking process replaced":
+        metrics.log_replaced(int(given["status"]))
     elif what == "switched off":
         metrics.switched_off(**told)
     else:
