@@ -1,8 +1,8 @@
 """Multiples too large for a language of ours, as bounds that an engine's own arithmetic can follow.
 
-Owns: which sets of numbers can be enforced at all, what is said of the others, and cutting those that have no spelling of
-ours into halves that JSON's numbers describe exactly. Must not know: other types, how values
-combine, how an engine is told.
+Owns: which sets of numbers can be enforced at all, what is said of the others, and cutting those
+that have no spelling of ours into halves that JSON's numbers describe exactly. Must not know:
+other types, how values combine, how an engine is told.
 """
 
 from __future__ import annotations

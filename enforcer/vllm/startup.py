@@ -53,8 +53,8 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
     """Say in one line what a server enforces, how, and what it does not.
 
-    The version is named, and every setting that is not at its default: what an operator has switched on and the
-    line leaves out would be taken for off.
+    The version is named, and every setting that is not at its default: what an operator has
+    switched on and the line leaves out would be taken for off.
     """
     if names.is_enforced(parser):
         what = f"every request by {_BY_ITSELF} is enforced{_exceptions(chosen)}"
