@@ -303,7 +303,8 @@ _ASKED = (
 _FOUND: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("grep 'enforcer: '", ("enforcer: every request",), ("EngineCore", "GET /health")),
     ("grep -o 'enforcer: refused", (" 2 enforcer: refused error=",), ("request=", "APIServer")),
-    ("tail -n 50", ("enforcer: turn failed", "EngineDeadError"), ()),
+    ("tail -n 200", ("enforcer: turn failed", "EngineDeadError"), ()),
+    ("tail -n 50", ("enforcer: turn failed", "EngineDeadError"), ("GET /health",)),
     (
         *("EngineCore", ("(EngineCore_DP1 pid=9) ERROR", "Traceback (most")),
         ("APIServer", "is ready"),

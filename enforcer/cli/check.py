@@ -35,6 +35,8 @@ from enforcer.request.options import Options
 from enforcer.request.tools import read_name
 from enforcer.schema import Conventions, OnUnsupported, Root, compile_schema
 from enforcer.schema.bundling import read_documents
+from enforcer.schema.grammar import NEVER
+from enforcer.schema.reading.document import step
 from enforcer.schema.reading.surprises import surprises
 from enforcer.turn import dialects
 from enforcer.turn.requested import refuse_name
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine
     from enforcer.layouts import BoundLayout
     from enforcer.schema.bundling import Documents
+    from enforcer.schema.grammar import ArgumentGrammar
     from enforcer.turn.dialect import Dialect
 
 _DESCRIPTION = """\
@@ -67,6 +70,7 @@ _OTHER_CONSTRAINT = (
     "combined with that; leave it out"
 )
 _FORMAT = "$.response_format"  # where errors about formats lead
+_NEVER_GIVEN = "nothing fits this property, so that it can never be given; is that meant?"
 # Times that a server has. To know how far off a schema is helps; nobody waits minutes for it.
 _STOPPED = 5
 _SLOW = (
@@ -281,7 +285,7 @@ def _timed(one: Checked, seconds: float) -> Checked:
     one = replace(one, milliseconds=seconds * _MILLI)
     if seconds > LOOK and one.status is not Status.REFUSED:
         note = Problem(one.declaration.path, "", _SLOW.format(seconds=seconds))
-        return replace(one, surprises=(note,))
+        return replace(one, surprises=(*one.surprises, note))
     return one
 
 
@@ -325,7 +329,23 @@ def _enforced(
         Status.RELAXED if relaxed else Status.EXACT,
         relaxed.problems if relaxed else (),
         rules=len(grammar.definitions),
+        surprises=tuple(_never_given(grammar, declaration)),
     )
+
+
+def _never_given(grammar: ArgumentGrammar, declaration: Declaration) -> Iterator[Problem]:
+    """Note the properties of the whole value that nothing fits, unless they are declared so."""
+    schema = declaration.schema
+    declared = schema.get("properties") if isinstance(schema, Mapping) else None
+    shapes = grammar.definitions[grammar.root].objects
+    if not isinstance(declared, Mapping) or not shapes:
+        return
+    never = [{name for name, value in shape.names if value == NEVER} for shape in shapes]
+    for name in sorted(set.intersection(*never)):
+        said = declared.get(name)
+        if isinstance(said, Mapping) and "not" not in said:
+            path = step(step(declaration.path, "properties"), name)
+            yield Problem(path, "", _NEVER_GIVEN)
 
 
 def _enforced_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:

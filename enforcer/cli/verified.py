@@ -7,6 +7,7 @@ measured, or what the command exits with.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError
@@ -105,12 +106,14 @@ def _similarity(
 def _print_findings(results: Sequence[Result]) -> None:
     """Print the first findings of every kind; the report has them all."""
     for fault in Fault:
-        told = [
+        counts = Counter(
             f"{result.case.name}: {finding.message}"
             for result in results
             for finding in result.verdict.findings
             if finding.fault is fault
-        ]
+        )
+        # A schema that is refused whole and streamed is refused for one reason.
+        told = [line + (f" ({count} times)" if count > 1 else "") for line, count in counts.items()]
         if told:
             print(f"\n{fault.value}:")
         for line in told[:_SHOWN]:

@@ -304,6 +304,8 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
     verified.show(results, len(every), options.reference, options.report)
     print(f"\n{verified.summary(every)}")
     wrong = any(result.verdict.faults - _allowed(options) for result in every)
+    if wrong and not any(result.verdict.faults - {Fault.REFUSED} for result in every):
+        print("where refusals are meant, --allow-refused makes them nothing wrong", file=sys.stderr)
     if not any(result.verdict.complete for result in every):
         cut_off = any(result.reply.answered for result in every)
         mend = "raise --max-tokens" if cut_off else "every request was refused or failed"

@@ -124,9 +124,12 @@ def settings(environment: Mapping[str, str]) -> Check:
     """Check the operator's settings in the environment."""
     try:
         found = server_settings.read(environment)
-        dialects.load(found.dialect)
     except EnforcerError as error:
         return bad("settings", str(error), "mend or unset the variable; docs/vllm.md lists them")
+    try:
+        dialects.load(found.dialect)
+    except EnforcerError as error:
+        return bad("settings", f"ENFORCER_DIALECT: {error}", "set it to one of these, or unset it")
     if found.engine not in engines.ENGINES:
         known = ", ".join(engines.ENGINES)
         mend = f"set ENFORCER_ENGINE to one of {known}, or unset it"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.diagnosis import Check, bad, note, ok
 from enforcer.diagnosis.template import checks_of
-from enforcer.errors import EnforcerError
+from enforcer.errors import EnforcerError, UnknownDialect
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm import names, settings
@@ -49,7 +49,12 @@ def checks(
         name = names.stock(dialect or settings.read(os.environ).dialect)
         dialects.named(name)
     except EnforcerError as error:
-        yield bad("dialect", str(error), "name one of these with --dialect, or ENFORCER_DIALECT")
+        whose = "" if dialect else "ENFORCER_DIALECT: "
+        if isinstance(error, UnknownDialect):
+            mend = "name one of these with --dialect, or ENFORCER_DIALECT"
+            yield bad("dialect", f"{whose}{error}", mend)
+        else:
+            yield bad("settings", str(error), "mend or unset the variable")
         return
     try:
         from transformers import AutoTokenizer

@@ -34,6 +34,7 @@ _START = (
     "start it with --enable-auto-tool-choice --tool-call-parser NAME_enforced, where NAME is "
     "vLLM's parser of the model's format"
 )
+_WHICH = "which requests are enforced"
 _LOADED = "with VLLM_PLUGINS unset or naming `enforcer`"
 SOON = 10.0  # seconds in which a server answers what takes no model
 _NOT_FOUND = 404
@@ -81,6 +82,9 @@ def checks(
             return
     except client.NoAccess as error:
         yield bad("server", error.found, error.mend)
+        return
+    except client.NotHttp as error:
+        yield bad("server", str(error), "mend --url, or what answers there")
         return
     except ConfigurationError as error:
         yield bad("server", str(error), "start it, or mend --url")
@@ -165,11 +169,11 @@ def _is_ours(reply: Reply, error: type[RequestError]) -> bool:
 
 def enforces(reply: Reply) -> Check:
     """Judge the answer to `probes.twice`: our front end refuses it, no other one does."""
-    title = "enforces every request"
+    title = _WHICH
     if _is_ours(reply, InvalidTools):
-        return ok(title, f"HTTP {reply.status} for a tool that is declared twice")
+        return ok(title, f"every one, by HTTP {reply.status} for a tool that is declared twice")
     if reply.answered:
-        return bad(title, "a tool that is declared twice was accepted: calls are not enforced",
+        return bad(title, "none: a tool that is declared twice was accepted",
                    f"{_START}, and run `enforcer doctor` in its environment")  # fmt: skip
     found = f"HTTP {reply.status}: {reply.error}"
     if measure.is_refusal(reply):
@@ -188,8 +192,8 @@ def _unanswered(title: str, reply: Reply) -> Check:
 
 def by_request(route: Route, *, require_all: bool = False) -> Check:
     """Tell that a server enforces, but not by itself; a fault where all requests are meant."""
-    title = "enforces every request"
-    found = f"only requests that ask for it, by {_HOW[route]}; others are not enforced"
+    title = _WHICH
+    found = f"only those that ask for it, by {_HOW[route]}"
     start = f"{_START}, {_LOADED}" if route is Route.LOGITS_PROCESSOR else _START
     if require_all:
         return bad(title, found, start)
@@ -200,20 +204,20 @@ def by_request(route: Route, *, require_all: bool = False) -> Check:
 def by_request_alone(route: Route) -> Check:
     """Tell that a server takes requests that ask for it, and no others."""
     found = (
-        f"it refuses requests that do not ask for it, by {_HOW[route]} (ENFORCER_REQUIRE=on); what "
-        "ENFORCER_REQUIRE_EXCEPT lets through is not seen from here"
+        f"those that ask for it, by {_HOW[route]}; it refuses the others (ENFORCER_REQUIRE=on), "
+        "and what ENFORCER_REQUIRE_EXCEPT lets through is not seen from here"
     )
     mend = f"to serve the others as well, enforced, {_START}"
-    return note("enforces every request", found, mend, "requests that do not ask are refused")
+    return note(_WHICH, found, mend, "requests that do not ask are refused")
 
 
 def switches(reply: Reply) -> Check:
     """Judge the answer to `probes.switching_off`: refused, or served as nobody enforces it."""
-    title = "lets no request switch it off"
+    title = "switching off"
     if _is_ours(reply, InvalidTools) or (measure.is_refusal(reply) and ALLOW in reply.error):
-        return ok(title, f"HTTP {reply.status} for one that wants to")
+        return ok(title, f"refused, with HTTP {reply.status}")
     if reply.answered:
-        return note(title, "a request may switch enforcement off (ENFORCER_ALLOW_CLIENT=off)",
+        return note(title, "any request may do it for itself (ENFORCER_ALLOW_CLIENT=off)",
                     "take `off` out of ENFORCER_ALLOW_CLIENT once nobody needs it; "
                     "enforcer_requests_switched_off_total counts who does",
                     "requests may switch it off")  # fmt: skip
@@ -230,17 +234,17 @@ def refuses(inexact: Reply, nothing: Reply) -> Check:
     Which part of a request is refused tells the mode: a tool, or the format once the tools have
     been let in.
     """
-    title = "refuses what cannot be enforced"
+    title = "what cannot be enforced"
     mend = "serve with ENFORCER_ON_UNSUPPORTED=refuse once clients have mended their schemas"
     inexactly = "schemas that cannot be enforced exactly are"
     if _is_ours(inexact, UnsupportedSchema):
-        return ok(title, f"HTTP {inexact.status} with path and keyword")
+        return ok(title, f"refused, by HTTP {inexact.status} with path and keyword")
     if _is_at_format(inexact) and _is_at_format(nothing):
-        return note(title, "it isolates: a schema that cannot be enforced exactly is enforced in "
+        return note(title, "isolated: a schema that cannot be enforced exactly is enforced in "
                     "part or not at all (ENFORCER_ON_UNSUPPORTED=isolate)", mend,
                     f"{inexactly} isolated")  # fmt: skip
     if _is_at_format(inexact) and _is_ours(nothing, UnsatisfiableSchema):
-        return note(title, "it relaxes: what cannot be enforced exactly is enforced in part "
+        return note(title, "relaxed: a schema that cannot be enforced exactly is enforced in part "
                     "(ENFORCER_ON_UNSUPPORTED=relax)", mend, f"{inexactly} relaxed")  # fmt: skip
     wrong = nothing if _is_at_format(inexact) else inexact
     if not wrong.status:
@@ -263,7 +267,7 @@ def calls(
     expected: Expected | None = None,
 ) -> Check:
     """Judge the answer to `required`: it shows that the engine process enforces as well."""
-    title = f"makes a demanded call, {'streamed' if body.get('stream') else 'whole'}"
+    title = f"a demanded call, {'streamed' if body.get('stream') else 'whole'}"
     if not reply.status:
         return _unanswered(title, reply)
     verdict = (expected or Expected()).judge(body, reply)
@@ -297,7 +301,7 @@ def keeps_quiet(
     expected: Expected | None = None,
 ) -> Check:
     """Judge the answer to `without_tools`."""
-    title = "calls nothing where no tool is declared"
+    title = "a reply where no tool is declared"
     if not reply.status:
         return _unanswered(title, reply)
     findings = _findings((expected or Expected()).judge(body, reply), route)
@@ -312,7 +316,7 @@ def processes(shown: str | None) -> Check:
     An engine that lacks it would have failed the probes; this shows all the others, which
     the probes did not meet.
     """
-    title = "plugin in all processes"
+    title = "processes with the plugin"
     if shown is None or "vllm:" not in shown:
         return note(title, "the server shows no metrics of vLLM's here", "ask it directly")
     counts = {part: int(float(count)) for part, count in _PROCESSES.findall(shown)}

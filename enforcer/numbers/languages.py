@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
 
-_MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
+MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
 
 MINUS = literal("-")
 
@@ -74,7 +74,7 @@ def number_texts(numbers: NumberSet) -> Regex:
         return _constant(numbers.low, plain=numbers.plain)
     divisors = _divisors(numbers)
     if any(is_hard(each) for each in divisors):
-        members = candidates(numbers, _MOST_LISTED)
+        members = candidates(numbers, MOST_LISTED)
         if members:
             return either(*(_constant(x, plain=numbers.plain) for x in members))
     if not are_bearable(divisors):

@@ -19,7 +19,7 @@ from enforcer.regex.constructors import EPSILON, concat, repeat
 from enforcer.regex.syntax import Named
 
 MOST_REMAINDERS = 200  # of one factor; there is a language for each remainder and digit
-_MOST_ENDINGS = 1 << 12  # remainders of a divisor of a power of ten
+MOST_ENDINGS = 1 << 12  # remainders of a divisor of a power of ten
 _POINT = CharSet.span(".")
 
 _Moves = tuple[tuple[CharSet, Regex], ...]
@@ -62,7 +62,7 @@ def ending(divisor: int, length: int) -> Regex | None:
     Leading zeros are permitted, and any number of digits. Returns None if there would be too
     many remainders.
     """
-    if divisor > _MOST_ENDINGS:
+    if divisor > MOST_ENDINGS:
         return None
     exactly = (_exactly(divisor, digits)[0] for digits in range(1, length))
     return either(concat(repeat(DIGIT, 0, None), _exactly(divisor, length)[0]), *exactly)

@@ -88,6 +88,10 @@ class NoAccess(ConfigurationError):  # noqa: N818 - named for what is wrong
         self.mend = mend
 
 
+class NotHttp(ConfigurationError):  # noqa: N818 - named for what is wrong
+    """Something answers at the URL, in another protocol than the URL's."""
+
+
 class NoModelList(ConfigurationError):  # noqa: N818 - named for what is wrong
     """A server answers, but not at the URL's `/models`."""
 
@@ -98,6 +102,7 @@ async def models(endpoint: Endpoint) -> list[str]:
     Raises:
         NoAccess: it wants a key, or another one.
         NoModelList: it has no such route.
+        NotHttp: what answers there does not speak the URL's protocol.
         ConfigurationError: no server answers there.
 
     """
@@ -106,7 +111,7 @@ async def models(endpoint: Endpoint) -> list[str]:
             response = await client.get("/models")
             data = response.json() if response.is_success else {}
         except httpx.HTTPError as error:
-            raise ConfigurationError(f"no server answers at {endpoint.url}: {error!r}") from error
+            raise _unanswered(endpoint, error) from error
         except ValueError:
             return []
     if response.status_code in (401, 403):
@@ -125,6 +130,20 @@ async def models(endpoint: Endpoint) -> list[str]:
     return [str(m["id"]) for m in listed or () if isinstance(m, dict) and "id" in m]
 
 
+def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> ConfigurationError:
+    """Tell a port where nothing listens from one that hangs up."""
+    scheme, _, rest = endpoint.url.partition("://")
+    said = f"{endpoint.url} answers, but not in {scheme}: {error!r}"
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return NotHttp(f"the certificate of {endpoint.url} is not trusted here: {error!r}")
+    if scheme == "https" and "[SSL" in str(error):
+        return NotHttp(f"{said}: do you mean http://{rest}?")
+    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError | httpx.WriteError):
+        other = "" if scheme == "https" else f": do you mean https://{rest}, or another port?"
+        return NotHttp(f"{said}{other}")
+    return ConfigurationError(f"no server answers at {endpoint.url}: {error!r}")
+
+
 async def metrics(endpoint: Endpoint) -> str | None:
     """Read the server's `/metrics`, which vLLM serves beside `/v1`; None if it shows none."""
     async with endpoint.client() as client:
@@ -139,6 +158,7 @@ async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
     """Send one body, and give the JSON that comes back.
 
     Raises:
+        NotHttp: what answers there does not speak the URL's protocol.
         ConfigurationError: no server answers there, or with an error, which the message quotes.
 
     """
@@ -146,7 +166,7 @@ async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
         try:
             response = await client.post(route, json=body)
         except httpx.HTTPError as error:
-            raise ConfigurationError(f"no server answers at {endpoint.url}: {error!r}") from error
+            raise _unanswered(endpoint, error) from error
     if not response.is_success:
         said = _message(response.text) or response.text or response.reason_phrase
         raise ConfigurationError(

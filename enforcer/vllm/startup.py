@@ -53,8 +53,8 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
 def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str:
     """Say in one line what a server enforces, how, and what it does not.
 
-    Every setting that is not at its default is named: what an operator has switched on and the
-    line leaves out would be taken for off.
+    The version is named, and every setting that is not at its default: what an operator has
+    switched on and the line leaves out would be taken for off.
     """
     if names.is_enforced(parser):
         what = f"every request by {_BY_ITSELF} is enforced{_exceptions(chosen)}"
@@ -73,13 +73,15 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
 
 
 def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:
-    """Name the dialects, the engine and every setting that is not at its default."""
+    """Name the version, the dialects, the engine and every setting that is not at its default."""
+    version, *_ = dict(families.VERSION.labels)["version"]
     changed = [
         f" {name}={shlex.quote(value)}"
         for name, value in chosen.changed().items()
         if name not in _ALWAYS_SAID
     ]
-    return f"dialect={' or '.join(dialects)} engine={chosen.engine}{''.join(changed)}"
+    spoken = " or ".join(dialects)
+    return f"version={version} dialect={spoken} engine={chosen.engine}{''.join(changed)}"
 
 
 def _constrained(dialects: tuple[str, ...]) -> str:

@@ -525,3 +525,16 @@ def test_what_a_server_does_not_check_at_once_is_not_added_up(
     takes(1.5, 1.5)  # the first is remembered
     one, two = ({"messages": [], "tools": part} for part in (tools[:1], tools))
     assert check(one, two)[1]["heavy"] == []
+
+
+def test_an_optional_property_that_nothing_fits_is_noted(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
+    empty = {"type": "integer", "minimum": 5, "maximum": 3}
+    meant = {"no": False, "never": {"not": {}}, "city": {"type": "string"}}
+    schema = {"type": "object", "properties": {"x": empty, **meant}, "additionalProperties": False}
+    status, found = check(chat("f", schema))
+    assert status == 0
+    [note] = found["checked"][0]["surprises"]
+    assert note["path"] == "$.function.parameters.properties.x"
+    assert "never be given" in note["reason"]

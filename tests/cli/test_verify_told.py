@@ -97,8 +97,10 @@ def test_refusals_are_told_whole(
 
     status, report, out, _ = verify(refusing, "--schemas", schemas)
     assert status == 1
-    assert message in out
+    assert out.count(message) == 1
+    assert f"{message} (2 times)" in out  # whole and streamed
     assert "every request was refused" in out
+    assert "--allow-refused" in out
     assert report["results"][0]["findings"][0]["message"].endswith(f"HTTP 400: {message}")
 
 

@@ -142,6 +142,17 @@ def test_the_tokenizer_that_vendors_serve_with(tmp_path: Path) -> None:
     assert "--trust-remote-code" in check.mend
 
 
+@pytest.mark.parametrize("given", [None, "kimi_k9"])
+def test_an_unknown_dialect_is_told_with_the_variable_where_it_is_the_variable(
+    given: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENFORCER_DIALECT", "kimi_k8")
+    [check] = model.checks(tmp_path, dialect=given)
+    assert check.status is BAD
+    assert check.found.startswith("ENFORCER_DIALECT: ") == (given is None)
+    assert (given or "kimi_k8") in check.found
+
+
 def test_without_transformers_a_model_is_not_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

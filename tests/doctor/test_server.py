@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+import socketserver
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +76,7 @@ def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_a
         for require_all, status in ((False, NOTE), (True, BAD)):
             checks = list(server.checks(fake.url, require_all=require_all))
             assert checks[1].status is status
-            assert "only requests that ask for it" in checks[1].found
+            assert "only those that ask for it" in checks[1].found
 
 
 def test_the_probe_of_a_name_declared_twice_asks_for_no_call() -> None:
@@ -158,6 +160,32 @@ def test_a_call_without_tools() -> None:
 )
 def test_processes_that_have_the_plugin(metrics: str | None, status: Status) -> None:
     assert server.processes(metrics).status is status
+
+
+def test_a_port_of_another_protocol_is_no_server_that_is_missing() -> None:
+    with serving(answers()) as fake:
+        meant = fake.url.removeprefix("http://")
+        [check] = server.checks(f"https://{meant}")
+    assert f"do you mean http://{meant}" in check.found
+    assert check.mend == "mend --url, or what answers there"
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as other:
+        threading.Thread(target=other.handle_request, daemon=True).start()  # hangs up
+        [check] = server.checks(f"http://127.0.0.1:{other.server_address[1]}")
+    assert check.status is BAD
+    assert "answers, but not in http: " in check.found
+    assert "do you mean https://127.0.0.1:" in check.found
+
+
+def test_labels_claim_nothing_that_a_verdict_denies() -> None:
+    """They name what is looked at: the same for every verdict, and no sentence."""
+    names = []
+    for answer in (answers(), answers(ALWAYS), by_request("structured_outputs")):
+        with serving(answer, metrics=shown(front=1, engine=1)) as fake:
+            names.append([check.name for check in server.checks(fake.url)])
+    assert names[0] == names[1]
+    assert set(names[2]) < set(names[0])
+    told = " ".join(names[0])
+    assert not re.search(r"\b(enforces|refuses|lets|makes|calls)\b", told)
 
 
 def test_no_server() -> None:
@@ -285,7 +313,7 @@ def test_whether_a_request_may_switch_it_off_is_told(off: Any, status: Status, s
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url, require_all=True))
-    found = next(check for check in checks if "switch it off" in check.name)
+    found = next(check for check in checks if check.name == "switching off")
     assert found.status is status
     assert said in found.found
     assert [check.caveat for check in checks if check.caveat] == (
@@ -359,4 +387,4 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = {check.name: check.status for check in server.checks(fake.url)}
-    assert checks["calls nothing where no tool is declared"] is status
+    assert checks["a reply where no tool is declared"] is status

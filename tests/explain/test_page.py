@@ -76,3 +76,8 @@ def test_the_table_of_a_turn_that_is_not_legal() -> None:
     assert said[-3].strip().startswith("not legal: `[` does not fit")
     assert said[-2].strip() == "1 ids behind it were not followed"
     assert said[-1].endswith("the last one is not legal")
+
+
+def test_a_token_of_spaces_can_be_seen() -> None:
+    """The page's own script does it: nothing here runs one."""
+    assert 'text.replace(/ /g, "␣")' in page.render(traced())

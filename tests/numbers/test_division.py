@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
-from enforcer.numbers.division import can_be_written, divided
+from enforcer.numbers.division import can_be_written, divided, reason
 from enforcer.numbers.sets import NumberSet, contains
 
 if TYPE_CHECKING:
@@ -74,3 +74,50 @@ def test_what_cannot_be_divided_is_refused_with_a_reason() -> None:
     ):
         with pytest.raises(UnsupportedSchema, match="enum"):
             divided(numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (NumberSet(multiple=Fraction(1999)), "1999 is too large: one may be up to 1,000, or"),
+        (NumberSet(multiple=Fraction(997), low=Fraction(10**16)), "997 cannot be enforced within"),
+        (
+            NumberSet(multiple=Fraction(1), not_multiples=frozenset({Fraction(211)})),
+            "the divisor 211 cannot be enforced negated: ",
+        ),
+        (
+            NumberSet(multiple=Fraction(4004), not_multiples=frozenset({Fraction(8)})),
+            "the divisors 4004 and 8 cannot be enforced together: ",
+        ),
+        (NumberSet(multiple=Fraction("0.123456789")), "the divisor 0.123456789 cannot be"),
+        (NumberSet(multiple=Fraction(10**30 + 57)), "the divisor of 31 digits is too large: "),
+    ],
+)
+def test_a_refusal_says_what_is_too_much(numbers: NumberSet, said: str) -> None:
+    assert not can_be_written(numbers)
+    found = reason(numbers)
+    assert said in found
+    assert ("negated" in found) == (not said.startswith("the divisors") and "211" in said)
+    assert ("bounds" in found) == (numbers.multiple is not None)
+    assert "list the values in an `enum`" in found
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        NumberSet(multiple=Fraction(1000)),
+        NumberSet(multiple=Fraction(991)),
+        NumberSet(multiple=Fraction(4095)),
+        NumberSet(multiple=Fraction(4096)),
+        NumberSet(not_multiples=frozenset({Fraction(4096)})),
+        NumberSet(not_multiples=frozenset({Fraction(3375 // 27 * 32)})),
+        NumberSet(not_multiples=frozenset({Fraction(199)})),
+        NumberSet(multiple=Fraction(1001), not_multiples=frozenset({Fraction(4004)})),
+        NumberSet(multiple=Fraction("0.25")),
+        NumberSet(multiple=Fraction("0.001")),
+        NumberSet(multiple=Fraction(1999), low=Fraction(0), high=Fraction(1999 * 199)),
+        NumberSet(multiple=Fraction(997), low=Fraction(-(10**15)), high=Fraction(10**15)),
+    ],
+)
+def test_what_a_refusal_offers_is_taken(numbers: NumberSet) -> None:
+    assert can_be_written(numbers)

@@ -20,7 +20,7 @@ def test_an_enforced_server_is_well_in_all_its_processes(tiny_server: Server) ->
     checks = list(server.checks(tiny_server.url))
     assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
     found = {check.name: check.found for check in checks}
-    assert found["plugin in all processes"] == "1 front, 1 engine, 1 worker"
+    assert found["processes with the plugin"] == "1 front, 1 engine, 1 worker"
     assert "versions" in found
 
 
@@ -43,5 +43,5 @@ def test_a_server_with_the_logits_processor_is_not_one_that_enforces_every_reque
 ) -> None:
     checks = list(server.checks(processor_server.url, require_all=True))
     assert [check.name for check in checks if check.status is Status.BAD] == [
-        "enforces every request"
+        "which requests are enforced"
     ]

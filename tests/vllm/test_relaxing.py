@@ -239,7 +239,7 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
         told = log.read_text()
         found = {check.name: check for check in doctor.checks(server.url)}
     assert not [check for check in found.values() if check.status is Status.BAD]
-    assert "it isolates" in found["refuses what cannot be enforced"].found
+    assert found["what cannot be enforced"].found.startswith("isolated: ")
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
     assert told.count('schema not exact enforced="relaxed"') == 1
     for request_id in ("off-1", "proxy-9", "off-False", "off-True"):

@@ -91,7 +91,8 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
     assert line == (
         "enforcer: every request by /v1/chat/completions, /v1/responses and /v1/messages is "
         "enforced; /v1/completions, routes that take token ids, gRPC: only requests with a spec "
-        "of `enforcer.extra_body`; beam search is refused. dialect=kimi_k2 engine=llguidance "
+        "of `enforcer.extra_body`; beam search is refused. "
+        f"version={metadata.version('kimi-enforcer')} dialect=kimi_k2 engine=llguidance "
         "allow_client=finish"
     )
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer.numbers.division import REASON, can_be_written
+from enforcer.numbers.division import can_be_written, reason
 from enforcer.regex import entangled, loosened, positive, unwritten
 from enforcer.schema.algebra.shapes import NEVER
 from enforcer.schema.finishing.cells import cells
@@ -141,7 +141,7 @@ class Settler:
             for divisor, path in self._divisors.items()
             if any((each / divisor).denominator == 1 for each in involved)
         ]
-        self._refuse(paths[0] if paths else "$", "multipleOf", REASON)
+        self._refuse(paths[0] if paths else "$", "multipleOf", reason(numbers))
         whole = numbers.multiple is not None and numbers.multiple.denominator == 1
         return replace(
             numbers,
