@@ -70,17 +70,17 @@ def when_to_come() -> list[tuple[bytes, bytes]]:
     return [(b"retry-after", seconds) for seconds in (_again.get(None) or ())[:1]]
 
 
-def completes() -> None:
-    """Note that the request is a completion, whose prompt has been rendered."""
+def completes(*, whether: bool) -> None:
+    """Note whether the request whose prompt is being rendered is a completion."""
     found = _completes.get(None)
-    if found is None:  # no request of HTTP's
+    if found is None:  # no request of HTTP's; one that comes later in this task says so anew
         _completes.set(found := [])
-    found.append(True)
+    found[:] = [whether]
 
 
 def is_completion() -> bool:
     """Tell whether it is one."""
-    return bool(_completes.get(None))
+    return any(_completes.get(None) or ())
 
 
 def begin(request: Any) -> None:

@@ -125,7 +125,7 @@ async def begin_async(text: str, prompt_ids: Sequence[int], begun: int, budget: 
 
 def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
     """Yield what has to be found out; is sent each verdict; raises the first refusal."""
-    if any(spec is passed for passed in _passed):
+    if any(spec is passed for passed in tuple(_passed)):  # other threads may add to it
         return
     spent = 0.0
     isolates = spec.resolve(settings.current().options()).on_unsupported is OnUnsupported.ISOLATE

@@ -69,8 +69,7 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         asked.begin(request)
-        if isinstance(request, CompletionRequest):
-            asked.completes()
+        asked.completes(whether=isinstance(request, CompletionRequest))
         admission.refuse_unread_spec(getattr(request, "vllm_xargs", None), self.model_config)
         result = await original(self, request, *args, **kwargs)
         own = getattr(request, "structured_outputs", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import copy_context
 from types import SimpleNamespace
 from typing import Any
 
@@ -141,3 +142,15 @@ def test_who_is_to_come_again_is_told_when() -> None:
         [(b"a", b"b")],
         None,
     ]
+
+
+def test_what_comes_after_a_completion_in_the_same_task_is_none() -> None:
+    """As where no request of HTTP's begins anew: what is excepted must not outlive its request."""
+
+    def ask() -> None:
+        asked.completes(whether=True)
+        assert asked.is_completion()
+        asked.completes(whether=False)
+        assert not asked.is_completion()
+
+    copy_context().run(ask)
