@@ -80,7 +80,7 @@ def completes(*, whether: bool) -> None:
 
 def is_completion() -> bool:
     """Tell whether it is one."""
-    return any(_completes.get(None) or ())
+    return any(_completes.get([]))
 
 
 def begin(request: Any) -> None:
