@@ -290,3 +290,40 @@ def test_calls_to_tools_that_are_not_declared_are_dropped_whole(name: str, at: i
     assert (turn.content, turn.stray, turn.ended) == (example["content"], None, True)
     assert reader.dropped == len(example.get("calls", ()))
     assert {event.what for event in events} <= {Happening.CONTENT, Happening.REASONING}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@examples(15)
+@given(seed=SEEDS)
+def test_text_that_is_read_at_once_is_read_as_id_by_id(name: str, seed: int) -> None:
+    """Of a prompt that has long begun the turn, and of a reply: both are read in runs of text."""
+    random, found, table = Random(seed), vocabulary(name), served(name).table
+    text = [i for i in range(found.size) if i not in found.control_ids]
+    blank = [i for i in text if not found.token_bytes(i).strip()]
+    tools = [{"type": "function", "function": {"name": "get"}}]
+    # An ended turn is none that goes on; some markers are spelled with ids of text.
+    markers = [[token] for token in sorted(found.control_ids - table.turn_end_ids)]
+    markers += [found.encode(marker) for marker in sorted(dialects.load(name).tokens.spelled)]
+    thinks = [[found.controls[each]] for each in ("<think>",) if each in found.controls]
+    ids: list[int] = random.choice([*thinks, []])
+    for _ in range(random.randint(1, 4)):
+        pool, length = random.choice([text, blank]), random.choice([1, 70, 200])
+        ids = [*ids, *random.choices(pool, k=length), *random.choice([[], *markers])]
+
+    one_by_one = served(name).matcher(tools, prompt_ids=opening(name))
+    begun = [token for token in ids if one_by_one.accept(token)]
+    if opening(name):  # else no prompt opens a turn, whatever it has
+        at_once = served(name).matcher(tools, prompt_ids=[*opening(name), *begun])
+        assert at_once.state == one_by_one.state
+        assert (row_of(at_once) == row_of(one_by_one)).all()
+
+    whole, single = Parser(table, opening(name)), Parser(table, opening(name))
+    told = whole.feed(ids), [event for token in ids for event in single.feed([token])]
+    assert whole.finish() == single.finish()
+    assert whole.turn() == single.turn()
+    assert (whole.state, whole.reasoning_ids) == (single.state, single.reasoning_ids)
+    said, again = (
+        {what: "".join(event.text for event in events if event.what is what) for what in Happening}
+        for events in told
+    )
+    assert said == again
