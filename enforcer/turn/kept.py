@@ -90,7 +90,7 @@ class KeptTries:
             found = make()
         self._tries[key] = found
         while is_new and (len(self._tries) > _TRIES or self.weight > self._most):
-            self._tries.pop(next(iter(tuple(self._tries))), None)
+            self._tries.pop(next(iter(tuple(self._tries)), None), None)
         return found
 
 

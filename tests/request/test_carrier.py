@@ -11,24 +11,12 @@ from enforcer.errors import InvalidTools
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import KEY, Route
 from enforcer.request.tools import ToolChoice
+from tests.spec_cases import TOOL, named
 
-TOOL: dict[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": "get",
-        "description": "Gets.",
-        "strict": True,
-        "parameters": {"type": "object", "properties": {"città": {"enum": ["東京", 3.33]}}},
-    },
-}
 HISTORY = [
     {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get"}}]},
     {"role": "tool", "tool_call_id": "x", "content": "done"},
 ]
-
-
-def named(name: str) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name}}
 
 
 def body(*args: list[dict[str, Any]] | None, **kwargs: Any) -> str:

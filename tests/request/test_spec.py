@@ -13,20 +13,7 @@ from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Limits
 from enforcer.schema.bundling import Documents
-
-TOOL: dict[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": "get",
-        "description": "Gets.",
-        "strict": True,
-        "parameters": {"type": "object", "properties": {"città": {"enum": ["東京", 3.33]}}},
-    },
-}
-
-
-def named(name: str) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name}}
+from tests.spec_cases import TOOL, named
 
 
 def test_a_wish_for_closed_objects_leaves_the_other_conventions_as_they_are() -> None:

@@ -14,18 +14,10 @@ from enforcer.request import spec_text
 from enforcer.request.carrier import KEY
 from enforcer.request.options import Options
 from enforcer.schema import OnUnsupported
+from tests.spec_cases import TOOL
 
 EMPTY: list[Any] = []
 NOTHING: dict[str, Any] = {}
-TOOL: dict[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": "get",
-        "description": "Gets.",
-        "strict": True,
-        "parameters": {"type": "object", "properties": {"città": {"enum": ["東京", 3.33]}}},
-    },
-}
 
 
 @pytest.mark.parametrize(
