@@ -129,7 +129,7 @@ def test_what_is_not_exact_is_told_once_with_its_tool_and_its_first_request(
 
 @pytest.mark.parametrize(
     ("word", "status", "said"),
-    [("refuse", "ok", "path"), ("relax", "note", "relaxes"), ("isolate", "note", "isolates")],
+    [("refuse", "ok", "path"), ("relax", "note", "relaxed"), ("isolate", "note", "isolated")],
 )
 def test_the_doctor_tells_the_mode_and_nothing_is_counted(
     monkeypatch: pytest.MonkeyPatch, counted: list[Any], word: str, status: str, said: str
