@@ -1,8 +1,10 @@
 """`python -m bench.neighbours`: the largest gap of a stream beside hostile requests.
 
-For each load, quiet stretches and stretches with the load take turns; the figure is the median
-of the largest gaps. Beside it the same of vLLM's own strict constraint (`--beside`). Exits with
-1 if a ratio is above 1.5, a neighbour had an error, or a hostile request ended with HTTP 500.
+For each load, three stretches take turns: a quiet one, one with the same bytes under a name that
+vLLM does not know (so many requests, and nothing to enforce), one with the load. The figure is the
+median of the largest gaps. Beside it the same of vLLM's own strict constraint (`--beside`). Exits
+with 1 if the load's gap is above 1.5 times that of the other two, a neighbour had an error, or a
+hostile request ended with HTTP 500.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 from tokenizers import Tokenizer
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, STRICT, Server
+from bench.demo.servers import ENFORCED, STRICT, Server, Setting
 from bench.neighbours import hostile
 from bench.neighbours.hostile import Constraint
 from bench.neighbours.stream import Window, observe
@@ -34,6 +38,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=[""], help="loads whose name has one of these")
     parser.add_argument("--beside", action="store_true", help="measure stock strict mode as well")
+    parser.add_argument("--one-process", action="store_true", help="the engine in one process")
     parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -50,19 +55,21 @@ def main() -> int:
                 if any(word in load.name for word in arguments.only)
             ]
             print(f"\n{setting.name}")
-            print("| beside | quiet, ms | with, ms | ratio | neighbours' errors | outcomes |")
-            print("|---|---:|---:|---:|---:|---|", flush=True)
-            with Server(model, setting, Path(folder) / "server.log") as server:
+            print("| beside | quiet, ms | unconstrained | with | to quiet | errors | outcomes |")
+            print("|---|---:|---:|---:|---:|---:|---|", flush=True)
+            served = one_process(setting) if arguments.one_process else setting
+            with Server(model, served, Path(folder) / "server.log") as server:
                 server.wait_until_ready()
                 asyncio.run(observe(server.url, constraint, arguments.seconds))  # warm up
                 for load in loads:
+                    kinds = (None, hostile.unconstrained(load), load)
                     stretches = [
-                        (
-                            asyncio.run(observe(server.url, constraint, arguments.seconds)),
+                        [
                             asyncio.run(
-                                observe(server.url, constraint, arguments.seconds, load, f"{at}n")
-                            ),
-                        )
+                                observe(server.url, constraint, arguments.seconds, kind, f"{at}n")
+                            )
+                            for kind in kinds
+                        ]
                         for at in range(arguments.repeats)
                     ]
                     server.check_alive()
@@ -74,6 +81,18 @@ def main() -> int:
     return 0 if right else 1
 
 
+def one_process(setting: Setting) -> Setting:
+    """Serve in this way with the engine's worker in the engine's process, computing on one thread.
+
+    By default the CPU build has a process for each, which wait for each other by spinning, beside
+    OpenMP threads that do the same: on two cores whatever else has to run waits for those.
+    """
+    executor = "vllm.v1.executor.uniproc_executor.UniProcExecutor"
+    flags = (*setting.flags, "--distributed-executor-backend", executor)
+    threads = {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+    return replace(setting, flags=flags, environment=threads)
+
+
 def letters(model: Path) -> dict[str, int]:
     """Give the ids of the letters a and b, and of the section's begin."""
     tokens = Tokenizer.from_file(str(model / "tokenizer.json"))
@@ -82,27 +101,30 @@ def letters(model: Path) -> dict[str, int]:
     return {text: token_id for text, token_id in found.items() if token_id is not None}
 
 
-def show(name: str, stretches: list[tuple[Window, Window]]) -> dict[str, object]:
+def show(name: str, stretches: list[list[Window]]) -> dict[str, object]:
     """Print a line, and give its figures."""
-    quiet = median(one.largest() for one, _ in stretches)
-    beside = median(other.largest() for _, other in stretches)
-    errors = [error for pair in stretches for window in pair for error in window.errors]
-    outcomes = sum((other.outcomes for _, other in stretches), start=stretches[0][0].outcomes)
+    kinds = list(zip(*stretches, strict=True))
+    quiet, plain, beside = (median(window.largest() for window in kind) for kind in kinds)
+    errors = [error for turn in stretches for window in turn for error in window.errors]
+    outcomes = sum((window.outcomes for window in kinds[-1]), start=Counter[str]())
     said = ", ".join(f"{count} of {what}" for what, count in sorted(outcomes.items()))
-    ratio = beside / quiet
     print(
-        f"| {name} | {quiet * 1e3:.0f} | {beside * 1e3:.0f} | {ratio:.2f} | {len(errors)} "
-        f"| {said} |",
+        f"| {name} | {quiet * 1e3:.0f} | {plain * 1e3:.0f} | {beside * 1e3:.0f} "
+        f"| {beside / quiet:.2f} | {len(errors)} | {said} |",
         flush=True,
     )
     for error in errors[:3]:
         print(f"  {error}")
-    wrong = ratio > _MOST or errors or outcomes["500"] or outcomes["no answer"]
+    slow = beside > _MOST * max(quiet, plain)
+    wrong = slow or errors or outcomes["500"] or outcomes["no answer"]
+    names = ("quiet", "unconstrained", "with")
     return {
         "load": name,
-        "quiet": [one.largest() for one, _ in stretches],
-        "with": [other.largest() for _, other in stretches],
-        "ratio": ratio,
+        **{
+            kind: [window.largest() for window in windows]
+            for kind, windows in zip(names, kinds, strict=True)
+        },
+        "ratio": beside / quiet,
         "errors": errors,
         "outcomes": dict(outcomes),
         "right": not wrong,

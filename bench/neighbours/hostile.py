@@ -11,7 +11,7 @@ words of its own, so that no cache helps.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +138,17 @@ def _wide_pattern(word: str) -> dict[str, Any]:
 def _many_patterns(word: str) -> dict[str, Any]:
     patterns = [{"pattern": f"a.{{{at}}}a"} for at in range(5, 10)]
     return _object({word: {"type": "string", "allOf": patterns}}, required=[word])
+
+
+def unconstrained(load: Load) -> Load:
+    """Give the same bytes with the constraint under a name that vLLM does not know."""
+
+    def build(word: str, constraint: Constraint) -> tuple[str, dict[str, Any]]:
+        route, body = load.build(word, constraint)
+        own = ("structured_outputs", "response_format")
+        return route, {f"unknown_{key}" if key in own else key: body[key] for key in body}
+
+    return replace(load, build=build)
 
 
 def loads(letters: dict[str, int]) -> list[Load]:
