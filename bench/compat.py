@@ -21,7 +21,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from enforcer.vllm.fit import ATTRIBUTES, SCORES, SIGNATURES
+from enforcer.vllm.fit import ATTRIBUTES, COHERE, SCORES, SIGNATURES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,7 +221,7 @@ def check(sources: Sources) -> Iterator[Finding]:
     ours = Ours()
     for dotted in ours.imports:
         yield _exists(sources, dotted)
-    for dotted, expected in (SIGNATURES | SCORES).items():
+    for dotted, expected in (SIGNATURES | SCORES | COHERE).items():
         if dotted.startswith("vllm."):
             yield _takes(sources, dotted, expected)
     for dotted, names in ATTRIBUTES.items():

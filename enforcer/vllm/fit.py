@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedHost
@@ -125,6 +126,13 @@ SCORES: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# The same for Cohere's route, which a server has only if its operator and their SDK are there.
+COHERE: dict[str, tuple[str, ...]] = {
+    "vllm.entrypoints.cohere.serving.CohereServingChatV2.to_chat_completion_request": (
+        *("self", "request"),
+    ),
+}
+
 # What is read or set on vLLM's objects, by class. Checked against sources by `bench.compat`.
 _REQUEST = (
     *("messages", "tools", "tool_choice", "parallel_tool_calls", "response_format"),
@@ -221,6 +229,13 @@ def check_signatures(signatures: Mapping[str, tuple[str, ...]] = SIGNATURES) -> 
         found = tuple(inspect.signature(target).parameters)
         if found != expected:
             raise UnsupportedHost(f"this vLLM's {dotted} takes {found}, expected {expected}")
+
+
+def has_cohere() -> bool:
+    """Tell whether this server has Cohere's route, as vLLM decides it."""
+    import vllm.envs
+
+    return bool(vllm.envs.VLLM_ENABLE_COHERE_API) and find_spec("cohere") is not None
 
 
 def find(dotted: str) -> Any:

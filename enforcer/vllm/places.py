@@ -85,25 +85,39 @@ def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., An
     return _to_chat_completion_request
 
 
+def from_cohere(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `CohereServingChatV2.to_chat_completion_request`, to hand on a spec."""
+
+    def _to_chat_completion_request(self: Any, sent: Any) -> Any:
+        made = original(self, sent)
+        carry_spec(sent, made)
+        return made
+
+    return _to_chat_completion_request
+
+
 def keep_unknown(body: Any) -> None:
     """Let a model of bodies keep the fields that it does not know, as those of other routes do.
 
-    That of /v1/messages has no `structured_outputs`: a spec there would be dropped, and the client
-    would take what nothing enforces for enforced.
+    Those of /v1/messages and Cohere's route have no `structured_outputs`: a spec there would be
+    dropped, and the client would take what nothing enforces for enforced.
     """
     body.model_config = body.model_config | {"extra": "allow"}
     body.model_rebuild(force=True)
 
 
 def carry_spec(sent: Any, made: Any) -> None:
-    """Hand the spec of a body of /v1/messages on to the chat request that is made of it.
+    """Hand the spec of a body of another route on to the chat request that is made of it.
 
     Constraints of vLLM's own, which it does not read there, stay unread.
     """
-    own = (getattr(sent, "model_extra", None) or {}).get("structured_outputs")
+    unknown = getattr(sent, "model_extra", None) or {}
+    own, extra = unknown.get("structured_outputs"), unknown.get("vllm_xargs")
     tag = own.get("structural_tag") if isinstance(own, Mapping) else None
     if carrier.from_structural_tag(tag) is not None:
         made.structured_outputs = StructuredOutputsParams(structural_tag=tag)
+    if carrier.from_extra(extra) is not None:
+        made.vllm_xargs = extra  # the logits processor's, which is refused
 
 
 def shown(request: Any, within: Sequence[Shown] = ()) -> list[Shown]:

@@ -52,6 +52,8 @@ def install() -> None:
     try:
         exactly = fit.check_version(vllm.__version__)
         fit.check_signatures()
+        if fit.has_cohere():
+            fit.check_signatures(fit.COHERE)
     except UnsupportedHost as error:
         _unfit(error, chosen)
         return
@@ -133,6 +135,12 @@ def _patch() -> None:
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
     _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
     places.keep_unknown(AnthropicMessagesRequest)
+    if fit.has_cohere():
+        from vllm.entrypoints.cohere.protocol import CohereChatV2Request
+        from vllm.entrypoints.cohere.serving import CohereServingChatV2
+
+        _wrap(CohereServingChatV2, "to_chat_completion_request", places.from_cohere)
+        places.keep_unknown(CohereChatV2Request)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)

@@ -17,7 +17,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from bench.demo.servers import MODEL_NAME
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request import history, spec_text
-from enforcer.request.carrier import extra_body
+from enforcer.request.carrier import Route, extra_body
 from enforcer.vllm import checks, places, requests
 
 if TYPE_CHECKING:
@@ -268,6 +268,28 @@ def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     for other in others:
         sent = body_type(**body, structured_outputs=other)
         assert convert(AnthropicServingMessages, sent).structured_outputs is None
+
+
+def test_a_spec_in_a_body_of_coheres_route_is_not_dropped() -> None:
+    """Nor one for the logits processor, of which vLLM's own model has no field either."""
+    protocol = pytest.importorskip("vllm.entrypoints.cohere.protocol", reason="no Cohere SDK")
+    from vllm.entrypoints.cohere.serving import CohereServingChatV2
+
+    body_type: Any = type("Body", (protocol.CohereChatV2Request,), {})
+    places.keep_unknown(body_type)
+    convert = places.from_cohere(CohereServingChatV2.to_chat_completion_request)
+    serving = object.__new__(CohereServingChatV2)
+    for route, field in (
+        (Route.PLUGIN, "structured_outputs"),
+        (Route.LOGITS_PROCESSOR, "vllm_xargs"),
+    ):
+        extra = extra_body([CHAT], "required", via=route)
+        made = convert(serving, body_type(model="m", messages=ASK, **extra))
+        kept = getattr(made, field)
+        tag = kept.structural_tag if route is Route.PLUGIN else kept["enforcer"]
+        assert tag == next(iter(extra[field].values()))
+    plain = convert(serving, body_type(model="m", messages=ASK, vllm_xargs={"a": 1}))
+    assert (plain.structured_outputs, plain.vllm_xargs) == (None, None)
 
 
 def test_a_path_is_looked_up_whatever_the_number_of_tools() -> None:

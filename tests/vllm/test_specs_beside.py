@@ -16,6 +16,7 @@ import pytest
 import enforcer
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
 from bench.matrix import modes
+from enforcer import Route
 from enforcer.diagnosis import Status
 from enforcer.doctor import server as doctor
 from enforcer.verify.replies import whole
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.vllm
 TOOLS = modes.MODES["auto"]["tools"]
 ASK = [{"role": "user", "content": "How far is it to Paris?"}]
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
+COHERE = "/cohere/v2/chat"
 ROUTES = (CHAT, RESPONSES, MESSAGES)
 
 
@@ -43,7 +45,11 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(log: Path) -> Iterator[Server]:
     # The first request of a test must find everything in place, whatever it asks for.
-    settings = {"ENFORCER_PREAMBLE_IDS": "0", "ENFORCER_FINISH_WITHIN_BUDGET": "on"}
+    settings = {
+        "ENFORCER_PREAMBLE_IDS": "0",
+        "ENFORCER_FINISH_WITHIN_BUDGET": "on",
+        "VLLM_ENABLE_COHERE_API": "1",
+    }
     with serving(TINY, replace(ENFORCED, flags=FREE.flags), log, **settings) as started:
         yield started
 
@@ -51,7 +57,7 @@ def server(log: Path) -> Iterator[Server]:
 def test_the_doctor_finds_such_a_server_well_but_on_request(server: Server) -> None:
     checks = list(doctor.checks(server.url))
     assert [check.found for check in checks if check.status is Status.BAD] == []
-    assert any("only requests that ask for it" in check.found for check in checks)
+    assert any("only those that ask for it" in check.found for check in checks)
 
 
 def _post(server: Server, body: dict[str, Any], path: str = CHAT) -> Response:
@@ -70,6 +76,9 @@ def body_of(path: str, tools: list[dict[str, Any]], choice: str, **more: Any) ->
         flat = [{"type": "function", **x} for x in plain]
         sent = {"input": ASK, "tools": flat, "tool_choice": choice, "max_output_tokens": 160}
         return {**sent, **more}
+    if path == COHERE:
+        mode = {} if choice == "auto" else {"tool_choice": choice.upper()}
+        return {"messages": ASK, "tools": tools, **mode, **more}
     return {"messages": ASK, "tools": tools, "tool_choice": choice, **more}
 
 
@@ -80,7 +89,7 @@ def arguments_of(path: str, answer: Any) -> list[Any]:
     if path == RESPONSES:
         calls = [item for item in answer["output"] if item["type"] == "function_call"]
         return [json.loads(call["arguments"]) for call in calls]
-    message = answer["choices"][0]["message"]
+    message = answer["message"] if path == COHERE else answer["choices"][0]["message"]
     return [json.loads(call["function"]["arguments"]) for call in message["tool_calls"]]
 
 
@@ -98,7 +107,7 @@ REFERS = tool(
 )
 
 
-@pytest.mark.parametrize("path", ROUTES)
+@pytest.mark.parametrize("path", [*ROUTES, COHERE])
 def test_arguments_are_what_the_model_wrote(server: Server, path: str) -> None:
     """vLLM's own parsers make strings of what has no `type` beside it."""
     spec = enforcer.extra_body([REFERS], "required", messages=ASK)
@@ -106,6 +115,15 @@ def test_arguments_are_what_the_model_wrote(server: Server, path: str) -> None:
     (found,) = arguments_of(path, answer.json())
     assert found["n"] in (3, 4)
     assert found["t"] is True
+
+
+def test_a_spec_for_the_logits_processor_is_refused_where_vllm_knows_no_xargs(
+    server: Server,
+) -> None:
+    spec = enforcer.extra_body([REFERS], "required", messages=ASK, via=Route.LOGITS_PROCESSOR)
+    answer = _post(server, body_of(COHERE, [REFERS], "required") | spec, COHERE)
+    assert answer.status_code == 400
+    assert "vllm_xargs" in answer.text
 
 
 def test_a_tool_that_does_not_say_that_it_is_an_object_is_the_same(server: Server) -> None:
