@@ -7,18 +7,21 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from enforcer import engines
 from enforcer.cache import Cache
+from enforcer.checking.process import Forker
 from enforcer.errors import ConfigurationError
 from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
+from enforcer.turn.table import Table
 from enforcer.vllm import runtime, settings
 from enforcer.vocabulary import Vocabulary
-from tests import vocabularies
+from tests import checking_cases, vocabularies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,3 +154,36 @@ def test_a_server_does_not_start_with_a_document_that_is_broken(
     with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
         runtime.warm(["one"])
     assert tokenizers
+
+
+def test_what_has_been_warmed_builds_nothing_for_its_first_request(
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server is healthy only after that, in its front end as in its engine."""
+    tokenizer = ["one"]
+    runtime.warm(tokenizer)
+    host = runtime.enforcer_for(tokenizer)
+    host.warm()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("built after the server was healthy")
+
+    monkeypatch.setattr(engines, "load", refuse)
+    monkeypatch.setattr(Table, "__init__", refuse)
+    monkeypatch.setattr(Forker, "__init__", refuse)
+    monkeypatch.setattr(Documents, "__init__", refuse)
+    pattern = {"properties": {"v": {"type": "string", "pattern": "^a{3}$"}}, "required": ["v"]}
+    assert runtime.pool().check(checking_cases.check(pattern)).error is None
+    tool = {"type": "function", "function": {"name": "get", "parameters": pattern}}
+    settled = specs.Settled("kimi_k2", "llguidance", Options())
+    text = spec_text.settle(spec_text.write([tool], "required", True, 0), settled)
+    matcher = runtime.start(tokenizer, text, None)
+    row = np.zeros((1, host.vocabulary.words), dtype=np.int32)
+    for token_id in vocabularies.write(
+        host.vocabulary,
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+        '<|tool_call_argument_begin|>{"v":"aaa"}<|tool_call_end|>',
+    ):
+        matcher.fill(row)
+        assert matcher.accept(token_id)
+    assert len(tokenizers) == 1
