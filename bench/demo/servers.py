@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -39,14 +39,14 @@ class Setting:
         flags: for vLLM's command line.
         plugins: the general plugins that vLLM may load; the rows to compare with are of
             vLLM as it is, without the Enforcer's.
-        environment: beside what every server here gets.
+        environment: variables and values beside what every server here gets.
 
     """
 
     name: str
     flags: tuple[str, ...]
     plugins: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: tuple[tuple[str, str], ...] = ()
 
 
 _CHOICE = "--enable-auto-tool-choice"
@@ -211,7 +211,11 @@ class Server(HttpServer):
             *("--kv-cache-memory-bytes", str(_KV_CACHE)),
             *setting.flags,
         ]
-        environment = {**_environment(), "VLLM_PLUGINS": setting.plugins, **setting.environment}
+        environment = {
+            **_environment(),
+            "VLLM_PLUGINS": setting.plugins,
+            **dict(setting.environment),
+        }
         super().__init__(words, log, environment)
 
 

@@ -89,7 +89,7 @@ def one_process(setting: Setting) -> Setting:
     """
     executor = "vllm.v1.executor.uniproc_executor.UniProcExecutor"
     flags = (*setting.flags, "--distributed-executor-backend", executor)
-    threads = {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+    threads = (("VLLM_CPU_OMP_THREADS_BIND", "nobind"), ("OMP_NUM_THREADS", "1"))
     return replace(setting, flags=flags, environment=threads)
 
 

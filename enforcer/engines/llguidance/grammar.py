@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from array import array
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,7 +115,7 @@ class LLGuidanceGrammar:
         if start.is_error():
             raise EngineFailure(first_line(start.get_error()))
         lexer = Lexer(start, self.table)
-        wrong = guarded(partial(lexer.find_first, self.table.row))
+        wrong = guarded(lexer.find_first)
         if wrong is not None and "NoExtension" not in wrong:
             raise EngineFailure(first_line(wrong))
         return lexer

@@ -84,26 +84,27 @@ class Lexer:
 
     """
 
-    __slots__ = ("_first", "_row", "_unmasked", "first", "lock", "lost", "start", "weight")
+    __slots__ = ("_first", "_legal", "_unmasked", "first", "lock", "lost", "start", "weight")
 
     def __init__(self, start: llguidance.LLMatcher, table: Table) -> None:
         self.start = start
         self.lock = threading.Lock()
         self.lost: str | None = None
         self.weight = 0
-        self._row = np.zeros_like(table.row)
+        self._legal = table.row
         self.first: npt.NDArray[np.int32] | None = None
         self._first = -1
         self._unmasked = 0
 
-    def find_first(self, legal: npt.NDArray[np.int32]) -> str | None:
-        """Find the first mask, of legal ids, and one of them; return what went wrong."""
-        copy = self._fill_up()
+    def find_first(self) -> str | None:
+        """Find the first mask, and one of its ids; return what went wrong."""
+        row = np.empty_like(self._legal)
+        copy = self._fill_up(row)
         if copy.is_error():
             return str(copy.get_error())
-        self.first = self._row & legal
-        word = int((self._row != 0).argmax())  # of booleans, which ends at the first
-        bits = int(self._row[word]) & 0xFFFFFFFF
+        self.first = np.bitwise_and(row, self._legal, out=row)
+        word = int((row != 0).argmax())  # of booleans, which ends at the first
+        bits = int(row[word]) & 0xFFFFFFFF
         if bits:
             self._first = 32 * word + (bits & -bits).bit_length() - 1
         return None
@@ -112,16 +113,16 @@ class Lexer:
         """Count an id that is about to be taken; fill up the fuel now and then."""
         self._unmasked += 1
         if self._unmasked >= _UNMASKED:
-            self._fill_up()
+            self._fill_up(np.empty_like(self._legal))
 
     def masked(self) -> None:
         """Note that a mask has been computed, which fills up the fuel."""
         self._unmasked = 0
 
-    def _fill_up(self) -> llguidance.LLMatcher:
+    def _fill_up(self, row: npt.NDArray[np.int32]) -> llguidance.LLMatcher:
         self.masked()
         copy = self.start.deep_copy()  # a mask that is kept would be given without any work
-        copy.unsafe_compute_mask_ptr(self._row.ctypes.data, self._row.nbytes)
+        copy.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
         return copy
 
     def is_lost(self) -> bool:
