@@ -38,6 +38,8 @@ _T = TypeVar("_T")
 _ARGUMENTS = "arguments"
 _SWITCH_OFF = "switch off `finish_within_budget`, or simplify it"
 
+_USUAL = Limits()
+
 # Characters of a schema that, being plain, compiles in a few milliseconds at most.
 _QUICK = 2_000
 # Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
@@ -206,7 +208,7 @@ class Grammars:
     def _trusts_plain(self, options: Options) -> bool:
         if self._layout.layout.kind is not LayoutKind.JSON:
             return False  # its names may not be ones that the format can write
-        return self._engine.capacity.holds_plain and options.limits == Limits()
+        return self._engine.capacity.holds_plain and options.limits == _USUAL
 
     def _compile_arguments(self, schema: str, options: Options) -> CompiledGrammar:
         try:

@@ -10,7 +10,7 @@ import json
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import llguidance
 import numpy as np
@@ -157,7 +157,7 @@ class LLGuidanceEngine:
             grammar: a finished one.
             layout: how the text is laid out; its control ids become part of what is written.
                 None for JSON with the usual white space.
-            quick: without the texts.
+            quick: without the texts; of JSON that is Lark's notation and nothing around it.
 
         Raises:
             UnsupportedSchema: what llguidance cannot express, or the layout cannot write.
@@ -166,7 +166,7 @@ class LLGuidanceEngine:
         try:
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is LayoutKind.JSON:
-                return json.dumps([text, *(() if quick else probes(grammar))])
+                return text if quick else json.dumps([text, *probes(grammar)])
             # All that is avoided begins alike; Python's strings end at either quote.
             begins = "".join(layout.avoided)[:1] or "'"
             tried = [] if quick else [*probes_of_pairs(grammar, layout)]
@@ -193,7 +193,7 @@ class LLGuidanceEngine:
     def _read(
         self, written: str, limits: llguidance.LLParserLimits, patience: int
     ) -> LLGuidanceGrammar:
-        found = json.loads(written)
+        found: Any = [written] if written.startswith(_ANY_SPLIT) else json.loads(written)
         path, table = "$", self._json
         if isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])

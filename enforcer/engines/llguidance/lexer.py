@@ -84,7 +84,7 @@ class Lexer:
 
     """
 
-    __slots__ = ("_first", "_legal", "_unmasked", "first", "lock", "lost", "start", "weight")
+    __slots__ = ("_legal", "_unmasked", "first", "lock", "lost", "start", "weight")
 
     def __init__(self, start: llguidance.LLMatcher, table: Table) -> None:
         self.start = start
@@ -93,20 +93,15 @@ class Lexer:
         self.weight = 0
         self._legal = table.row
         self.first: npt.NDArray[np.int32] | None = None
-        self._first = -1
         self._unmasked = 0
 
     def find_first(self) -> str | None:
-        """Find the first mask, and one of its ids; return what went wrong."""
+        """Find the first mask; return what went wrong."""
         row = np.empty_like(self._legal)
         copy = self._fill_up(row)
         if copy.is_error():
             return str(copy.get_error())
         self.first = np.bitwise_and(row, self._legal, out=row)
-        word = int((row != 0).argmax())  # of booleans, which ends at the first
-        bits = int(row[word]) & 0xFFFFFFFF
-        if bits:
-            self._first = 32 * word + (bits & -bits).bit_length() - 1
         return None
 
     def count(self) -> None:
@@ -127,9 +122,11 @@ class Lexer:
 
     def is_lost(self) -> bool:
         """Find out whether it has come to a limit."""
-        if self.lost is None and self._first >= 0:
+        if self.lost is None and self.first is not None and self.first.any():
+            word = int((self.first != 0).argmax())
+            bits = int(self.first[word]) & 0xFFFFFFFF
             copy = self.start.deep_copy()
-            if not copy.consume_token(self._first):
+            if not copy.consume_token(32 * word + (bits & -bits).bit_length() - 1):
                 self.lost = str(copy.get_error())
         return self.lost is not None
 
