@@ -235,7 +235,8 @@ def has_cohere() -> bool:
     """Tell whether this server has Cohere's route, as vLLM decides it."""
     import vllm.envs
 
-    return bool(vllm.envs.VLLM_ENABLE_COHERE_API) and find_spec("cohere") is not None
+    enabled = getattr(vllm.envs, "VLLM_ENABLE_COHERE_API", False)
+    return bool(enabled) and find_spec("cohere") is not None
 
 
 def find(dotted: str) -> Any:
