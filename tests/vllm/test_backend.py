@@ -115,7 +115,8 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     built = tryout.manager(None, V.size)
 
     def original(self: SimpleNamespace) -> None:
-        vars(self).update(vars(built), tokenizer=tokenizer)
+        self.vllm_config, self.tokenizer = built.vllm_config, tokenizer
+        self._grammar_bitmask = built._grammar_bitmask
 
     try:
         initialised(original)(SimpleNamespace())
