@@ -89,11 +89,16 @@ def run(options: argparse.Namespace) -> int:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
     if options.url:
         _endpoint(options)  # before ten lines of other checks
-    checks = []
-    for check in _checks(options):
+    checks: list[Check] = []
+    before = ""
+    for of, check in _checks(options):
         checks.append(check)
-        if not options.json:
-            _print(check)
+        if options.json:
+            continue
+        if options.url and of != before:  # else all of it is of this machine
+            print(f"{of}:", flush=True)
+        before = of
+        _print(check)
     bad = sum(check.status is Status.BAD for check in checks)
     caveats = [check.caveat for check in checks if check.caveat]
     if options.json:
@@ -112,19 +117,21 @@ def run(options: argparse.Namespace) -> int:
     return int(bad > 0)
 
 
-def _checks(options: argparse.Namespace) -> Iterator[Check]:
+def _checks(options: argparse.Namespace) -> Iterator[tuple[str, Check]]:
+    """Give each check behind what it is of."""
     for check in installation.checks():
         # What is not installed here says nothing of a server that is elsewhere.
-        yield replace(check, caveat="") if options.url else check
+        yield "this environment", replace(check, caveat="") if options.url else check
     if options.model:
         from enforcer.doctor.model import checks as model_checks
 
-        yield from model_checks(
+        of_model = model_checks(
             options.model,
             dialect=options.dialect,
             template=options.chat_template,
             trust_remote_code=options.trust_remote_code,
         )
+        yield from (("the model's folder", check) for check in of_model)
     if options.url:
         endpoint = _endpoint(options)
         from enforcer.doctor import server
@@ -133,7 +140,7 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
         told = None if options.dialect else expected.told(asyncio.run(client.metrics(endpoint)))
         name = options.dialect or told or settings.read(os.environ).dialect
         format_ = expected.of(dialects.named(names.stock(name)))
-        yield from server.checks(
+        of_server = server.checks(
             options.url,
             key=endpoint.key,
             model=options.served_model,
@@ -141,6 +148,7 @@ def _checks(options: argparse.Namespace) -> Iterator[Check]:
             timeout=options.timeout,
             require_all=options.require_all,
         )
+        yield from (("the server", check) for check in of_server)
 
 
 def _endpoint(options: argparse.Namespace) -> Endpoint:

@@ -43,12 +43,17 @@ undeclared calls, arguments that fail their schema, ids, finish reasons, markers
 text. A suite of schemas, each of which must be called with (--schemas), recorded
 requests (--requests), or both.
 
-Exit status: 0 if nothing is wrong, 1 if a reply violates what its request demands, or a
-request was refused (unless --allow-refused) or failed, 2 if nothing could be measured or
-a line of --requests is no JSON (the others are measured all the same), 130 after Ctrl-C,
-which shows what was measured until then.
+Exit status: 0 if nothing is wrong, 1 if a reply violates what its request demands, a
+request was refused (unless --allow-refused) or failed, or no reply has a call, which
+shows nothing of calls, 2 if nothing could be measured or a line of --requests is no JSON
+(the others are measured all the same), 130 after Ctrl-C, which shows what was measured
+until then.
 A reply that max_tokens cut off is counted as such; it is no violation unless it
 reports a call."""
+_NO_CALLS = (
+    "no complete reply has a call, so nothing was shown of calls: send requests that demand one "
+    "(`tool_choice: required`), or --schemas, which does"
+)
 INTERRUPTED = 130  # as shells have it, 128 and the signal's number
 
 
@@ -311,6 +316,9 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
         mend = "raise --max-tokens" if cut_off else "every request was refused or failed"
         print(f"no reply was complete, so nothing was shown: {mend}", file=sys.stderr)
         return 1 if wrong else 2
+    if not any(result.verdict.complete and result.reply.calls for result in every):
+        print(_NO_CALLS, file=sys.stderr)
+        return 1
     return int(wrong)
 
 

@@ -18,10 +18,13 @@ from enforcer.doctor import probes
 from enforcer.doctor.versions import versions
 from enforcer.errors import ConfigurationError, InvalidTools, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.request.carrier import ALLOW, REQUIRES, Route
+from enforcer.turn import dialects
 from enforcer.verify import client, measure
+from enforcer.verify import expected as expected_
 from enforcer.verify.client import Endpoint
 from enforcer.verify.expected import Expected
 from enforcer.verify.measure import Fault
+from enforcer.vllm import names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,10 +33,8 @@ if TYPE_CHECKING:
     from enforcer.verify.measure import Finding, Verdict
     from enforcer.verify.replies import Reply
 
-_START = (
-    "start it with --enable-auto-tool-choice --tool-call-parser NAME_enforced, where NAME is "
-    "vLLM's parser of the model's format"
-)
+_FLAGS = "start it with --enable-auto-tool-choice --tool-call-parser"
+_START = f"{_FLAGS} NAME_enforced, where NAME is vLLM's parser of the model's format"
 _WHICH = "which requests are enforced"
 _LOADED = "with VLLM_PLUGINS unset or naming `enforcer`"
 SOON = 10.0  # seconds in which a server answers what takes no model
@@ -99,7 +100,8 @@ def checks(
         return
     yield ok("server", f"{endpoint.url} serves {model}")
     metrics = asyncio.run(client.metrics(at_once))
-    enforcing, route = _find_route(endpoint, model, metrics, require_all=require_all)
+    start = how_to_start(metrics)
+    enforcing, route = _find_route(endpoint, model, metrics, start, require_all=require_all)
     yield enforcing
     if enforcing.status is Status.BAD and route is None:
         return  # an unenforced server may well answer the others rightly by chance
@@ -108,7 +110,8 @@ def checks(
         body = {**probes.required(model), "stream": streamed}
         yield calls(body, _ask(endpoint, probes.asking(body, route)), route, expected)
     body = probes.without_tools(model)
-    yield keeps_quiet(body, _ask(endpoint, probes.asking(body, route)), route, expected)
+    reply = _ask(endpoint, probes.asking(body, route))
+    yield keeps_quiet(body, reply, route, expected, start=start)
     if route is None:
         yield switches(_ask(endpoint, probes.switching_off(model)))
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
@@ -118,8 +121,15 @@ def checks(
         yield compared
 
 
+def how_to_start(metrics: str | None) -> str:
+    """Say how the server is to be started; with the parser's name where its metrics tell it."""
+    told = expected_.told(metrics)
+    parsers = dialects.load(told).parsers if told in dialects.available() else ()
+    return f"{_FLAGS} {names.enforced(parsers[0])}" if parsers else _START
+
+
 def _find_route(
-    endpoint: Endpoint, model: str, metrics: str | None, *, require_all: bool
+    endpoint: Endpoint, model: str, metrics: str | None, start: str, *, require_all: bool
 ) -> tuple[Check, Route | None]:
     """Find out whether the server enforces every request, or those that ask for it, and how.
 
@@ -134,7 +144,7 @@ def _find_route(
     plain = _ask(endpoint, probes.twice(model))
     requires = measure.is_refusal(plain) and REQUIRES in plain.error
     if not plain.answered and not requires:
-        return enforces(plain), None
+        return enforces(plain, start), None
     without = metrics is not None and "vllm:" in metrics and not _PROCESSES.search(metrics)
     for route in Route:
         if route is Route.PLUGIN and without:
@@ -142,12 +152,12 @@ def _find_route(
         body = probes.asking(probes.impossible(model), route, on_unsupported="refuse")
         if _is_ours(_ask(endpoint, body), UnsatisfiableSchema):
             if requires:
-                return by_request_alone(route), route
-            return by_request(route, require_all=require_all), route
+                return by_request_alone(route, start), route
+            return by_request(route, start, require_all=require_all), route
     if metrics is not None and _ON_REQUEST.search(metrics):
         # Where vLLM has a constraint of its own as well, the probes above cannot ask.
-        return by_request(Route.PLUGIN, require_all=require_all), Route.PLUGIN
-    return enforces(plain), None
+        return by_request(Route.PLUGIN, start, require_all=require_all), Route.PLUGIN
+    return enforces(plain, start), None
 
 
 def _strictness(endpoint: Endpoint, model: str, route: Route | None) -> Check:
@@ -167,17 +177,17 @@ def _is_ours(reply: Reply, error: type[RequestError]) -> bool:
     return measure.is_refusal(reply) and error.__name__ in reply.error
 
 
-def enforces(reply: Reply) -> Check:
+def enforces(reply: Reply, start: str = _START) -> Check:
     """Judge the answer to `probes.twice`: our front end refuses it, no other one does."""
     title = _WHICH
     if _is_ours(reply, InvalidTools):
         return ok(title, f"every one, by HTTP {reply.status} for a tool that is declared twice")
     if reply.answered:
         return bad(title, "none: a tool that is declared twice was accepted",
-                   f"{_START}, and run `enforcer doctor` in its environment")  # fmt: skip
+                   f"{start}, and run `enforcer doctor` where the server runs")  # fmt: skip
     found = f"HTTP {reply.status}: {reply.error}"
     if measure.is_refusal(reply):
-        return bad(title, f"another refusal than ours: {found}", _START)
+        return bad(title, f"another refusal than ours: {found}", start)
     if reply.status == _NOT_FOUND:
         return bad(title, f"no refusal: {found}", "mend the path in --url, or --served-model")
     if not reply.status:
@@ -190,24 +200,25 @@ def _unanswered(title: str, reply: Reply) -> Check:
     return bad(title, f"no answer: {reply.error}", mend)
 
 
-def by_request(route: Route, *, require_all: bool = False) -> Check:
+def by_request(route: Route, start: str = _START, *, require_all: bool = False) -> Check:
     """Tell that a server enforces, but not by itself; a fault where all requests are meant."""
     title = _WHICH
     found = f"only those that ask for it, by {_HOW[route]}"
-    start = f"{_START}, {_LOADED}" if route is Route.LOGITS_PROCESSOR else _START
+    if route is Route.LOGITS_PROCESSOR:
+        start = f"{start}, {_LOADED}"
     if require_all:
         return bad(title, found, start)
     mend = f"to enforce every request, {start}; `--require-all` takes this for a fault"
     return note(title, found, mend, "only requests that ask for it are enforced")
 
 
-def by_request_alone(route: Route) -> Check:
+def by_request_alone(route: Route, start: str = _START) -> Check:
     """Tell that a server takes requests that ask for it, and no others."""
     found = (
         f"those that ask for it, by {_HOW[route]}; it refuses the others (ENFORCER_REQUIRE=on), "
         "and what ENFORCER_REQUIRE_EXCEPT lets through is not seen from here"
     )
-    mend = f"to serve the others as well, enforced, {_START}"
+    mend = f"to serve the others as well, enforced, {start}"
     return note(_WHICH, found, mend, "requests that do not ask are refused")
 
 
@@ -299,6 +310,8 @@ def keeps_quiet(
     reply: Reply,
     route: Route | None = None,
     expected: Expected | None = None,
+    *,
+    start: str = _START,
 ) -> Check:
     """Judge the answer to `without_tools`."""
     title = "a reply where no tool is declared"
@@ -306,7 +319,7 @@ def keeps_quiet(
         return _unanswered(title, reply)
     findings = _findings((expected or Expected()).judge(body, reply), route)
     if findings:
-        return bad(title, "; ".join(finding.message for finding in findings), _START)
+        return bad(title, "; ".join(finding.message for finding in findings), start)
     return ok(title, "text alone, after a history of calls")
 
 
@@ -321,7 +334,7 @@ def processes(shown: str | None) -> Check:
         return note(title, "the server shows no metrics of vLLM's here", "ask it directly")
     counts = {part: int(float(count)) for part, count in _PROCESSES.findall(shown)}
     if not counts:
-        mend = f"{_START}, {_LOADED}"
+        mend = f"{how_to_start(shown)}, {_LOADED}"
         return bad(title, "/metrics has no `enforcer_processes`", mend)
     said = ", ".join(f"{counts.get(part, 0)} {part}" for part in ("front", "engine", "worker"))
     engines = len(set(_ENGINES.findall(shown)))

@@ -186,7 +186,10 @@ def _read_choice(
     if choice is None:
         return (ToolChoice.AUTO if names else ToolChoice.NONE), names
     if isinstance(choice, str):
-        return _read_mode(choice, path, tuple(ToolChoice)), names
+        named = json.dumps(choice) if choice in declared else '"NAME"'
+        function = f'{{"type": "function", "function": {{"name": {named}}}}}'
+        also = f"; a function is demanded by its name as {function}"
+        return _read_mode(choice, path, tuple(ToolChoice), also), names
     if not isinstance(choice, Mapping):
         raise InvalidTools(path, f"it must be a word or an object, not {_kind(choice)}")
     if choice.get("type") == "function":
@@ -208,12 +211,14 @@ def _read_choice(
     raise InvalidTools(f"{path}.type", "it must be 'function' or 'allowed_tools'")
 
 
-def _read_mode(mode: object, path: str, known: tuple[ToolChoice, ...]) -> ToolChoice:
+def _read_mode(
+    mode: object, path: str, known: tuple[ToolChoice, ...], also: str = ""
+) -> ToolChoice:
     for choice in known:
         if choice.value == mode:
             return choice
     words = ", ".join(repr(choice.value) for choice in known)
-    raise InvalidTools(path, f"{brief(mode)} is not one of {words}")
+    raise InvalidTools(path, f"{brief(mode)} is not one of {words}{also}")
 
 
 def _read_reference(entry: object, path: str, declared: Mapping[str, Tool]) -> str:

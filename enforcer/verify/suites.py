@@ -25,6 +25,11 @@ _VALUE_POINTER = "#/properties/value"
 # Values that are data, whatever keys they have, and values whose keys are names.
 _DATA = ("const", "enum", "default", "examples")
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+_TOOLS = (
+    "it has tools, and --schemas takes schemas: write the schema of each tool's arguments "
+    "(`parameters`) by itself, or send chat requests with these tools and `tool_choice: required` "
+    "by --requests; `enforcer check` reads tools"
+)
 _OTHERS = {"responses": "Responses", "messages": "Messages"}
 SHOWN = 5  # of the records that are skipped, which are mostly alike
 
@@ -71,7 +76,7 @@ def schema_cases(path: Path) -> list[Case]:
             are left out. A line is a schema, or an object that has one under `schema`.
 
     Raises:
-        ConfigurationError: a file cannot be read, or there is no schema.
+        ConfigurationError: a file cannot be read, has tools, or there is no schema.
 
     """
     files = documents.files(path)
@@ -98,7 +103,16 @@ def _schemas(document: documents.Document) -> list[Any]:
     for schema in schemas:
         if not isinstance(schema, dict | bool):
             raise ConfigurationError(f"{document.where}: a schema is an object, true or false")
+        if isinstance(schema, dict) and _has_tools(schema):
+            raise ConfigurationError(f"{document.where}: {_TOOLS}")
     return schemas
+
+
+def _has_tools(value: Mapping[str, Any]) -> bool:
+    """Tell a tool of any API, or what lists some, from a schema, whose `type` is no 'function'."""
+    takes = "input_schema" in value or "inputSchema" in value
+    named = isinstance(value.get("name"), str) and takes
+    return value.get("type") == "function" or named or isinstance(value.get("tools"), list)
 
 
 def _schema_body(schema: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ know: HTTP requests, tool parsers.
 from __future__ import annotations
 
 import copy
-import logging
 import threading
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
     from enforcer.api import Enforcer
     from enforcer.request.spec import Spec
     from enforcer.turn.matcher import Matcher
-
-logger = logging.getLogger("vllm.enforcer")
 
 _WORD = 32  # ids a word of a mask
 
@@ -305,7 +302,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
                 stock.text_reader(host.enforcer().table)
             runtime.pool().warm()
         except EnforcerError as error:
-            logger.info("enforcer: this engine enforces nothing: %s", error)
+            metrics.log_nothing(error)
 
     return __init__
 

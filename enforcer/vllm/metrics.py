@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from enforcer.cache import Cache
-    from enforcer.errors import Problem, RequestError
+    from enforcer.errors import EnforcerError, Problem, RequestError
     from enforcer.request.tools import ToolChoice
     from enforcer.vllm.stats import Histogram
 
@@ -302,6 +302,11 @@ def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
 
     """
     _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
+
+
+def log_nothing(error: EnforcerError) -> None:
+    """Log that an engine can enforce nothing, and why. No request is there yet to forge it."""
+    logger.warning("enforcer: this engine enforces nothing: %s", error)
 
 
 def log_replaced(status: int) -> None:

@@ -254,10 +254,12 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
                 f"--tool-call-parser {tool_parser_name} needs --enable-auto-tool-choice: without "
                 "it vLLM leaves calls that nobody demanded out of its replies"
             )
-        startup.say(tool_parser_name, (runtime.dialect_for(tokenizer).name,))
+        dialect = runtime.dialect_for(tokenizer)
         startup.look_at(tokenizer)
         if tokenizer is not None:
             runtime.warm(tokenizer)  # the server is not healthy before it
+        # After it: where the vocabulary is another format's, nothing is enforced.
+        startup.say(tool_parser_name, (dialect.name,))
         return EnforcedParser
 
     return _compose_parser

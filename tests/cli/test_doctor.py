@@ -128,6 +128,8 @@ def test_a_server_is_checked(
         status, out = doctor(capsys, "--url", server.url)
     assert status == 0
     assert out.count("ok ") == 8
+    assert out.splitlines()[:3] == ["this environment:", "ok    a: fine", "the server:"]
+    assert out.count(":\n") == 2
 
 
 def test_a_model_is_checked(
@@ -183,7 +185,7 @@ def test_of_a_key_alone_is_spoken_where_it_is_the_key(
     with serving(enforced, listing=(401, {})) as server:
         status, out = doctor(capsys, "--url", server.url, *options)
     assert status == 1
-    told, mend = out.splitlines()[1:3]
+    told, mend = out.splitlines()[3:5]  # behind what was found here
     assert told.endswith(said)
     assert "--key" in mend
     assert "start it" not in mend
@@ -200,7 +202,7 @@ def test_what_is_not_installed_here_takes_nothing_from_a_server(
     with serving(answer) as server:
         status, out = doctor(capsys, "--url", server.url)
     assert status == 0
-    assert out.startswith("note  vLLM: not installed here\n      install it\n")
+    assert out.startswith("this environment:\nnote  vLLM: not installed here\n      install it\n")
     assert out.splitlines()[-1].endswith(" checks, all well")
     assert doctor(capsys)[1].splitlines()[-1].endswith("but vLLM is not installed here")
 

@@ -199,5 +199,17 @@ def test_a_run_without_calls_says_so(
         return reply(body, "stop", content="No.")
 
     status, _, printed, _ = verify(stopping, "--requests", requests)
-    assert status == 0
+    assert status == 1
     assert "; 0 have calls" in printed
+    assert "no complete reply has a call, so nothing was shown of calls: send" in printed
+
+
+def test_a_run_whose_refusals_are_allowed_must_have_calls_as_well(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        return (400, {"error": "no"}) if body["stream"] else reply(body, "stop", content="No.")
+
+    status, _, printed, _ = verify(answer, "--requests", requests, "--allow-refused")
+    assert status == 1
+    assert "so nothing was shown of calls" in printed

@@ -393,3 +393,18 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = {check.name: check.status for check in server.checks(fake.url)}
     assert checks["a reply where no tool is declared"] is status
+
+
+@pytest.mark.parametrize(
+    ("told", "parser"),
+    [
+        ("", "NAME_enforced, where"),
+        ('enforcer_dialect{dialect="hermes"} 1.0\n', "hermes_enforced"),
+        ('enforcer_dialect{dialect="of_a_newer_version"} 1.0\n', "NAME_enforced, where"),
+    ],
+)
+def test_the_parser_is_named_where_the_metrics_tell_the_format(told: str, parser: str) -> None:
+    with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
+        checks = list(server.checks(fake.url))
+    assert f"--tool-call-parser {parser}" in checks[1].mend
+    assert "run `enforcer doctor` where the server runs" in checks[1].mend

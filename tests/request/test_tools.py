@@ -201,6 +201,16 @@ def test_what_is_no_choice(choice: Any, path: str) -> None:
     assert caught.value.path == path
 
 
+@pytest.mark.parametrize(("choice", "name"), [("get", "get"), ("gte", "NAME")])
+def test_a_name_in_the_place_of_a_choice_is_told_how_a_function_is_named(
+    choice: str, name: str
+) -> None:
+    with pytest.raises(InvalidTools) as caught:
+        tools.parse([tool()], choice, None)
+    assert str(caught.value).startswith(f"'{choice}' is not one of 'auto', 'none', 'required'; ")
+    assert json.dumps(named(name)) in str(caught.value)
+
+
 @pytest.mark.parametrize("choice", ["required", named("get")])
 @pytest.mark.parametrize("listed", [None, []])
 def test_a_call_is_demanded_but_there_is_no_tool(listed: list[Any] | None, choice: Any) -> None:

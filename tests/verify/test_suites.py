@@ -250,3 +250,21 @@ def test_every_line_that_cannot_be_read_is_told_where_nothing_else_can_be_sent(
     file.write_text(file.read_text() + "\n{\n[")
     with pytest.raises(ConfigurationError, match=r":3 is not JSON.*:4 is not JSON.*:1 is no chat"):
         suites.recorded_cases(file)
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}},
+        {"type": "function", "name": "get", "parameters": {"type": "object"}},
+        {"name": "get", "input_schema": {"type": "object"}},
+        {"tools": [{"name": "get", "inputSchema": {"type": "object"}}]},
+    ],
+)
+def test_tools_are_no_schemas(tool: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "tools.json"
+    file.write_text(json.dumps([tool]))
+    with pytest.raises(ConfigurationError, match=r"tools\.json.*: it has tools, .* --requests"):
+        suites.schema_cases(file)
+    file.write_text(json.dumps([{"properties": {"type": {"const": "function"}, "tools": {}}}]))
+    assert suites.schema_cases(file)

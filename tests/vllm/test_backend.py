@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,9 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 
 import enforcer
 from enforcer.errors import EnforcerError
-from enforcer.vllm import families, metrics
-from enforcer.vllm.backend import EnforcedGrammar
+from enforcer.vllm import families, metrics, names, runtime, scores, tryout
+from enforcer.vllm.backend import EnforcedGrammar, initialised
+from tests import dialect_cases
 
 V = small()
 TOOLS = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
@@ -99,3 +102,28 @@ def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGr
     grammar.matcher.fail(EnforcerError("a limit of the engine"))
     grammar.rollback(1)
     assert grammar.accept_tokens("chatcmpl-1", OPENED[-1:])
+
+
+def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
+    monkeypatch.setattr(scores, "check", lambda _: None)
+    tokenizer = object()
+    runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+
+    built = tryout.manager(None, V.size)
+
+    def original(self: SimpleNamespace) -> None:
+        self.vllm_config, self.tokenizer = built.vllm_config, tokenizer
+        self._grammar_bitmask = built._grammar_bitmask
+
+    try:
+        initialised(original)(SimpleNamespace())
+    finally:
+        runtime.forget(tokenizer)
+    (record,) = [each for each in caplog.records if each.name == "vllm.enforcer"]
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(
+        "enforcer: this engine enforces nothing: the tokenizer has no control token "
+    )

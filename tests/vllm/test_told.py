@@ -15,7 +15,7 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 
 from bench.matrix import modes
 from bench.matrix.routes import Route
-from enforcer.errors import Problem, RequestError, SchemaError
+from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaError
 from enforcer.request import spec_text
 from enforcer.vllm import checks, families, metrics, requests, settings, startup
 from tests.snippets import MESSAGES, ROOT, blocks
@@ -64,6 +64,8 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
         metrics.log_slow(float(given["seconds"]), path="", **told)
     elif what == "checking process replaced":
         metrics.log_replaced(int(given["status"]))
+    elif what.startswith("this engine enforces nothing: "):
+        metrics.log_nothing(InvalidVocabulary(what.partition(": ")[2]))
     elif what == "switched off":
         metrics.switched_off(**told)
     else:

@@ -16,9 +16,9 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser import ParserManager
 
 import enforcer
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn import dialects
-from enforcer.vllm import asked, metrics, names, runtime, settings
+from enforcer.vllm import asked, metrics, names, runtime, settings, startup
 from enforcer.vllm.families import Outcome
 from enforcer.vllm.tool_parser import EnforcedParser, compose_parser
 from tests import dialect_cases, vocabularies
@@ -206,6 +206,28 @@ def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPa
         compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
     made = compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
     assert made is EnforcedParser
+
+
+def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With another format's parser it does not start, and must not have said that it enforces."""
+    said: list[str | None] = []
+    monkeypatch.setenv(names.PARSER_VARIABLE, "")
+    monkeypatch.setattr(runtime, "pool", Pool)
+    monkeypatch.setattr(startup, "look_at", lambda _: None)
+    monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
+    compose = compose_parser(lambda *_, **__: None)
+    tokenizer = object()
+    runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
+    try:
+        with pytest.raises(InvalidVocabulary, match="no control token"):
+            compose(ParserManager, "kimi_k2_enforced", tokenizer=tokenizer)
+        assert said == []
+        compose(ParserManager, "hermes_enforced", tokenizer=tokenizer)
+        assert said == ["hermes_enforced"]
+    finally:
+        runtime.forget(tokenizer)
 
 
 class Pool:

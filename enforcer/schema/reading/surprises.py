@@ -66,6 +66,11 @@ _TOO_NEW = (
     "`{name}` came with {since} and says nothing in {draft}, which `$schema` names; name a newer "
     "draft there, or leave `$schema` out"
 )
+_BOOLEAN = (
+    "`{name}` is a number since draft-06; this boolean is read as draft-04 has it, so that {read}; "
+    "write the bound as a number, by `{name}` or by `{bound}`"
+)
+_BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _SILENT = "no keyword of it says anything about values, so that any value fits: is this a schema?"
 
 
@@ -114,6 +119,8 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
         if SINCE[keyword] > draft:
             reason = _TOO_NEW.format(name=keyword, since=SINCE[keyword], draft=draft)
             yield Problem(step(path, keyword), keyword, reason)
+    if draft > Draft.DRAFT4:
+        yield from _booleans(schema, path)
     said = {"additionalProperties", "unevaluatedProperties"}
     if "properties" in schema and said.isdisjoint(schema) and not closed:
         yield Problem(path, "additionalProperties", _OPEN)
@@ -123,6 +130,18 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
     known = not isinstance(name, str) or name in FORMATS or name == "regex"
     if not known and _is_of_strings(schema):
         yield Problem(step(path, "format"), "format", _FORMAT.format(name=name))
+
+
+def _booleans(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    for name, bound in _BOUNDS:
+        flag = schema.get(name)
+        if isinstance(flag, bool):
+            read = f"without `{bound}` it says nothing"
+            if bound in schema:
+                read = f"`{bound}` itself is {'not ' if flag else ''}allowed"
+            yield Problem(
+                step(path, name), name, _BOOLEAN.format(name=name, bound=bound, read=read)
+            )
 
 
 def _meant(name: str) -> str | None:

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+import enforcer
 from enforcer.schema.reading.surprises import surprises
+from tests.vocabularies import small, write
 
 OBJECT = {"type": "object", "properties": {"a": {}}}
+DRAFT4 = "http://json-schema.org/draft-04/schema#"
 DRAFT7 = "http://json-schema.org/draft-07/schema#"
 SILENT = ("$", "")  # any value fits, as it says nothing
 
@@ -63,6 +66,15 @@ SILENT = ("$", "")  # any value fits, as it says nothing
             ],
         ),
         ({"prefixItems": [{}], "dependencies": {}}, []),
+        (
+            {"minimum": 3, "exclusiveMinimum": True, "not": {"exclusiveMaximum": False}},
+            [
+                ("$.exclusiveMinimum", "exclusiveMinimum"),
+                ("$.not.exclusiveMaximum", "exclusiveMaximum"),
+            ],
+        ),
+        ({"$schema": DRAFT4, "minimum": 3, "exclusiveMinimum": True}, []),
+        ({"exclusiveMinimum": 3}, []),
         ({"type": "object", "requred": ["a"]}, [("$.requred", "requred")]),
         ({"tpye": "string", "enmu": []}, [SILENT, ("$.enmu", "enmu"), ("$.tpye", "tpye")]),
         ({"items": {"minLenght": 3}}, [("$.items.minLenght", "minLenght")]),
@@ -115,3 +127,28 @@ def test_a_keyword_that_its_draft_lacks_is_told_with_both_drafts() -> None:
     assert found.reason.startswith(
         "`dependentRequired` came with 2019-09 and says nothing in draft-07"
     )
+
+
+@pytest.mark.parametrize(
+    ("beside", "flag", "read"),
+    [
+        ({"maximum": 5}, True, "`maximum` itself is not allowed; "),
+        ({"maximum": 5}, False, "`maximum` itself is allowed; "),
+        ({}, True, "without `maximum` it says nothing; "),
+    ],
+)
+def test_a_boolean_bound_is_told_as_it_is_read(
+    beside: dict[str, Any], flag: bool, read: str
+) -> None:
+    schema = {"type": "integer", **beside, "exclusiveMaximum": flag}
+    (found,) = surprises(schema)
+    assert read in found.reason
+    tool = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
+    function = {"type": "function", "function": {"name": "get", "parameters": tool}}
+    matcher = enforcer.Enforcer(small()).matcher([function], tool_choice="required")
+    turn = (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>"
+        '{"v": 5}<|tool_call_end|>'
+    )
+    ids = write(small(), turn)
+    assert (matcher.validate(ids) == len(ids)) == ("not allowed" not in read)
