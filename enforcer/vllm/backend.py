@@ -302,7 +302,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
                 stock.text_reader(host.enforcer().table)
             runtime.pool().warm()
         except EnforcerError as error:
-            metrics.log_nothing(error)
+            metrics.log_nothing(error, asked=served.has_our_parser())
 
     return __init__
 

@@ -304,9 +304,16 @@ def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
     _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
 
 
-def log_nothing(error: EnforcerError) -> None:
-    """Log that an engine can enforce nothing, and why. No request is there yet to forge it."""
-    logger.warning("enforcer: this engine enforces nothing: %s", error)
+def log_nothing(error: EnforcerError, *, asked: bool) -> None:
+    """Log that an engine can enforce nothing, and why. No request is there yet to forge it.
+
+    Args:
+        error: why.
+        asked: whether its server is to enforce anything, or merely has the plugin.
+
+    """
+    level = logging.WARNING if asked else logging.INFO
+    logger.log(level, "enforcer: this engine enforces nothing: %s", error)
 
 
 def log_replaced(status: int) -> None:

@@ -76,6 +76,11 @@ def has_stock_parser() -> bool:
     return bool(parser) and not names.is_enforced(parser)
 
 
+def has_our_parser() -> bool:
+    """Tell whether a parser of ours stands here, which enforces every request."""
+    return names.is_enforced(os.environ.get(names.PARSER_VARIABLE))
+
+
 def reads_text() -> bool:
     """Tell whether that parser also reads the replies to requests that bring a spec.
 

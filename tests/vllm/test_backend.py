@@ -104,10 +104,15 @@ def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGr
     assert grammar.accept_tokens("chatcmpl-1", OPENED[-1:])
 
 
+@pytest.mark.parametrize(
+    ("parser", "level"), [("kimi_k2_enforced", "WARNING"), ("kimi_k2", "INFO")]
+)
 def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, parser: str, level: str
 ) -> None:
-    monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
+    """A model that merely has the plugin beside it is none of whom a warning is for."""
+    caplog.set_level("INFO", logger="vllm.enforcer")
+    monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     monkeypatch.setattr(scores, "check", lambda _: None)
     tokenizer = object()
     runtime.know(tokenizer, dialect_cases.vocabulary("hermes"))
@@ -123,7 +128,7 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     finally:
         runtime.forget(tokenizer)
     (record,) = [each for each in caplog.records if each.name == "vllm.enforcer"]
-    assert record.levelname == "WARNING"
+    assert record.levelname == level
     assert record.getMessage().startswith(
         "enforcer: this engine enforces nothing: the tokenizer has no control token "
     )

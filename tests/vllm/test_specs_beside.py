@@ -77,8 +77,8 @@ def body_of(path: str, tools: list[dict[str, Any]], choice: str, **more: Any) ->
         sent = {"input": ASK, "tools": flat, "tool_choice": choice, "max_output_tokens": 160}
         return {**sent, **more}
     if path == COHERE:
-        mode = {} if choice == "auto" else {"tool_choice": choice.upper()}
-        return {"messages": ASK, "tools": tools, **mode, **more}
+        named = {} if choice == "auto" else {"tool_choice": choice.upper()}
+        return {"messages": ASK, "tools": tools, **named, **more}
     return {"messages": ASK, "tools": tools, "tool_choice": choice, **more}
 
 

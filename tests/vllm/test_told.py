@@ -65,7 +65,7 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
     elif what == "checking process replaced":
         metrics.log_replaced(int(given["status"]))
     elif what.startswith("this engine enforces nothing: "):
-        metrics.log_nothing(InvalidVocabulary(what.partition(": ")[2]))
+        metrics.log_nothing(InvalidVocabulary(what.partition(": ")[2]), asked=True)
     elif what == "switched off":
         metrics.switched_off(**told)
     else:

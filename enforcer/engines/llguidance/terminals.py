@@ -186,8 +186,7 @@ def _at_most(atom: str, count: int) -> str:
         return f"{atom}{{0,{rest}}}"
     block = f"({atom}{{{_COUNT}}})"
     return (
-        f"({block}{{{blocks}}}{atom}{{0,{rest}}}"
-        f"|{block}{{0,{blocks - 1}}}{atom}{{0,{_COUNT - 1}}})"
+        f"({block}{{{blocks}}}{atom}{{0,{rest}}}|{block}{{0,{blocks - 1}}}{atom}{{0,{_COUNT - 1}}})"
     )
 
 
