@@ -201,6 +201,8 @@ class LLGuidanceEngine:
         lark, *tried = found
         try:
             compiled = self._compiled(lark, table, limits)
+            if not tried:
+                return compiled
             matcher = compiled.matcher()
             begun = time.thread_time()
             for path, before, text in tried:  # noqa: B007 - used where it failed
