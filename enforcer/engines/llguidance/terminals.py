@@ -6,7 +6,7 @@ which that syntax has no operators for, combine such expressions by `&` and `~`;
 names are terminals of their own, which share what they have in common. Must not know: how
 characters are spelled, what a text means, schemas.
 
-Groups capture, and nothing asks for what: llguidance reads `(` faster than `(?:`.
+Groups capture, and nothing asks for what: the text is shorter by two characters a group.
 """
 
 from __future__ import annotations
