@@ -5,8 +5,6 @@ without intersections and complements is one regular expression between slashes;
 which that syntax has no operators for, combine such expressions by `&` and `~`; languages with
 names are terminals of their own, which share what they have in common. Must not know: how
 characters are spelled, what a text means, schemas.
-
-Groups capture, and nothing asks for what: the text is shorter by two characters a group.
 """
 
 from __future__ import annotations
@@ -131,13 +129,13 @@ def _text(regex: Regex, spelling: Spelling) -> str:
     if isinstance(regex, Concat):
         return "".join([_text(part, spelling) for part in regex.parts])
     if isinstance(regex, Union):
-        return f"({'|'.join([_text(part, spelling) for part in regex.parts])})"
+        return f"(?:{'|'.join([_text(part, spelling) for part in regex.parts])})"
     if isinstance(regex, Repeat):
         part = _text(regex.part, spelling)
         single = isinstance(regex.part, Union | Chars) or (
             isinstance(regex.part, Literal) and len(regex.part.text) == 1
         )
-        return _repeated(part if single else f"({part})", regex.minimum, regex.maximum)
+        return _repeated(part if single else f"(?:{part})", regex.minimum, regex.maximum)
     raise TypeError(f"not expressible without operators: {regex!r}")
 
 
@@ -171,7 +169,7 @@ def _repeated(atom: str, minimum: int, maximum: int | None) -> str:
 
 def _exactly(atom: str, count: int) -> str:
     blocks, rest = divmod(count, _COUNT)
-    block = f"({atom}{{{_COUNT}}}){{{blocks}}}" if blocks else ""
+    block = f"(?:{atom}{{{_COUNT}}}){{{blocks}}}" if blocks else ""
     return f"{block}{atom}{{{rest}}}"
 
 
@@ -184,9 +182,10 @@ def _at_most(atom: str, count: int) -> str:
     blocks, rest = divmod(count, _COUNT)
     if not blocks:
         return f"{atom}{{0,{rest}}}"
-    block = f"({atom}{{{_COUNT}}})"
+    block = f"(?:{atom}{{{_COUNT}}})"
     return (
-        f"({block}{{{blocks}}}{atom}{{0,{rest}}}|{block}{{0,{blocks - 1}}}{atom}{{0,{_COUNT - 1}}})"
+        f"(?:{block}{{{blocks}}}{atom}{{0,{rest}}}"
+        f"|{block}{{0,{blocks - 1}}}{atom}{{0,{_COUNT - 1}}})"
     )
 
 
@@ -203,7 +202,7 @@ def _class(chars: CharSet, spelling: Spelling) -> str:
         return _raw_class(chars)
     found = spelling.of_chars(chars)
     text = _text(found, RAW)
-    return text if isinstance(found, Chars | Union) else f"({text})"
+    return text if isinstance(found, Chars | Union) else f"(?:{text})"
 
 
 def _raw_class(chars: CharSet) -> str:
