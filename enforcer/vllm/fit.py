@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import UnsupportedHost
@@ -232,11 +231,16 @@ def check_signatures(signatures: Mapping[str, tuple[str, ...]] = SIGNATURES) -> 
 
 
 def has_cohere() -> bool:
-    """Tell whether this server has Cohere's route, as vLLM decides it."""
+    """Tell whether this server has Cohere's route, as vLLM decides it: a broken SDK is none."""
     import vllm.envs
 
-    enabled = getattr(vllm.envs, "VLLM_ENABLE_COHERE_API", False)
-    return bool(enabled) and find_spec("cohere") is not None
+    if not getattr(vllm.envs, "VLLM_ENABLE_COHERE_API", False):
+        return False
+    try:
+        import_module("cohere")
+    except ImportError:
+        return False
+    return True
 
 
 def find(dotted: str) -> Any:

@@ -100,6 +100,19 @@ def test_a_changed_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         fit.check_signatures()
 
 
+@pytest.mark.parametrize(
+    ("enabled", "sdk", "served"),
+    [("1", SimpleNamespace(), True), ("0", SimpleNamespace(), False), ("1", None, False)],
+)
+def test_coheres_route_is_looked_at_where_vllm_serves_it(
+    monkeypatch: pytest.MonkeyPatch, enabled: str, sdk: object, *, served: bool
+) -> None:
+    """With an SDK that cannot be imported vLLM serves all its other routes, and so do we."""
+    monkeypatch.setenv("VLLM_ENABLE_COHERE_API", enabled)
+    monkeypatch.setitem(sys.modules, "cohere", sdk)  # None is an ImportError
+    assert fit.has_cohere() is served
+
+
 def test_every_wrapped_function_is_among_the_checked_ones() -> None:
     source = inspect.getsource(plugin._patch)
     wrapped = set(re.findall(r'_wrap\(\s*[\w.]+,\s*"(\w+)"', source))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -160,10 +161,15 @@ def test_what_has_been_warmed_builds_nothing_for_its_first_request(
     tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server is healthy only after that, in its front end as in its engine."""
+    monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
     tokenizer = ["one"]
     runtime.warm(tokenizer)
     host = runtime.enforcer_for(tokenizer)
     host.warm()
+    pool, patience = runtime.pool(), time.monotonic() + 60
+    while pool._forker is None:  # a thread of its own starts it
+        assert time.monotonic() < patience
+        time.sleep(0.01)
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("built after the server was healthy")
@@ -173,7 +179,7 @@ def test_what_has_been_warmed_builds_nothing_for_its_first_request(
     monkeypatch.setattr(Forker, "__init__", refuse)
     monkeypatch.setattr(Documents, "__init__", refuse)
     pattern = {"properties": {"v": {"type": "string", "pattern": "^a{3}$"}}, "required": ["v"]}
-    assert runtime.pool().check(checking_cases.check(pattern)).error is None
+    assert pool.check(checking_cases.check(pattern)).error is None
     tool = {"type": "function", "function": {"name": "get", "parameters": pattern}}
     settled = specs.Settled("kimi_k2", "llguidance", Options())
     text = spec_text.settle(spec_text.write([tool], "required", True, 0), settled)
