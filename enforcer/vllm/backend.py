@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import threading
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -23,10 +22,12 @@ from enforcer.errors import ConfigurationError, EnforcerError, RequestError
 from enforcer.request import carrier
 from enforcer.request import spec as specs
 from enforcer.vllm import admission, asked, families, metrics, runtime, scores, served, stock
+from enforcer.vllm.ahead import Ahead
 from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.long_prompts import LongPrompt, is_long
 from enforcer.vllm.readable import ReadableMatcher
+from enforcer.vllm.slow_masks import SlowMasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
 
 _WORD = 32  # ids a word of a mask
+
+_slow_masks = SlowMasks(metrics.log_slow_masks)
 
 
 class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
@@ -53,6 +56,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
         self.matcher = matcher
+        self._ahead = Ahead(matcher)
         self._request_id = request_id
         self._masked = metrics.recorder().observer(families.MASK)
         self._reported = False
@@ -63,6 +67,13 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         It ends with an error. So does a turn whose gate was closed: its end, though legal
         then, is not the model's.
         """
+        self._ahead.settle()
+        accepted = self._accept(request_id, tokens)
+        if accepted:
+            self._ahead.begin()
+        return accepted
+
+    def _accept(self, request_id: str, tokens: list[int]) -> bool:
         for count, token in enumerate(tokens):
             if not self.matcher.accept(token):
                 if self.matcher.failure is None:
@@ -80,19 +91,26 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Give the legal prefix of drafted tokens; the state is unchanged."""
-        return tokens[: self.matcher.validate(tokens)]
+        self._ahead.settle()
+        legal = tokens[: self.matcher.validate(tokens)]
+        self._ahead.begin()
+        return legal
 
     def rollback(self, num_tokens: int) -> None:
         """Take back drafted tokens that were not kept."""
+        self._ahead.settle()
         self.matcher.rollback(num_tokens)
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Write one row (int32, on the CPU)."""
-        begun = perf_counter_ns()
-        self.matcher.fill(bitmask, batch_index)
-        self._masked(perf_counter_ns() - begun)
+        spent = self._ahead.fill(bitmask, batch_index)
+        self._masked(spent)
+        _slow_masks.see(spent, self._tool, self._request_id)
         if self.matcher.failure is not None:
             self._report_failure(self.matcher.failure)
+
+    def _tool(self) -> str:
+        return asked.told_of_call(self.matcher.tool)["tool"]
 
     def _report_failure(self, failure: EnforcerError) -> None:
         """Count and log a closed gate, once a turn."""
@@ -104,7 +122,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             self._request_id,
             state=self.matcher.state,
             error=type(failure).__name__,
-            tool=asked.told_of_call(self.matcher.tool)["tool"],
+            tool=self._tool(),
         )
 
     def is_terminated(self) -> bool:
@@ -116,6 +134,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
         vLLM asks no grammar to do this.
         """
+        self._ahead.settle()
         self.matcher.fail(ConfigurationError("a turn cannot be begun anew: make another grammar"))
 
 

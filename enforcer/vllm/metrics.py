@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from enforcer.cache import Cache
     from enforcer.errors import EnforcerError, Problem, RequestError
     from enforcer.request.tools import ToolChoice
+    from enforcer.vllm.slow_masks import Told
     from enforcer.vllm.stats import Histogram
 
 logger = logging.getLogger("vllm.enforcer")
@@ -302,6 +303,18 @@ def log_slow(seconds: float, *, path: str, request: str, tool: str) -> None:
 
     """
     _log("slow check", seconds=f"{seconds:.1f}", path=path, request=request, tool=tool)
+
+
+def log_slow_masks(told: Told) -> None:
+    """Log which tool's masks took long."""
+    _log(
+        "slow masks",
+        tool=told.tool,
+        longest=f"{told.longest / 1e6:.1f} ms",
+        masks=str(told.masks),
+        spent=f"{told.spent / 1e6:.0f} ms",
+        request=told.request,
+    )
 
 
 def log_nothing(error: EnforcerError, *, asked: bool) -> None:
