@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 STANDARD_INPUT = "-"
-_SUFFIXES = (".json", ".jsonl", ".ndjson")
+_LINES = (".jsonl", ".ndjson")
+_SUFFIXES = (".json", *_LINES)
 # What editors on Windows begin a file with; it may come by any way, a pipe for one.
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -129,9 +130,11 @@ def _records(text: str, name: str) -> list[Document | Unreadable]:
             out.append(Document(_value(line), f"{name}:{number}"))
         except ValueError as error:
             out.append(Unreadable(f"{name}:{number} is not JSON: {error}"))
-    # A file of many lines is the one form or the other. The first line tells: in an indented
-    # JSON file it is no value by itself. Where it is broken, the others do: of an indented
-    # file's lines few are values.
+    # A file of many lines is the one form or the other, which its name may tell. Else the first
+    # line does: in an indented JSON file it is no value by itself. Where it is broken, the others
+    # do: of an indented file's lines few are values.
+    if name.lower().endswith(_LINES):
+        return out
     values = sum(isinstance(each, Document) for each in out)
     if isinstance(out[0], Unreadable) and values * 2 < len(out):
         raise ConfigurationError(f"{name} is not JSON: {whole}")

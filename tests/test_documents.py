@@ -50,6 +50,19 @@ def test_what_is_no_json_is_told(text: str, message: str) -> None:
         documents.parse(text, "f")
 
 
+def test_a_file_whose_name_says_lines_is_read_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "f.jsonl"
+    file.write_text('{"a":[\nx\n{"b": 1}\n')
+    first, second, third = documents.records(file)
+    assert isinstance(first, Unreadable)
+    assert isinstance(second, Unreadable)
+    assert third == Document({"b": 1}, f"{file}:3")
+    file = tmp_path / "f.json"
+    file.write_text('{"a":[\nx\n{"b": 1}\n')
+    with pytest.raises(ConfigurationError, match="is not JSON"):
+        documents.records(file)
+
+
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="cannot read"):
         documents.read(tmp_path / "absent")
@@ -84,6 +97,7 @@ def test_a_line_that_is_no_json_spoils_no_other(tmp_path: Path) -> None:
         file.write_text("\n".join(lines))
         kinds = [type(each) for each in documents.records(file)]
         assert kinds == [Unreadable if line == "{" else Document for line in lines]
+    file = tmp_path / "f.json"
     file.write_text('{\n  "a": 1,\n  "b": [\n    2\n  ]\n')
     with pytest.raises(ConfigurationError, match="is not JSON: Expecting"):
         documents.records(file)

@@ -21,6 +21,7 @@ from enforcer.cli import declarations
 from enforcer.cli.bounded import TooLong, at_most
 from enforcer.cli.checked import Checked, Status, Tally, as_json, complaints, row, summary
 from enforcer.cli.options import add_documents
+from enforcer.cli.together import oversized
 from enforcer.errors import (
     ConfigurationError,
     InvalidTools,
@@ -61,9 +62,9 @@ Chat Completions or Responses, Anthropic), a request, with or without tools, or 
 answer to tools/list. Of a request, the format that it demands of its text is checked as well.
 What comes again with the same schema, as in recorded requests, is told once.
 
-Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, 2 if a
-file or record cannot be read or is none of these (the others are checked all the same), or
-if there is nothing to check at all."""
+Exit status: 0 if all are exact (or, with --relax, relaxed), 1 if one is refused, or a request for
+all of its schemas together, 2 if a file or record cannot be read or is none of these (the others
+are checked all the same), or if there is nothing to check at all."""
 _MILLI = 1000
 _OTHER_CONSTRAINT = (
     "the server enforces tool calls itself: a `structural_tag` of the client's own cannot be "
@@ -149,6 +150,7 @@ def run(options: argparse.Namespace) -> int:
         found = declarations.find(record)
         tally.without_tools += found.without_tools
         tally.unreadable += [each.message for each in found.unreadable]
+        tally.add_oversized(oversized(found.declared, asked.limits))
         whole = list(_whole(found.declared, provided, tally))
         before = len(tally.checked)
         # Recorded requests declare the same tools over and over.
@@ -165,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
         print(*summary(tally), sep="\n")
     if tally.unreadable or tally.is_empty:
         return 2
-    return int(tally.counts[Status.REFUSED] > 0)
+    return int(tally.has_refused)
 
 
 def _records(given: Sequence[str]) -> Iterator[documents.Document | documents.Unreadable]:

@@ -16,15 +16,17 @@ from enforcer.checking.work import SECONDS
 from enforcer.schema import Root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from enforcer.cli.declarations import Declaration
+    from enforcer.cli.together import Oversized
     from enforcer.errors import Problem
 
 _SHOWN = 20  # records that cannot be read
 # Nearly every tool has such objects, so that what they mean is said once, below the rows.
 _OPEN = "additionalProperties"
 _MILLI = 1000
+_PART = "a request that declares all of them is refused; it may declare a part"
 _HEAVY = (
     "the schemas of this request take {seconds:.1f} s of processor time together; a server may "
     "answer 503 to it until those that have passed are remembered: send it again"
@@ -89,6 +91,7 @@ class Tally:
         unreadable: messages about records that are none of the kinds, or no JSON.
         repeated: how often a tool or format came again with the same schema.
         without_tools: how many requests declare no tool that could be checked.
+        oversized: what is too much for one request, each only once however many requests bring it.
 
     """
 
@@ -96,6 +99,20 @@ class Tally:
     unreadable: list[str] = field(default_factory=list)
     repeated: int = 0
     without_tools: int = 0
+    oversized: dict[str, Oversized] = field(default_factory=dict)
+
+    def add_oversized(self, found: Iterable[Oversized]) -> None:
+        """Keep what is not the same again."""
+        for one in found:
+            known = self.oversized.get(one.reason)
+            if known is None or (one.refused and not known.refused):
+                self.oversized[one.reason] = one
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether a server refuses a schema, or a request for all of its schemas together."""
+        whole = any(one.refused for one in self.oversized.values())
+        return whole or self.counts[Status.REFUSED] > 0
 
     @property
     def is_empty(self) -> bool:
@@ -142,9 +159,14 @@ def summary(tally: Tally) -> Iterator[str]:
     for one in tally.heavy():
         inside = "" if one.path == "$" else f" {one.path}"
         yield f"{one.where}{inside}: {_HEAVY.format(seconds=one.milliseconds / _MILLI)}"
+    for large in tally.oversized.values():
+        said_of = f"refused, {large.reason}" if large.refused else f"{large.reason}: {_PART}"
+        yield f"{large.where} {large.path}: {said_of}"
     counts = tally.counts
     said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
+    if any(large.refused for large in tally.oversized.values()):
+        line += "; a request is refused for all of them together"
     if tally.repeated:
         line += f"; {tally.repeated} more were the same again"
     if tally.without_tools:
@@ -175,6 +197,7 @@ def as_json(tally: Tally) -> dict[str, Any]:
         "without_tools": tally.without_tools,
         "unreadable": list(tally.unreadable),
         "heavy": [asdict(one) for one in tally.heavy()],
+        "oversized": [asdict(one) for one in tally.oversized.values()],
     }
 
 

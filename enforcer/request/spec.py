@@ -90,17 +90,30 @@ def refuse_large(spec: Spec, limits: Limits) -> None:
 
     """
     tools, wanted = spec.toolset.tools, spec.response_format
-    if len(tools) > limits.tools:
-        reason = f"{len(tools)} tools, over {limits.tools} {named('tools')}; declare fewer"
-        raise SchemaLimit((Problem("$.tools", "", reason),))
     size = sum(len(tool.schema) for tool in tools.values())
     size += 0 if wanted is None else len(wanted.source)
+    reason = too_large(len(tools), size, limits)
+    if reason is not None:
+        raise SchemaLimit((Problem("$.tools" if tools else "$.response_format", "", reason),))
+
+
+def too_large(tools: int, size: int, limits: Limits) -> str | None:
+    """Say what is too much of a request; None if nothing is.
+
+    Args:
+        tools: how many it declares.
+        size: characters of all schemas, that of its format among them.
+        limits: those of the request.
+
+    """
+    if tools > limits.tools:
+        return f"{tools} tools, over {limits.tools} {named('tools')}; declare fewer"
     if size > limits.request:
-        reason = (
+        return (
             f"all schemas of the request have {size} characters together, over {limits.request} "
             f"{named('request')}; declare fewer or smaller ones"
         )
-        raise SchemaLimit((Problem("$.tools" if tools else "$.response_format", "", reason),))
+    return None
 
 
 def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:

@@ -122,7 +122,7 @@ def texts(schema: dict[str, Any], value: Any, random: Random) -> list[str]:
     forms = [COMPACT, DEFAULT, INDENTED, *(Form.drawn(random, numbers=free) for _ in range(2))]
     spelled = (spell(value, form, random) for form in forms)
     # Neither is indentation by more than 64 characters, which takes 16 levels.
-    spelled = (text for text in spelled if not re.search(r"\n {65}", text))
+    spelled = (text for text in spelled if not re.search(r"\n[ \t]{65}", text))
     return [text for text in spelled if free or not re.search("[0-9][eE][-+]?[0-9]", text)]
 
 
