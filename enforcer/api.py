@@ -163,7 +163,9 @@ class Enforcer:
             messages: the dialog so far; its calls are counted, so that the next index
                 continues the dialog's counter.
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
-                inside a think. None means a turn that starts in content.
+                inside a think. None means a turn that starts behind any think, with nothing said
+                yet (`SILENT`); `Parser`, which reads what a model without a mask wrote too, takes
+                a think there.
             response_format: what text must fit; the turn is such a text, or calls. Known are
                 the forms of `enforcer.request.response_format.parse`.
             budget: how many ids the turn may have, its end among them; only asked for where
@@ -171,7 +173,9 @@ class Enforcer:
 
         Raises:
             InvalidTools: a field is not what a chat request carries.
-            UnsupportedSchema: a tool's schema cannot be enforced exactly.
+            UnsupportedSchema: a tool's schema cannot be enforced exactly. `UnsatisfiableSchema`
+                is one, where nothing fits it, and `SchemaLimit`, where it, or all schemas
+                together, are over a limit.
             InvalidSchema: a tool's schema is not one.
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.

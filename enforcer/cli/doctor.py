@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli.options import positive
+from enforcer.cli.options import missing, positive
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
@@ -158,7 +158,7 @@ def _endpoint(options: argparse.Namespace) -> Endpoint:
         from enforcer.verify import client
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"`enforcer doctor --url` needs the package {error.name!r}: pip install {error.name}"
+            f"`enforcer doctor --url` needs the package {error.name!r}: {missing(error)}"
         ) from error
     key = options.key or os.environ.get(KEY_VARIABLE)
     return client.Endpoint.at(options.url, key=key, timeout=min(server.SOON, options.timeout))

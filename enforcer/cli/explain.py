@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from enforcer import documents, engines
 from enforcer.api import Enforcer
 from enforcer.cli import asked
-from enforcer.cli.options import add_documents
+from enforcer.cli.options import add_documents, missing
 from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
@@ -197,7 +197,7 @@ def _asked(options: argparse.Namespace, request: Asked) -> tuple[Any, Any]:
         from enforcer.verify.client import Endpoint
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"--url needs the package {error.name!r}: pip install {error.name}"
+            f"--url needs the package {error.name!r}: {missing(error)}"
         ) from error
     if request.api != "chat":
         raise ConfigurationError(

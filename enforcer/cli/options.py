@@ -31,3 +31,8 @@ def positive(kind: type[int | float]) -> Callable[[str], float]:
         return value
 
     return read
+
+
+def missing(error: ModuleNotFoundError) -> str:
+    """Say how to install a package that a command needs."""
+    return f"pip install {error.name}, or this project with its extra `cli`"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer.cli import verified
-from enforcer.cli.options import add_documents, positive
+from enforcer.cli.options import add_documents, missing, positive
 from enforcer.cli.progress import progress
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling.folders import read_schemas
@@ -159,7 +159,7 @@ def run(options: argparse.Namespace) -> int:
         from enforcer.verify import client
     except ModuleNotFoundError as error:
         raise ConfigurationError(
-            f"`enforcer verify` needs the package {error.name!r}: pip install {error.name}"
+            f"`enforcer verify` needs the package {error.name!r}: {missing(error)}"
         ) from error
     if not (options.schemas or options.requests):
         raise ConfigurationError("nothing to send: give --schemas, --requests or both")
@@ -310,14 +310,14 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
     print(f"\n{verified.summary(every)}")
     wrong = any(result.verdict.faults - _allowed(options) for result in every)
     if wrong and not any(result.verdict.faults - {Fault.REFUSED} for result in every):
-        print("where refusals are meant, --allow-refused makes them nothing wrong", file=sys.stderr)
+        print("where refusals are meant, --allow-refused makes them nothing wrong")
     if not any(result.verdict.complete for result in every):
         cut_off = any(result.reply.answered for result in every)
         mend = "raise --max-tokens" if cut_off else "every request was refused or failed"
-        print(f"no reply was complete, so nothing was shown: {mend}", file=sys.stderr)
+        print(f"no reply was complete, so nothing was shown: {mend}")
         return 1 if wrong else 2
     if not any(result.verdict.complete and result.reply.calls for result in every):
-        print(_NO_CALLS, file=sys.stderr)
+        print(_NO_CALLS)
         return 1
     return int(wrong)
 
