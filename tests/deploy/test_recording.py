@@ -138,7 +138,7 @@ def test_nginx_records_bodies(tmp_path: Path, gateway: str, upstream: HTTPServer
     # As it is, and over several lines: recorded as one.
     _post(gateway, json.dumps(BODY, ensure_ascii=False).encode())
     _post(gateway, json.dumps(BODY, indent=1).encode())
-    _post(gateway, b'{"messages": "' + b"x" * (9 << 20) + b'"}')  # too large to be recorded
+    _post(gateway, b'{"messages": "' + b"x" * (11 << 20) + b'"}')  # too large to be recorded
     log = tmp_path / "bodies.log"
     for _ in range(50):
         if log.is_file() and log.read_bytes().count(b"\n") == 2:
