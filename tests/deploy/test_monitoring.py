@@ -203,6 +203,24 @@ def test_an_alert_leads_where_the_page_does(alert: dict[str, Any]) -> None:
     assert alert["annotations"]["runbook_url"] == address
 
 
+def test_the_runbook_begins_with_a_row_for_each_section_and_each_alert() -> None:
+    page = (ROOT / "docs/production/runbook.md").read_text()
+    table = page.split("<!-- symptoms:")[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()[3:]]
+    assert any("HTTP 400" in seen for seen, _, _ in rows)
+    links = {re.search(r"\]\(([^)]+)\)", section)[1] for _, _, section in rows}
+    headings = re.findall(r"^##+ (.+)$", re.sub(r"(?ms)^```.*?^```$", "", page), re.MULTILINE)
+    anchors = {f"#{re.sub(r'[^a-z0-9_]+', '-', each.lower()).strip('-')}" for each in headings}
+    assert {link for link in links if link.startswith("#")} == anchors
+    leads = {alert.strip("`"): section for _, alert, section in rows if alert}
+    assert set(leads) == {alert["alert"] for alert in ALERTS}
+    for alert in ALERTS:
+        link = re.search(r"\]\(([^)]+)\)", leads[alert["alert"]])[1]
+        place = link.removeprefix("../").replace(".md", "/")
+        place = f"production/runbook/{link}" if link.startswith("#") else place
+        assert alert["annotations"]["runbook_url"] == f"{RUNBOOK}{place}"
+
+
 def test_the_address_of_the_docs_is_one_word_to_change() -> None:
     (block,) = blocks(ROOT / "docs/production/alerts.md", "sh")
     old, new = re.fullmatch(
