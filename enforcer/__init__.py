@@ -26,7 +26,7 @@ from enforcer.errors import (
 )
 from enforcer.request.carrier import Route, extra_body
 from enforcer.request.options import Options
-from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Call, Parser, Turn
@@ -42,6 +42,7 @@ __all__ = [
     "EnforcerError",
     "Formats",
     "IllegalPrefix",
+    "Integers",
     "InvalidSchema",
     "InvalidTools",
     "InvalidVocabulary",

@@ -21,7 +21,7 @@ from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
 from enforcer.request.options import Options
-from enforcer.schema import Conventions, OnUnsupported
+from enforcer.schema import Conventions, Integers, OnUnsupported
 from enforcer.schema.bundling import read_documents
 from enforcer.tokenizers.kimi import split
 from enforcer.turn import dialects
@@ -101,6 +101,10 @@ def add_parser(commands: Any) -> None:
         "--closed-objects", action="store_true", help="as ENFORCER_CLOSED_OBJECTS=on on the server"
     )
     parser.add_argument(
+        "--integers", choices=[how.value for how in Integers], default=Integers.VALUE.value,
+        help="as ENFORCER_INTEGERS on the server (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that shows it")
@@ -127,7 +131,9 @@ def run(options: argparse.Namespace) -> int:
     provided = read_documents(options.documents)
     chosen = Options(
         OnUnsupported(options.on_unsupported),
-        conventions=Conventions(closed_objects=options.closed_objects),
+        conventions=Conventions(
+            closed_objects=options.closed_objects, integers=Integers(options.integers)
+        ),
     )
     enforcer = Enforcer(vocabulary, dialect.name, options.engine, chosen, documents=provided)
     recorded = _recorded(options, request, text, enforcer)

@@ -26,7 +26,7 @@ class NumberSet:
         high_open: whether the upper bound itself is excluded.
         multiple: what every member is a multiple of; 1 for integers; None for reals.
         not_multiples: what no member is a multiple of; contains 1 for non-integers.
-        plain: whether integers must be spelled without a fraction (draft 4).
+        plain: whether integers must be spelled in digits alone (draft 4, and `Integers.DIGITS`).
 
     """
 

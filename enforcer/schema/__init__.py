@@ -27,7 +27,7 @@ from enforcer.schema.finishing.settle import Settler
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
 from enforcer.schema.finishing.ways import tracks
 from enforcer.schema.grammar import NOTHING, ArgumentGrammar, ValueId
-from enforcer.schema.limits import Conventions, Formats, Limits, OnUnsupported, Root
+from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
 from enforcer.schema.provenance import Provenance
 from enforcer.schema.reading.culprit import culprit
 from enforcer.schema.reading.document import Closing, SchemaDocument
@@ -43,6 +43,7 @@ __all__ = [
     "ArgumentGrammar",
     "Conventions",
     "Formats",
+    "Integers",
     "Limits",
     "OnUnsupported",
     "Root",

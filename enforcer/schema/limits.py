@@ -54,6 +54,20 @@ class Formats(Enum):
     STANDARD = "standard"
 
 
+class Integers(Enum):
+    """How numbers of `type: integer` are written.
+
+    Attributes:
+        VALUE: as any text of a whole number; of `9`, `9.0` and `1.5e6` each is one.
+        DIGITS: in digits alone, which is what clients take for integers whose parsers go by the
+            text.
+
+    """
+
+    VALUE = "value"
+    DIGITS = "digits"
+
+
 @dataclass(frozen=True, slots=True)
 class Conventions:
     """Where authors mean other than what the standard says, and which of the two is read.
@@ -62,15 +76,21 @@ class Conventions:
         formats: in which drafts `format` asserts anything.
         closed_objects: whether objects that declare `properties` and say nothing of others
             have no others.
+        integers: how numbers of `type: integer` are written.
 
     """
 
     formats: Formats = Formats.ENFORCE
     closed_objects: bool = False
+    integers: Integers = Integers.VALUE
 
     def to_json(self) -> dict[str, str | bool]:
         """Give them as JSON's values."""
-        return {"formats": self.formats.value, "closed_objects": self.closed_objects}
+        return {
+            "formats": self.formats.value,
+            "closed_objects": self.closed_objects,
+            "integers": self.integers.value,
+        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Conventions:
@@ -79,7 +99,8 @@ class Conventions:
             raise ValueError("other names than those of the conventions")
         if not isinstance(value["closed_objects"], bool):
             raise TypeError("neither true nor false")
-        return cls(Formats(value["formats"]), value["closed_objects"])
+        integers = Integers(value["integers"])
+        return cls(Formats(value["formats"]), value["closed_objects"], integers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request.options import Options
-from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.vllm.names import PARSER_VARIABLE
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ class Settings:
     closed_objects: str = _setting(
         "off", "objects that declare `properties` and say nothing of others have no others: on"
     )
+    integers: str = _setting(
+        "value",
+        "numbers of `type: integer`: any text that is a whole number, `9.0` and `1.5e6` too, or "
+        "digits: digits alone",
+    )
     documents: str = _setting(
         "",
         "JSON Schemas that a tool's schema may refer to by their `$id`: files and folders, with "
@@ -115,7 +120,11 @@ class Settings:
             max_calls=self._number("max_calls"),
             preamble_ids=self._number("preamble_ids", least=0),
             limits=self._limits(),
-            conventions=Conventions(formats, self._one_of("closed_objects", _ON)),
+            conventions=Conventions(
+                formats,
+                self._one_of("closed_objects", _ON),
+                self._one_of("integers", {each.value: each for each in Integers}),
+            ),
             finish_within_budget=self._one_of("finish_within_budget", _ON),
             allow_empty_turns=self._one_of("empty_turns", {"forbid": False, "allow": True}),
         )

@@ -8,12 +8,12 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.request.options import Options
-from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 
 OTHER = Options(
     OnUnsupported.RELAX,
     Limits(depth=9, enum=3),
-    Conventions(Formats.STANDARD, closed_objects=True),
+    Conventions(Formats.STANDARD, closed_objects=True, integers=Integers.DIGITS),
     max_calls=2,
     preamble_ids=0,
     finish_within_budget=True,
@@ -47,7 +47,7 @@ GOOD = Options().to_json()
         *({**GOOD, "finish_within_budget": word} for word in ("on", 1, None)),
         *(
             {**GOOD, "conventions": {**GOOD["conventions"], **wrong}}
-            for wrong in ({"formats": "no"}, {"closed_objects": 1}, {"more": True})
+            for wrong in ({"formats": "no"}, {"integers": 1}, {"closed_objects": 1}, {"more": True})
         ),
         {**GOOD, "conventions": {}},
         *(

@@ -11,7 +11,7 @@ import pytest
 from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
 from enforcer.regex.formats import FORMATS
-from enforcer.schema import Conventions, Limits, OnUnsupported, compile_schema
+from enforcer.schema import Conventions, Integers, Limits, OnUnsupported, compile_schema
 from enforcer.schema.finishing import settle_arrays
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "schema-support.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(
-    r"^```(schema|relaxed|closed|documents)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE
+    r"^```(schema|relaxed|closed|digits|documents)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE
 )
 
 
@@ -32,6 +32,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "schema": {},
     "relaxed": {"on_unsupported": OnUnsupported.RELAX},
     "closed": {"conventions": Conventions(closed_objects=True)},
+    "digits": {"conventions": Conventions(integers=Integers.DIGITS)},
     "documents": {},
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from enforcer.errors import ConfigurationError, brief
-from enforcer.schema import Conventions, Formats, Limits, OnUnsupported
+from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.vllm import metrics, plugin, settings
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "vllm.md"
@@ -40,6 +40,7 @@ def test_values_are_read() -> None:
             "ENFORCER_CACHE_MIB": "3",
             "ENFORCER_FORMAT": "standard",
             "ENFORCER_CLOSED_OBJECTS": "on",
+            "ENFORCER_INTEGERS": "digits",
             "ENFORCER_DOCUMENTS": "/etc/schemas, https://example.com/s=/srv/s,",
         }
     )
@@ -50,7 +51,7 @@ def test_values_are_read() -> None:
     assert chosen.excepted() == {"structured", "completions"}
     assert chosen.cache_bytes() == 3 << 20
     assert chosen.options().on_unsupported is OnUnsupported.RELAX
-    assert chosen.options().conventions == Conventions(Formats.STANDARD, closed_objects=True)
+    assert chosen.options().conventions == Conventions(Formats.STANDARD, True, Integers.DIGITS)
     assert chosen.options().preamble_ids == 0
     assert chosen.options().max_calls == 3
     assert chosen.options().limits == Limits(depth=64, branches=500)
@@ -71,6 +72,7 @@ def test_values_are_read() -> None:
         ("ENFORCER_EMPTY_TURNS", "on"),
         ("ENFORCER_FORMAT", "off"),
         ("ENFORCER_CLOSED_OBJECTS", "yes"),
+        ("ENFORCER_INTEGERS", "plain"),
         ("ENFORCER_REQUIRE", "all"),
         ("ENFORCER_REQUIRE_EXCEPT", "chat"),
         ("ENFORCER_MAX_CALLS", "9" * 5000),

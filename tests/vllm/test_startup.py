@@ -150,6 +150,7 @@ SWITCHED = {
     "ENFORCER_ALLOW_CLIENT": "finish,closed",
     "ENFORCER_FORMAT": "standard",
     "ENFORCER_CLOSED_OBJECTS": "on",
+    "ENFORCER_INTEGERS": "digits",
     "ENFORCER_DOCUMENTS": "/etc/schemas",
     "ENFORCER_MAX_CALLS": "1",
     "ENFORCER_PREAMBLE_IDS": "0",

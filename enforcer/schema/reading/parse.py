@@ -95,7 +95,7 @@ class SchemaParser(SchemaReader):
             schema = schema[key]
         if isinstance(schema, dict) and _NOTES.issuperset(schema):
             named = schema.get("type")
-            if isinstance(named, str) and named in _LEAVES and place.draft is not Draft.DRAFT4:
+            if isinstance(named, str) and named in _LEAVES and not self.in_digits(place):
                 if named not in self._leaves:
                     self._leaves[named] = self.algebra.value(_LEAVES[named])
                 return self._leaves[named]

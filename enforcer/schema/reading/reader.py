@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import InvalidSchema, Problem, UnsupportedSchema
 from enforcer.schema.algebra.shapes import ALWAYS
-from enforcer.schema.limits import Conventions, Limits, OnUnsupported
+from enforcer.schema.limits import Conventions, Integers, Limits, OnUnsupported
 from enforcer.schema.reading.document import Place, SchemaDocument, step
-from enforcer.schema.reading.drafts import knows
+from enforcer.schema.reading.drafts import Draft, knows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.algebra.shapes import Formula
-    from enforcer.schema.reading.drafts import Draft
 
 
 class Malformed(Exception):  # noqa: N818 - carries one problem to the parser, never leaves it
@@ -77,6 +76,10 @@ class SchemaReader(ABC):
     def has(self, schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
         """Tell whether a keyword stands in a schema and means something in its draft."""
         return keyword in schema and knows(draft, keyword)
+
+    def in_digits(self, place: Place) -> bool:
+        """Tell whether an integer is one by its text: in draft 4, and where all are to be."""
+        return place.draft is Draft.DRAFT4 or self.conventions.integers is Integers.DIGITS
 
     def refuse(self, place: Place, keyword: str, reason: str) -> Formula:
         """Note what cannot be enforced; returns a formula that stands in for it."""

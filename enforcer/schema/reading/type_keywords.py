@@ -136,7 +136,7 @@ class TypeKeywords:
         found = REALS
         if "number" not in types:
             found = INTEGERS
-            if self._place.draft is Draft.DRAFT4:
+            if self._reader.in_digits(self._place):
                 found = NumberSet(multiple=Fraction(1), plain=True)
         for restriction in self._number_sets():
             narrowed = meet(found, restriction)

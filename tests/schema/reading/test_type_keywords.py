@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import InvalidSchema, UnsatisfiableSchema
+from enforcer.schema import Conventions, Integers
 from tests.schema_judge import accepts, agrees, compiled
 
 DRAFT4 = {"$schema": "http://json-schema.org/draft-04/schema#"}
@@ -134,3 +135,42 @@ def test_a_length_that_nothing_has() -> None:
     with pytest.raises(UnsatisfiableSchema):
         compiled({"type": "string", "minLength": 3, "maxLength": 2})
     assert accepts(compiled({"type": "string", "minLength": 2, "maxLength": 2}), '"ab"')
+
+
+IN_DIGITS = Conventions(integers=Integers.DIGITS)
+_WHOLE = st.integers(-(10**12), 10**12) | st.integers(-20, 20)
+
+
+@given(_WHOLE, st.integers(-20, 20), st.sampled_from([1, 2, 5]), st.integers(0, 3))
+def test_integers_in_digits_are_whole_numbers_in_no_other_form(
+    value: int, low: int, divisor: int, zeros: int
+) -> None:
+    schema = {"type": "integer", "minimum": low, "multipleOf": divisor}
+    grammar = compiled(schema, conventions=IN_DIGITS)
+    assert accepts(grammar, str(value)) == (value >= low and value % divisor == 0)
+    for text in (f"{value}.{'0' * (zeros + 1)}", f"{value}e{zeros}", f"{value}.5"):
+        assert not accepts(grammar, text)
+
+
+@pytest.mark.parametrize(
+    ("schema", "legal", "illegal"),
+    [
+        ({"type": "number"}, ["9", "9.0", "9e0"], []),
+        ({"type": ["integer", "null"]}, ["9", "null"], ["9.0"]),
+        ({"type": "integer", "enum": [9, 10]}, ["9"], ["9.0", "9e0"]),
+        ({"anyOf": [{"type": "integer"}, {"type": "number", "minimum": 5}]}, ["9.0", "4"], ["4.0"]),
+        # What is no integer is none in any form.
+        ({"not": {"type": "integer"}}, ["9.5", '"9"'], ["9", "9.0", "9e0"]),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, ["9.5"], ["9", "9.0", "9e0"]),
+        (
+            {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+            ["[1,2]"],
+            ["[1.0]"],
+        ),
+    ],
+)
+def test_only_what_is_called_an_integer_is_written_in_digits(
+    schema: dict[str, Any], legal: list[str], illegal: list[str]
+) -> None:
+    grammar = compiled(schema, conventions=IN_DIGITS)
+    assert [text for text in legal + illegal if accepts(grammar, text)] == legal
