@@ -69,16 +69,15 @@ class Ahead:
         Raises what `Masking.fill` does.
         """
         under_way, self._under_way = self._under_way, None
-        target = _on_cpu(bitmask[row])
         if under_way is None or self._row is None or under_way.cancel():
             spent = _timed(self._turn, bitmask, row)
         else:
             spent = under_way.result()
-            np.copyto(target, self._row)
+            np.copyto(_on_cpu(bitmask[row]), self._row)
         if spent < _SLOW:
             self._row = None
-        elif self._row is None or len(self._row) != len(target):
-            self._row = np.empty_like(target)
+        elif self._row is None:
+            self._row = np.empty_like(_on_cpu(bitmask[row]))
         return spent
 
 
