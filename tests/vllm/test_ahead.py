@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -14,122 +13,164 @@ from enforcer.errors import EnforcerError
 from enforcer.vllm import ahead
 from enforcer.vllm.ahead import Ahead
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 ASKED = threading.get_ident()
+PATIENCE = 60  # seconds, for a thread that was told to do something
+
+
+class Clock:
+    """Goes on by what masks say that they take."""
+
+    now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(ahead, "perf_counter_ns", found)
+    return found
+
+
+@pytest.fixture
+def bitmask() -> Any:
+    return np.zeros((2, 4), dtype=np.int32)
 
 
 class Turn:
-    """A turn whose masks say how many ids have come, and take as long as they are told to."""
+    """A turn whose masks say how many ids have come, and take as long as it is told."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, clock: Clock, spent: int) -> None:
+        self.clock = clock
+        self.spent = spent
         self.ids = 0
         self.threads: list[int] = []
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+        self.has_begun = threading.Event()
         self._is_used = threading.Lock()
 
     def fill(self, bitmask: Any, row: int = 0) -> None:
         assert self._is_used.acquire(blocking=False), "two threads work on one turn"
+        self.threads.append(threading.get_ident())
+        self.has_begun.set()
         ids = self.ids
-        time.sleep(self.seconds)
+        assert self.may_go_on.wait(PATIENCE)
+        self.clock.now += self.spent
         assert ids == self.ids, "the turn went on while its mask was computed"
         bitmask[row] = ids
-        self.threads.append(threading.get_ident())
         self._is_used.release()
 
     def accept(self) -> None:
         assert not self._is_used.locked(), "two threads work on one turn"
         self.ids += 1
+        self.has_begun.clear()
+
+    def elsewhere(self) -> list[bool]:
+        return [thread != ASKED for thread in self.threads]
 
 
-def elsewhere(turn: Turn) -> list[bool]:
-    return [thread != ASKED for thread in turn.threads]
+SLOW = 2 * ahead._SLOW
 
 
-def step(masks: Ahead, turn: Turn, bitmask: Any, pause: float = 0.0) -> None:
+@pytest.fixture
+def turn(clock: Clock) -> Turn:
+    return Turn(clock, SLOW)
+
+
+def advance(masks: Ahead, turn: Turn) -> None:
     masks.settle()
     turn.accept()
     masks.begin()
-    time.sleep(pause)
-    masks.fill(bitmask, 1)
+
+
+def step(masks: Ahead, turn: Turn, bitmask: Any, *, begun: bool = False) -> int:
+    advance(masks, turn)
+    if begun:
+        assert turn.has_begun.wait(PATIENCE)
+    spent = masks.fill(bitmask, 1)
     assert bitmask[1].tolist() == [turn.ids] * 4
     assert not bitmask[0].any()
+    return spent
 
 
-def test_after_a_slow_mask_the_next_is_begun_on_another_thread() -> None:
-    turn, bitmask = Turn(0.01), np.zeros((2, 4), dtype=np.int32)
+def test_after_a_slow_mask_the_next_is_begun_on_another_thread(turn: Turn, bitmask: Any) -> None:
     masks = Ahead(turn)
-    for _ in range(3):
-        step(masks, turn, bitmask, pause=0.05)
-    assert elsewhere(turn) == [False, True, True]
+    assert step(masks, turn, bitmask) == SLOW
+    for _ in range(2):
+        assert step(masks, turn, bitmask, begun=True) == SLOW
+    assert turn.elsewhere() == [False, True, True]
 
 
-def test_masks_that_take_little_stay_where_they_are_asked_for() -> None:
-    turn, bitmask = Turn(0), np.zeros((2, 4), dtype=np.int32)
+def test_masks_that_take_little_stay_where_they_are_asked_for(turn: Turn, bitmask: Any) -> None:
     masks = Ahead(turn)
-    turn.seconds = 0.01
     step(masks, turn, bitmask)
-    turn.seconds = 0
+    turn.spent = ahead._SLOW - 1
+    step(masks, turn, bitmask, begun=True)
     for _ in range(3):
-        step(masks, turn, bitmask, pause=0.02)
-    assert elsewhere(turn) == [False, True, False, False]
+        step(masks, turn, bitmask)
+    assert turn.elsewhere() == [False, True, False, False, False]
 
 
-def test_a_mask_that_no_thread_has_begun_is_computed_here(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with ThreadPoolExecutor(1) as pool:
         monkeypatch.setattr(ahead, "_threads", lambda: pool)
-        slow, turn = Turn(0.2), Turn(0.01)
-        bitmask, other = (np.zeros((2, 4), dtype=np.int32) for _ in range(2))
-        first, second = Ahead(slow), Ahead(turn)
-        first.fill(other, 1)
-        second.fill(bitmask, 1)
-        first.begin()
-        time.sleep(0.05)
-        step(second, turn, bitmask)
-        step(first, slow, other)
-    assert elsewhere(turn) == [False, False]
+        yield
 
 
-def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it() -> None:
-    turn, bitmask = Turn(0.02), np.zeros((2, 4), dtype=np.int32)
+@pytest.mark.usefixtures("one_thread")
+def test_a_mask_that_no_thread_has_begun_is_computed_here(
+    clock: Clock, turn: Turn, bitmask: Any
+) -> None:
+    other = Turn(clock, SLOW)
+    first, second = Ahead(other), Ahead(turn)
+    first.fill(bitmask, 0)
+    second.fill(bitmask, 1)
+    other.may_go_on.clear()
+    advance(first, other)
+    assert other.has_begun.wait(PATIENCE)
+    step(second, turn, bitmask)
+    other.may_go_on.set()
+    first.fill(bitmask, 0)
+    assert (turn.elsewhere(), other.elsewhere()) == ([False, False], [False, True])
+    assert bitmask[0].tolist() == [1] * 4
+
+
+def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitmask: Any) -> None:
     masks = Ahead(turn)
     masks.fill(bitmask, 1)
+    turn.may_go_on.clear()
+    advance(masks, turn)
+    assert turn.has_begun.wait(PATIENCE)
+    threading.Timer(0.1, turn.may_go_on.set).start()
     for _ in range(5):
-        masks.settle()
-        turn.accept()
-        masks.begin()
-        time.sleep(0.005)
-    step(masks, turn, bitmask, pause=0.05)
-    assert turn.ids == 6
+        advance(masks, turn)
+    step(masks, turn, bitmask)
+    assert turn.ids == 7
 
 
-def test_a_mask_takes_as_long_as_it_took_wherever_it_did() -> None:
-    turn, bitmask = Turn(0.01), np.zeros((2, 4), dtype=np.int32)
-    masks = Ahead(turn)
-    assert masks.fill(bitmask, 1) >= 10_000_000
-    masks.begin()
-    time.sleep(0.05)
-    assert masks.fill(bitmask, 1) >= 10_000_000
-    assert elsewhere(turn) == [False, True]
-
-
-def test_what_a_mask_raises_elsewhere_is_raised_here() -> None:
+def test_what_a_mask_raises_elsewhere_is_raised_here(clock: Clock, bitmask: Any) -> None:
     class Fails(Turn):
         def fill(self, bitmask: Any, row: int = 0) -> None:
             super().fill(bitmask, row)
             if self.ids:
                 raise EnforcerError("no")
 
-    turn, bitmask = Fails(0.01), np.zeros((2, 4), dtype=np.int32)
+    turn = Fails(clock, SLOW)
     masks = Ahead(turn)
     masks.fill(bitmask, 1)
     with pytest.raises(EnforcerError, match="no"):
-        step(masks, turn, bitmask, pause=0.05)
-    assert elsewhere(turn) == [False, True]
+        step(masks, turn, bitmask, begun=True)
+    assert turn.elsewhere() == [False, True]
 
 
-def test_many_turns_are_masked_at_once() -> None:
-    turns = [Turn(0.002) for _ in range(40)]
+def test_many_turns_are_masked_at_once(clock: Clock) -> None:
+    turns = [Turn(clock, SLOW) for _ in range(40)]
     all_masks = [Ahead(turn) for turn in turns]
     bitmask = np.zeros((40, 4), dtype=np.int32)
     for ids in range(5):
@@ -137,6 +178,4 @@ def test_many_turns_are_masked_at_once() -> None:
             masks.fill(bitmask, row)
         assert (bitmask == ids).all()
         for masks, turn in zip(all_masks, turns, strict=True):
-            masks.settle()
-            turn.accept()
-            masks.begin()
+            advance(masks, turn)
