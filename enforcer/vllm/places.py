@@ -71,6 +71,8 @@ class Shown:
 
 # Set where vLLM turns a request of /v1/messages into a chat request, in the same task.
 _messages: ContextVar[tuple[Any, Any] | None] = ContextVar("_messages", default=None)
+# The chat request that was last made of one of Cohere's route, likewise.
+_of_cohere: ContextVar[Any] = ContextVar("_of_cohere", default=None)
 
 
 def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,11 +88,12 @@ def to_chat_completion_request(original: Callable[..., Any]) -> Callable[..., An
 
 
 def from_cohere(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap `CohereServingChatV2.to_chat_completion_request`, to hand on a spec."""
+    """Wrap `CohereServingChatV2.to_chat_completion_request`, to hand on a spec, and know of it."""
 
     def _to_chat_completion_request(self: Any, sent: Any) -> Any:
         made = original(self, sent)
         carry_spec(sent, made)
+        _of_cohere.set(made)
         return made
 
     return _to_chat_completion_request
@@ -158,6 +161,10 @@ def _sent_as_messages(request: Any) -> Any:
     return made[1] if made is not None and made[0] is request else None
 
 
+def _is_of_cohere(request: Any) -> bool:
+    return _of_cohere.get() is request
+
+
 def drop_think_budget(request: Any) -> None:
     """Leave out the budget that /v1/messages sets for a think, in place.
 
@@ -203,7 +210,9 @@ def places(request: Any, tools: Sequence[Shown], choice: Any) -> Places:
     else:
         moved = [(f"$.tools[{at}]", one.at) for at, one in enumerate(tools)]
         has_format = getattr(request.response_format, "type", "text") != "text"
-        own = f"{_FORMAT}.json_schema.schema" if has_format else None
+        own = f"{_FORMAT}.json_schema" if has_format else None
+        if own is not None and not _is_of_cohere(request):
+            own += ".schema"
     moved.append((f"{_FORMAT}.json_schema.schema", own or "$.structured_outputs.json"))
     if own is None:
         moved.append((_FORMAT, "$.structured_outputs"))
@@ -217,7 +226,8 @@ def _most(request: Any) -> str:
     if isinstance(request, ResponsesRequest):
         return "$.max_output_tokens"
     counts = getattr(request, "max_completion_tokens", None) is not None
-    return "$.max_completion_tokens" if counts and _sent_as_messages(request) is None else _MOST
+    own = _sent_as_messages(request) is not None or _is_of_cohere(request)
+    return "$.max_completion_tokens" if counts and not own else _MOST
 
 
 def _moved(at: int, one: Shown, parameters: str) -> Iterator[tuple[str, str]]:

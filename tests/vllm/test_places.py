@@ -292,6 +292,27 @@ def test_a_spec_in_a_body_of_coheres_route_is_not_dropped() -> None:
     assert (plain.structured_outputs, plain.vllm_xargs) == (None, None)
 
 
+def test_paths_of_coheres_route_are_those_of_its_bodies() -> None:
+    protocol = pytest.importorskip("vllm.entrypoints.cohere.protocol", reason="no Cohere SDK")
+    from vllm.entrypoints.cohere.serving import CohereServingChatV2
+
+    convert = places.from_cohere(CohereServingChatV2.to_chat_completion_request)
+    form = {"type": "json_object", "json_schema": {"type": "object"}}
+    sent = protocol.CohereChatV2Request(
+        model="m", messages=ASK, max_tokens=7, response_format=form, tools=[CHAT]
+    )
+    made = convert(object.__new__(CohereServingChatV2), sent)
+    found = places.places(made, places.shown(made), "auto")
+    for path, there in {
+        "$.max_tokens": "$.max_tokens",
+        "$.response_format.json_schema.schema.a": "$.response_format.json_schema.a",
+        "$.tools[0].function.parameters.a": "$.tools[0].function.parameters.a",
+    }.items():
+        assert found.of(path) == there
+    other = _chat(max_completion_tokens=7)
+    assert places.places(other, [], "auto").of("$.max_tokens") == "$.max_completion_tokens"
+
+
 def test_a_path_is_looked_up_whatever_the_number_of_tools() -> None:
     class Counted(dict[str, str]):
         looks = 0
