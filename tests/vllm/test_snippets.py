@@ -84,8 +84,8 @@ def test_the_first_server_and_its_first_request(
     (request,) = blocks(page, "json")
     (tmp_path / "request.json").write_text(request)
     monkeypatch.chdir(ROOT)  # where the command is typed
-    quiet = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1"}
-    with HttpServer([sys.executable, *command.words[1:]], tmp_path / "log", quiet) as server:
+    given = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", **command.given}
+    with HttpServer([sys.executable, *command.words[1:]], tmp_path / "log", given) as server:
         server.wait_until_ready()
         assert "localhost:8000" in asked
         answer = subprocess.run(

@@ -18,6 +18,7 @@ from bench.matrix.routes import Route
 from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaError
 from enforcer.request import spec_text
 from enforcer.vllm import checks, families, metrics, requests, settings, startup
+from enforcer.vllm.slow_masks import Told
 from tests.snippets import MESSAGES, ROOT, blocks
 
 
@@ -62,6 +63,10 @@ def test_lines_of_the_log_are_as_the_code_writes_them(
         metrics.log_busy(own=given["schemas"] == "own", **told)
     elif what == "slow check":
         metrics.log_slow(float(given["seconds"]), path="", **told)
+    elif what == "slow masks":
+        longest, spent = (round(float(given[n].split()[0]) * 1e6) for n in ("longest", "spent"))
+        told_of = Told(given["tool"], given["request"], longest, int(given["masks"]), spent)
+        metrics.log_slow_masks(told_of)
     elif what == "checking process replaced":
         metrics.log_replaced(int(given["status"]))
     elif what.startswith("this engine enforces nothing: "):
