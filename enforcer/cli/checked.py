@@ -166,7 +166,7 @@ def summary(tally: Tally) -> Iterator[str]:
     said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
     if any(large.refused for large in tally.oversized.values()):
-        line += "; a request is refused for all of them together"
+        line += " by themselves; a request that declares too much is refused"
     if tally.repeated:
         line += f"; {tally.repeated} more were the same again"
     if tally.without_tools:

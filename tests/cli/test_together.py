@@ -82,7 +82,7 @@ def test_it_is_the_same_that_the_enforcer_refuses(
     told, last = capsys.readouterr().out.splitlines()[-2:]
     assert told == f"{file}:1 $.tools: refused, {refused.value.problems[0].reason}"
     assert last.startswith(
-        "2001 checked: 2001 exact; a request is refused for all of them together"
+        "2001 checked: 2001 exact by themselves; a request that declares too much is refused"
     )
     file.write_text(json.dumps(many))
     assert cli.main(["check", "--json", str(file)]) == 0

@@ -6,6 +6,7 @@ none of it is wrong. Must not know: formulas, how notes are shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,8 @@ _KEYWORDS = frozenset(
     }
 )
 _LONG = 40
+_ANCHORS = re.compile(r"\^|\$|\\[bB]|\(\?<?[=!]")
+_SHORT = 3  # as `\S+` or `.+`: no empty string
 _ALIKE = 0.84  # of 1, by `difflib`: one letter of six is another one
 _OPEN = (
     "other properties than the declared are allowed, as `additionalProperties` is left out; set it "
@@ -55,6 +58,10 @@ _OPEN = (
 _NULLABLE = (
     "`nullable` is no keyword of JSON Schema, so that null is not allowed here; write "
     '`"type": [..., "null"]`'
+)
+_UNANCHORED = (
+    "it is looked for anywhere in the string, so that other text may stand around it; write "
+    "`^(?:...)$` if the whole string is meant"
 )
 _FORMAT = "the format {name!r:.60} is not known, so that any string fits; write a `pattern`"
 _MISSPELT = "`{name:.60}` is no keyword of JSON Schema and says nothing; is `{meant}` meant?"
@@ -126,6 +133,8 @@ def _of(schema: Mapping[str, Any], path: str, draft: Draft, *, closed: bool) -> 
         yield Problem(path, "additionalProperties", _OPEN)
     if schema.get("nullable") is True and not _allows_null(schema):
         yield Problem(step(path, "nullable"), "nullable", _NULLABLE)
+    if _is_unanchored(schema.get("pattern")):
+        yield Problem(step(path, "pattern"), "pattern", _UNANCHORED)
     name = schema.get("format")
     known = not isinstance(name, str) or name in FORMATS or name == "regex"
     if not known and _is_of_strings(schema):
@@ -142,6 +151,11 @@ def _booleans(schema: Mapping[str, Any], path: str) -> Iterator[Problem]:
             yield Problem(
                 step(path, name), name, _BOOLEAN.format(name=name, bound=bound, read=read)
             )
+
+
+def _is_unanchored(pattern: object) -> bool:
+    """Tell whether a pattern may be meant of whole strings; one or two characters' rarely is."""
+    return isinstance(pattern, str) and len(pattern) > _SHORT and not _ANCHORS.search(pattern)
 
 
 def _meant(name: str) -> str | None:
