@@ -48,7 +48,8 @@ class Cache:
         self.misses = 0
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
-        self._making: dict[Hashable, Future[Any]] = {}
+        # What is being made; with whoever waits for it, if anybody does.
+        self._making: dict[Hashable, Future[Any] | None] = {}
         self._weight = 0
 
     def __len__(self) -> int:
@@ -76,38 +77,35 @@ class Cache:
                 if found:
                     self.hits += 1
                     return cast("_T", value)
-                underway = self._making.get(key)
-                if underway is None:
+                if key not in self._making:
                     self.misses += 1
-                    mine: Future[Any] = Future()
-                    self._making[key] = mine
+                    self._making[key] = None
                     break
+                underway = self._making[key]
+                if underway is None:
+                    underway = self._making[key] = Future()
             error = underway.exception()
             if error is None:
                 return cast("_T", underway.result())
             if isinstance(error, RequestError):
                 raise error
-        return self._make(key, mine, make, weigh)
+        return self._make(key, make, weigh)
 
-    def _make(
-        self,
-        key: Hashable,
-        mine: Future[Any],
-        make: Callable[[], _T],
-        weigh: Callable[[_T], int],
-    ) -> _T:
+    def _make(self, key: Hashable, make: Callable[[], _T], weigh: Callable[[_T], int]) -> _T:
         try:
             made = make()
             weight = weigh(made) + _ENTRY
         except BaseException as error:
             with self._lock:
-                del self._making[key]
-            mine.set_exception(error)
+                awaited = self._making.pop(key)
+            if awaited is not None:
+                awaited.set_exception(error)
             raise
         with self._lock:
-            del self._making[key]
+            awaited = self._making.pop(key)
             self._keep(key, _Entry(made, weigh, weight))
-        mine.set_result(made)
+        if awaited is not None:
+            awaited.set_result(made)
         return made
 
     def peek(self, key: Hashable) -> Any:

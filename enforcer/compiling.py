@@ -45,6 +45,8 @@ _QUICK = 2_000
 # Small schemas of which it is remembered whether they are plain: a megabyte or a few. An agent's
 # hundred tools come with every turn.
 _SEEN = 2_048
+# Settings that requests have at one time, at most: those of the server, and a few of clients.
+_SETTINGS = 64
 
 
 class Grammars:
@@ -228,9 +230,13 @@ class Grammars:
 
     def _compile(self, schema: str, options: Options, root: Root) -> CompiledGrammar:
         if root is Root.OBJECT and self.is_quick(schema, options):
-            grammar = self._grammar(schema, options, root)
-            return self._engine.read(self._engine.write(grammar, self._layout, quick=True))
-        return self._engine.read(self._write(schema, options, root))
+            # Nothing holds the grammar while it is read, when garbage is collected.
+            text = self._engine.write(
+                self._grammar(schema, options, root), self._layout, quick=True
+            )
+        else:
+            text = self._write(schema, options, root)
+        return self._engine.read(text)
 
     def _write_here(self, schema: str, options: Options, root: Root) -> str:
         layout = self._layout if root is Root.OBJECT else None
@@ -264,8 +270,14 @@ class Grammars:
     def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.
         digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
-        settings = (options.on_unsupported, options.limits, options.conventions)
-        return (kind, digest, *settings, self._own)
+        settings = _settings(options.on_unsupported, options.limits, options.conventions)
+        return (kind, digest, settings, self._own)
+
+
+@lru_cache(_SETTINGS)
+def _settings(*settings: Hashable) -> str:
+    """Give what stands for settings in keys: a text, whose hash is worked out once."""
+    return repr(settings)
 
 
 @lru_cache(_SEEN)
