@@ -13,16 +13,16 @@ interpreter's lock. All other masks cost less than the way to a thread.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor, wait
+import threading
+from concurrent.futures import Future, wait
 from functools import cache
+from queue import LifoQueue
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     import numpy.typing as npt
 
 _SLOW = 500_000  # ns
@@ -55,7 +55,7 @@ class Ahead:
     def begin(self) -> None:
         """Have the next mask computed on another thread if it may take long."""
         if self._row is not None:
-            self._under_way = _threads().submit(_timed, self._turn, self._row[np.newaxis], 0)
+            self._under_way = _threads().submit(self._turn, self._row)
 
     def settle(self) -> None:
         """Wait until nobody else works on the turn; a mask that was under way is void."""
@@ -92,8 +92,43 @@ def _on_cpu(target: Any) -> npt.NDArray[np.int32]:
     return found
 
 
+class Threads:
+    """Computes masks, the last that was asked for first.
+
+    vLLM fetches them in the order in which ids have come, and computes what no thread has begun: so
+    the two meet in the middle, and nobody waits where there is something to do.
+
+    Args:
+        count: how many threads there are.
+
+    """
+
+    def __init__(self, count: int) -> None:
+        self._asked: LifoQueue[tuple[Future[int], Masking, npt.NDArray[np.int32]]] = LifoQueue()
+        for _ in range(count):
+            threading.Thread(target=self._serve, name="enforcer-masks", daemon=True).start()
+
+    def submit(self, turn: Masking, row: npt.NDArray[np.int32]) -> Future[int]:
+        """Have a mask written into a row; gives the ns that it takes, or raises what it does."""
+        found: Future[int] = Future()
+        self._asked.put((found, turn, row))
+        return found
+
+    def _serve(self) -> None:
+        while True:
+            _answer(*self._asked.get())  # nothing here keeps a turn alive that has ended
+
+
+def _answer(asked: Future[int], turn: Masking, row: npt.NDArray[np.int32]) -> None:
+    if not asked.set_running_or_notify_cancel():
+        return  # whoever asked has done it, or needs it no longer
+    try:
+        asked.set_result(_timed(turn, row[np.newaxis], 0))
+    except BaseException as error:  # noqa: BLE001 - theirs, whatever it is
+        asked.set_exception(error)
+
+
 @cache
-def _threads() -> ThreadPoolExecutor:
-    """Give the process's threads; the one that asks for masks computes what they have not begun."""
-    others = (os.cpu_count() or 1) - 1
-    return ThreadPoolExecutor(max(1, min(_MOST, others)), "enforcer-masks")
+def _threads() -> Threads:
+    """Give the process's threads; the one that asks for masks computes too."""
+    return Threads(max(1, min(_MOST, (os.cpu_count() or 1) - 1)))

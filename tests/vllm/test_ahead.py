@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +11,6 @@ import pytest
 from enforcer.errors import EnforcerError
 from enforcer.vllm import ahead
 from enforcer.vllm.ahead import Ahead
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ASKED = threading.get_ident()
 PATIENCE = 60  # seconds, for a thread that was told to do something
@@ -117,10 +113,9 @@ def test_masks_that_take_little_stay_where_they_are_asked_for(turn: Turn, bitmas
 
 
 @pytest.fixture
-def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr(ahead, "_threads", lambda: pool)
-        yield
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = ahead.Threads(1)
+    monkeypatch.setattr(ahead, "_threads", lambda: threads)
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -139,6 +134,31 @@ def test_a_mask_that_no_thread_has_begun_is_computed_here(
     first.fill(bitmask, 0)
     assert (turn.elsewhere(), other.elsewhere()) == ([False, False], [False, True])
     assert bitmask[0].tolist() == [1] * 4
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_threads_begin_with_the_mask_that_is_fetched_last(clock: Clock) -> None:
+    turns = [Turn(clock, SLOW) for _ in range(4)]
+    all_masks = [Ahead(turn) for turn in turns]
+    bitmask = np.zeros((4, 4), dtype=np.int32)
+    for row, masks in enumerate(all_masks):
+        masks.fill(bitmask, row)
+    first, second, third, last = turns
+    for turn in turns:
+        turn.may_go_on.clear()
+    advance(all_masks[0], first)
+    assert first.has_begun.wait(PATIENCE)
+    for masks, turn in list(zip(all_masks, turns, strict=True))[1:]:
+        advance(masks, turn)
+    first.may_go_on.set()
+    assert last.has_begun.wait(PATIENCE)
+    assert not second.has_begun.is_set()
+    assert not third.has_begun.is_set()
+    for turn in turns:
+        turn.may_go_on.set()
+    for row, masks in enumerate(all_masks):
+        masks.fill(bitmask, row)
+    assert (bitmask == 1).all()
 
 
 def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitmask: Any) -> None:
