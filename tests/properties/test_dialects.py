@@ -165,6 +165,7 @@ def two(name: str) -> list[Enforcer]:
     return [enforcer.Enforcer(vocabulary(name), name) for _ in range(2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(request=requests(), first=st.integers(0, 2), seed=SEEDS)

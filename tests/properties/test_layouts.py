@@ -115,6 +115,7 @@ def walk(matcher: ArgumentMatcher, random: Random, most: int = 250) -> list[int]
     return ids if matcher.is_accepting() else None
 
 
+@pytest.mark.slow
 @examples(300)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
 def test_whatever_is_sampled_is_read_as_valid_arguments(
@@ -158,6 +159,7 @@ def is_read_back(name: str, value: dict[str, Any], text: str, schema: dict[str, 
     )
 
 
+@pytest.mark.slow
 @examples(400)
 @given(st.data(), st.sampled_from(FORMATS), SCHEMAS, SEEDS)
 def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(

@@ -63,6 +63,7 @@ def test_nothing_that_python_cannot_read_is_taken(text: str) -> None:
             re.compile(text)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**9))
 def test_whatever_is_generated_can_be_read(seed: int) -> None:
     text = walk(compiled({"type": "string", "format": "regex"}), Random(seed))

@@ -58,6 +58,7 @@ def test_they_exclude_one_another_by_their_kind(schema: dict[str, Any]) -> None:
     assert max(len(value.objects) for value in definitions.values()) <= 4 * len(KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [ONE_OF, CONDITIONS, KINDS_OF_ARRAYS])
 @given(value=VALUES)
 def test_they_are_what_the_keywords_say(schema: dict[str, Any], value: dict[str, Any]) -> None:

@@ -96,6 +96,7 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
     check_fits(schema, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 @given(seed=st.integers(0, 10**9))
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(

@@ -65,6 +65,7 @@ SCHEMAS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
 @given(seed=st.integers(0, 10**9))
 def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
@@ -75,6 +76,7 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
         assert is_valid(schema, json.loads(text)), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
 @given(seed=st.integers(0, 10**9))
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(

@@ -61,6 +61,7 @@ def _is_kept(schema: dict[str, Any]) -> bool:
     return any(x.unrepeated is not None for x in tracks(grammar.definitions, grammar.root))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
 @given(seed=st.integers(0, 10**9))
 def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
@@ -73,6 +74,7 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
         assert is_valid(schema, json.loads(text)), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
 @given(seed=st.integers(0, 10**9))
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
@@ -147,6 +149,7 @@ def test_other_engines_count_distinct_names_as_well() -> None:
     assert not accepts(grammar, '{"x":1,"a":2,"x":3}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [False, {"enum": [1]}])
 @given(random=st.randoms(use_true_random=False))
 def test_more_required_names_than_bits(others: Any, random: Random) -> None:

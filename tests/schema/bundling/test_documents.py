@@ -418,6 +418,7 @@ def language(
     return grammar.root, grammar.definitions
 
 
+@pytest.mark.slow
 @settings(examples(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(DIALECTS))
 def test_a_schema_in_pieces_means_what_it_does_in_one(
@@ -442,6 +443,7 @@ def test_a_schema_in_pieces_means_what_it_does_in_one(
     assert language(bundled(rest, Documents(provided))) == whole
 
 
+@pytest.mark.slow
 @settings(examples(50), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_bundle_says_what_its_parts_do_to_another_validator(data: st.DataObject) -> None:

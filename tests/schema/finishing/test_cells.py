@@ -99,6 +99,7 @@ def test_acceptance_is_validity_and_every_walk_ends(
         assert text is None or is_valid(schema, json.loads(text)), text
 
 
+@pytest.mark.slow
 @given(_schemas, st.lists(_with_unclear, min_size=1, max_size=12))
 def test_cells_change_nothing_that_is_accepted_or_refused(
     schema: dict[str, Any], instances: list[dict[str, Any]]
