@@ -15,8 +15,8 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from functools import cache
-from queue import LifoQueue
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,23 +44,25 @@ class Ahead:
     will be asked for.
     """
 
-    __slots__ = ("_row", "_turn", "_under_way")
+    __slots__ = ("_row", "_threads", "_turn", "_under_way")
 
     def __init__(self, turn: Masking) -> None:
         self._turn = turn
         # Where the next mask may be computed; None unless the last one was slow.
         self._row: npt.NDArray[np.int32] | None = None
+        self._threads: Threads | None = None
         self._under_way: Future[int] | None = None
 
     def begin(self) -> None:
         """Have the next mask computed on another thread if it may take long."""
         if self._row is not None:
-            self._under_way = _threads().submit(self._turn, self._row)
+            self._threads = _threads()
+            self._under_way = self._threads.submit(self._turn, self._row)
 
     def settle(self) -> None:
         """Wait until nobody else works on the turn; a mask that was under way is void."""
-        under_way, self._under_way = self._under_way, None
-        if under_way is not None and not under_way.cancel():
+        under_way = self._begun()
+        if under_way is not None:
             wait((under_way,))
 
     def fill(self, bitmask: Any, row: int) -> int:
@@ -68,8 +70,8 @@ class Ahead:
 
         Raises what `Masking.fill` does.
         """
-        under_way, self._under_way = self._under_way, None
-        if under_way is None or self._row is None or under_way.cancel():
+        under_way = self._begun()
+        if under_way is None or self._row is None:
             spent = _timed(self._turn, bitmask, row)
         else:
             spent = under_way.result()
@@ -79,6 +81,17 @@ class Ahead:
         elif self._row is None:
             self._row = np.empty_like(_on_cpu(bitmask[row]))
         return spent
+
+    def _begun(self) -> Future[int] | None:
+        """Give the mask that a thread has begun; one that none has is taken back."""
+        under_way, self._under_way = self._under_way, None
+        if under_way is None or self._threads is None or self._threads.take_back(under_way):
+            return None
+        return under_way
+
+    def __del__(self) -> None:
+        # A turn that is given up is not kept alive by what nobody will fetch.
+        self._begun()
 
 
 def _timed(turn: Masking, bitmask: Any, row: int) -> int:
@@ -99,33 +112,45 @@ class Threads:
     the two meet in the middle, and nobody waits where there is something to do.
 
     Args:
-        count: how many threads there are.
+        count: how many threads there are. Where a process may have no more of them, there are
+            fewer, or none, and masks are computed where they are asked for.
 
     """
 
     def __init__(self, count: int) -> None:
-        self._asked: LifoQueue[tuple[Future[int], Masking, npt.NDArray[np.int32]]] = LifoQueue()
-        for _ in range(count):
-            threading.Thread(target=self._serve, name="enforcer-masks", daemon=True).start()
+        self._asked: dict[Future[int], tuple[Masking, npt.NDArray[np.int32]]] = {}
+        # Its lock may be taken again: garbage may be collected, and turns with it, at any line.
+        self._changed = threading.Condition(threading.RLock())
+        with suppress(RuntimeError):
+            for _ in range(count):
+                threading.Thread(target=self._serve, name="enforcer-masks", daemon=True).start()
 
     def submit(self, turn: Masking, row: npt.NDArray[np.int32]) -> Future[int]:
         """Have a mask written into a row; gives the ns that it takes, or raises what it does."""
         found: Future[int] = Future()
-        self._asked.put((found, turn, row))
+        with self._changed:
+            self._asked[found] = (turn, row)
+            self._changed.notify()
         return found
+
+    def take_back(self, asked: Future[int]) -> bool:
+        """Ask for a mask no longer; False if a thread has begun it."""
+        with self._changed:
+            return self._asked.pop(asked, None) is not None
 
     def _serve(self) -> None:
         while True:
-            _answer(*self._asked.get())  # nothing here keeps a turn alive that has ended
+            self._answer()  # nothing here keeps a turn alive that has ended
 
-
-def _answer(asked: Future[int], turn: Masking, row: npt.NDArray[np.int32]) -> None:
-    if not asked.set_running_or_notify_cancel():
-        return  # whoever asked has done it, or needs it no longer
-    try:
-        asked.set_result(_timed(turn, row[np.newaxis], 0))
-    except BaseException as error:  # noqa: BLE001 - theirs, whatever it is
-        asked.set_exception(error)
+    def _answer(self) -> None:
+        with self._changed:
+            while not self._asked:
+                self._changed.wait()
+            found, (turn, row) = self._asked.popitem()
+        try:
+            found.set_result(_timed(turn, row[np.newaxis], 0))
+        except BaseException as error:  # noqa: BLE001 - theirs, whatever it is
+            found.set_exception(error)
 
 
 @cache

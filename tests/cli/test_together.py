@@ -27,6 +27,11 @@ def tools(count: int, length: int = 1) -> list[dict[str, Any]]:
     return [{"type": "function", "function": function} for function in functions]
 
 
+def text_of(length: int) -> dict[str, Any]:
+    schema = {"title": "y" * length}
+    return {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
+
+
 def found(value: Any) -> list[Oversized]:
     declared = declarations.find(Document(value, "f")).declared
     return list(oversized(declared, LIMITS))
@@ -51,14 +56,12 @@ def test_a_request_of_too_many_tools_is_refused(around: str, path: str) -> None:
 
 
 def test_all_schemas_of_a_request_are_added_up_that_of_its_format_too() -> None:
-    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"title": "y" * 100}}}
     body = {"messages": [], "tools": tools(2, 20)}
     assert not found(body)
-    (one,) = found(body | {"response_format": form})
+    (one,) = found(body | {"response_format": text_of(100)})
     assert one.path == "$.tools"
     assert "characters together, over 200" in one.reason
-    form["json_schema"]["schema"] = {"title": "y" * 200}  # type: ignore[index]
-    (one,) = found({"messages": [], "response_format": form})
+    (one,) = found({"messages": [], "response_format": text_of(200)})
     assert one.path == "$.response_format.json_schema.schema"
 
 

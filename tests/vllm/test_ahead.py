@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -159,6 +161,43 @@ def test_threads_begin_with_the_mask_that_is_fetched_last(clock: Clock) -> None:
     for row, masks in enumerate(all_masks):
         masks.fill(bitmask, row)
     assert (bitmask == 1).all()
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_what_nobody_will_fetch_keeps_no_turn_alive(clock: Clock, turn: Turn) -> None:
+    bitmask = np.zeros((2, 4), dtype=np.int32)
+    busy = Ahead(turn)
+    busy.fill(bitmask, 0)
+    turn.may_go_on.clear()
+    advance(busy, turn)
+    assert turn.has_begun.wait(PATIENCE)
+    given_up = Turn(clock, SLOW)
+    masks = Ahead(given_up)
+    masks.fill(bitmask, 1)
+    advance(masks, given_up)
+    alive = weakref.ref(given_up)
+    del masks, given_up
+    gc.collect()
+    assert alive() is None
+    turn.may_go_on.set()
+    busy.fill(bitmask, 0)
+
+
+def test_where_no_thread_can_be_started_masks_are_computed_here(
+    monkeypatch: pytest.MonkeyPatch, turn: Turn, bitmask: Any
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        threads = ahead.Threads(2)
+    monkeypatch.setattr(ahead, "_threads", lambda: threads)
+    masks = Ahead(turn)
+    for _ in range(3):
+        step(masks, turn, bitmask)
+    assert turn.elsewhere() == [False] * 3
+    assert not threads._asked
 
 
 def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitmask: Any) -> None:
