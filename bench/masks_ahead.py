@@ -1,0 +1,93 @@
+"""What a step waits for slow masks, computed one after the other or ahead.
+
+`python -m bench.masks_ahead [--turns N] [--beside MS]`: texts of `a.{30}b`, each of a grammar of its
+own, go on by one id a step, towards new states of their lexers. Both ways take turns. `--beside` is
+what the model's own step takes elsewhere, while threads may compute.
+
+Owns: the turns, and the time of one step's masks. Must not know: how masks are computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from random import Random
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bench.first_mask.run import vocabulary as find_vocabulary
+from enforcer import Enforcer
+from enforcer.vllm import ahead
+from enforcer.vllm.backend import EnforcedGrammar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ROUNDS = 3
+_STEPS = 40
+_NEVER = 10**15  # ns
+
+
+def _turns(enforcer: Enforcer, names: Sequence[str]) -> list[EnforcedGrammar]:
+    """Begin calls, each up to where its string begins."""
+    vocabulary = enforcer.vocabulary
+    begun = []
+    for name in names:
+        schema = {
+            "type": "object",
+            "properties": {name: {"type": "string", "pattern": "a.{30}b"}},
+            "required": [name],
+            "additionalProperties": False,
+        }
+        tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
+        turn = EnforcedGrammar(enforcer.matcher([tool], "required"), name)
+        ids = [vocabulary.control("<|tool_calls_section_begin|>")]
+        ids += [vocabulary.control("<|tool_call_begin|>"), *vocabulary.encode("functions.f:0")]
+        ids += [vocabulary.control("<|tool_call_argument_begin|>")]
+        if not turn.accept_tokens(name, [*ids, *vocabulary.encode(f'{{"{name}":"')]):
+            raise RuntimeError(f"the call of {name} is not legal")
+        begun.append(turn)
+    return begun
+
+
+def _masks(turns: Sequence[EnforcedGrammar], enforcer: Enforcer, beside: float) -> list[float]:
+    """Give the seconds that each step's masks keep it waiting."""
+    letters = [enforcer.vocabulary.encode(letter)[0] for letter in "ab"]
+    bitmask = np.zeros((len(turns), enforcer.vocabulary.words), dtype=np.int32)
+    random, waited = Random(7), []
+    for _ in range(_STEPS):
+        for turn in turns:
+            turn.accept_tokens("", [random.choice(letters)])
+        time.sleep(beside)
+        begun = time.perf_counter()
+        for row, turn in enumerate(turns):
+            turn.fill_bitmask(bitmask, row)
+        waited.append(time.perf_counter() - begun)
+    return waited
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--turns", type=int, default=12)
+    parser.add_argument("--beside", type=float, default=0, help="milliseconds (%(default)s)")
+    options = parser.parse_args()
+    name, vocabulary = find_vocabulary()
+    enforcer = Enforcer(vocabulary)
+    enforcer.warm()
+    usual = ahead._SLOW  # noqa: SLF001 - from when on masks are computed ahead
+    print(f"vocabulary: {name}, {options.turns} turns, {options.beside:g} ms beside")
+    for at in range(_ROUNDS):
+        for way, slow in (("in turns", _NEVER), ("ahead", usual)):
+            ahead._SLOW = slow  # noqa: SLF001
+            names = [f"{way[0]}{at}x{number}" for number in range(options.turns)]
+            waited = _masks(_turns(enforcer, names), enforcer, options.beside / 1000)
+            median, longest = statistics.median(waited) * 1000, max(waited) * 1000
+            print(
+                f"{way}: the masks of a step take {median:.1f} ms in the median, {longest:.1f} at most"
+            )
+
+
+if __name__ == "__main__":
+    main()
