@@ -1,8 +1,8 @@
 """What a step waits for slow masks, computed one after the other or ahead.
 
-`python -m bench.masks_ahead [--turns N] [--beside MS]`: texts of `a.{30}b`, each of a grammar of its
-own, go on by one id a step, towards new states of their lexers. Both ways take turns. `--beside` is
-what the model's own step takes elsewhere, while threads may compute.
+`python -m bench.masks_ahead [--turns N] [--beside MS]`: texts of `a.{30}b`, each of a grammar of
+its own, go on by one id a step, towards new states of their lexers. Both ways take turns.
+`--beside` is what the model's own step takes elsewhere, while threads may compute.
 
 Owns: the turns, and the time of one step's masks. Must not know: how masks are computed.
 """
@@ -84,9 +84,7 @@ def main() -> None:
             names = [f"{way[0]}{at}x{number}" for number in range(options.turns)]
             waited = _masks(_turns(enforcer, names), enforcer, options.beside / 1000)
             median, longest = statistics.median(waited) * 1000, max(waited) * 1000
-            print(
-                f"{way}: the masks of a step take {median:.1f} ms in the median, {longest:.1f} at most"
-            )
+            print(f"{way}: masks keep a step for {median:.1f} ms, {longest:.1f} at most")
 
 
 if __name__ == "__main__":
