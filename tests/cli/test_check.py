@@ -282,6 +282,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(ANYTHING, st.booleans())
 def test_any_file_has_an_answer(
     tmp_path_factory: pytest.TempPathFactory, value: Any, relax: bool

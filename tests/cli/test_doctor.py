@@ -79,6 +79,7 @@ def test_what_is_not_enforced_is_said_last(
     assert json.loads(out)["caveats"] == ["only some are", "others less"]
 
 
+@pytest.mark.slow
 def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
     installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:

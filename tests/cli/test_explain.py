@@ -214,6 +214,7 @@ def examples() -> Iterator[Any]:
                 yield pytest.param(name, example, id=f"{name}: {example['text'][:40]}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "example"), list(examples()))
 def test_the_examples_of_every_dialect_are_legal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, example: dict[str, Any]

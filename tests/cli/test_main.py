@@ -26,6 +26,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"enforcer {metadata.version('kimi-enforcer')}\n"
 
 
+@pytest.mark.slow
 def test_as_a_module() -> None:
     done = subprocess.run([*PYTHON, "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: enforcer")

@@ -324,6 +324,7 @@ def test_both_models_have_the_name_that_clients_use() -> None:
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 class TestPromtool:
+    @pytest.mark.slow
     def test_the_rules_are_rules_that_fire_when_they_should(self) -> None:
         folder = DEPLOY / "prometheus"
         for words in (("check", "rules", "rules.yml"), ("test", "rules", "rules.test.yml")):

@@ -109,6 +109,7 @@ def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("failing", "said"),
     [
@@ -126,6 +127,7 @@ def test_a_probe_that_fails_is_told(failing: dict[str, Any], said: str) -> None:
     assert said in check.found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "calls",
     [
@@ -177,6 +179,7 @@ def test_a_port_of_another_protocol_is_no_server_that_is_missing() -> None:
     assert "do you mean https://127.0.0.1:" in check.found
 
 
+@pytest.mark.slow
 def test_labels_claim_nothing_that_a_verdict_denies() -> None:
     """They name what is looked at: the same for every verdict, and no sentence."""
     names = []
@@ -257,6 +260,7 @@ def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., t
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "said", "number"),
     [("structured_outputs", "extra_body(…)", 7), ("vllm_xargs", "LOGITS_PROCESSOR", 6)],
@@ -275,6 +279,7 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
     assert carried == [True] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("field", "loaded"), [("structured_outputs", False), ("vllm_xargs", True)])
 def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_meant(
     field: str, loaded: bool
@@ -294,6 +299,7 @@ def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> N
     assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("off", "status", "said"),
     [
@@ -329,6 +335,7 @@ def test_whether_a_request_may_switch_it_off_is_told(off: Any, status: Status, s
 REQUIRED = (400, {"error": {"message": f"{REQUIRES}, and this one brings no tools", "code": 400}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("require_all", [False, True])
 @pytest.mark.parametrize(("field", "number"), [("structured_outputs", 7), ("vllm_xargs", 6)])
 def test_a_server_that_refuses_what_does_not_ask_serves_nothing_unenforced(
@@ -353,6 +360,7 @@ def test_a_server_that_refuses_what_asks_as_well_is_not_well() -> None:
     assert REQUIRES in checks[1].found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["structured_outputs", "vllm_xargs"])
 def test_a_server_that_enforces_by_request_may_isolate(field: str) -> None:
     with serving(by_request(field, ALWAYS), metrics=shown(front=1, engine=1)) as fake:
@@ -380,6 +388,7 @@ def test_what_is_no_url_is_refused() -> None:
         next(server.checks("localhost:8000"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
 def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
     field: str, status: Status
@@ -395,6 +404,7 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
     assert checks["a reply where no tool is declared"] is status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("told", "parser"),
     [

@@ -118,6 +118,7 @@ def test_masks_agree_with_ids_after_any_rollback(
             at += text[len(at)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "schema",
     [

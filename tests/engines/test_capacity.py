@@ -35,6 +35,7 @@ def closed(count: int) -> dict[str, Any]:
     return {"type": "object", "properties": names, "additionalProperties": False}
 
 
+@pytest.mark.slow
 def test_properties_in_any_order_are_held_as_far_as_is_said(engine: ArgumentEngine) -> None:
     most = engine.capacity.orders
     if most is None:
@@ -66,6 +67,7 @@ def test_formats(engine: ArgumentEngine, kind: FormatKind, source: str) -> None:
             engine.compile_text(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("divisor", [7, 0.3])
 def test_remainders_are_counted_by_every_engine_that_has_the_room(
     engine: ArgumentEngine, divisor: float

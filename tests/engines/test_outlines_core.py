@@ -49,6 +49,7 @@ def test_refusals_name_path_and_keyword(
         assert (caught.value.path, caught.value.keyword) == (path, keyword)
 
 
+@pytest.mark.slow
 def test_too_many_states(engine: ArgumentEngine) -> None:
     with pytest.raises(UnsupportedSchema, match=r"too large for one regular expression .*states"):
         engine.check(compile_schema(closed(a={"type": "string", "maxLength": 3000})))

@@ -88,6 +88,7 @@ def test_xgrammar_refuses_no_more_than_what_it_cannot_count() -> None:
     assert refused == ["unique", "nine properties"]
 
 
+@pytest.mark.slow
 def test_outlines_core_takes_the_small_cases() -> None:
     refused = {c.name for c in CASES if compiled("outlines-core", c.name) is None}
     assert refused.isdisjoint(c.name for c in CASES if c.small)
@@ -105,6 +106,7 @@ def test_instances_in_every_spelling(engine: str, case: Case) -> None:
             assert not reads(grammar, vocabulary.encode(text)), (form, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
 def test_any_split_into_tokens(engine: str, case: Case) -> None:
     grammar, vocabulary = taken(engine, case), vocabularies.small()
@@ -118,6 +120,7 @@ def test_any_split_into_tokens(engine: str, case: Case) -> None:
                 assert reads(grammar, ids), [vocabulary.token_bytes(i) for i in ids]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
 def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case) -> None:
     grammar, vocabulary = taken(engine, case), vocabularies.small()
@@ -164,6 +167,7 @@ def test_rollback_restores_mask_and_completeness(engine: str, data: st.DataObjec
         assert (row_of(matcher, vocabulary).tobytes(), matcher.is_accepting()) == before.pop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @given(data=st.data())
 def test_engines_agree_on_texts_drawn_from_any_of_their_masks(
@@ -192,6 +196,7 @@ def test_engines_agree_on_texts_drawn_from_any_of_their_masks(
         assert all(matcher.accept(token_id) for matcher in matchers.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_check_raises_what_compile_would(engine: str) -> None:
     for case in CASES:

@@ -67,6 +67,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
 def test_there_are_words_wherever_an_id_is_legal(name: str, example: Mapping[str, Any]) -> None:
     for matcher in places(name, example):
@@ -77,6 +78,7 @@ def test_there_are_words_wherever_an_id_is_legal(name: str, example: Mapping[str
         assert legal(matcher) == ids, "asking has changed what is legal"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "example"), EXAMPLES)
 def test_the_markers_that_are_named_may_be_written(name: str, example: Mapping[str, Any]) -> None:
     for matcher in places(name, example):

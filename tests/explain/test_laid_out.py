@@ -70,6 +70,7 @@ def opened(name: str, key: str, kind: str = "string") -> str:
     return PAIRS[name][0].format(key, kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_keys_and_the_end(name: str) -> None:
     before = opened(name, "@").split("@")[0]

@@ -9,6 +9,7 @@ import pytest
 from tests.fuzz.targets import TARGETS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_invariant_holds_of_drawn_examples(name: str) -> None:
     TARGETS[name]()

@@ -18,6 +18,7 @@ from tests.schema_judge import accepts, compiled
 from tests.terminals import Terminal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("divisor", [3, 7, 9, 21, 49, 101, 693])
 def test_every_number_up_to_a_thousand(divisor: int) -> None:
     grammar = compiled({"type": "integer", "multipleOf": divisor})

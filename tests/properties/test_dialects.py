@@ -101,6 +101,7 @@ def matcher_of(name: str, request: dict[str, Any]) -> ExplainedMatcher:
     return served(name).matcher(**request, prompt_ids=opening(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(request=requests(), seed=SEEDS)
@@ -127,6 +128,7 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(
         assert not turn.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @examples(8)
 @given(request=requests(), seed=SEEDS)
@@ -195,6 +197,7 @@ def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(
             assert matcher.accept(token_id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @examples(30)
 @given(request=requests(), seed=SEEDS)
@@ -216,6 +219,7 @@ def test_going_back_is_as_if_it_had_not_been(name: str, request: dict[str, Any],
             assert (row_of(matcher) == rows[-1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @examples(30)
 @given(request=requests(), seed=SEEDS)
@@ -237,6 +241,7 @@ def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(
 CASES = [(name, at) for name in NAMES for at in range(len(dialects.load(name).examples))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "at"), CASES)
 @examples(30)
 @given(seed=SEEDS)
@@ -293,6 +298,7 @@ def test_calls_to_tools_that_are_not_declared_are_dropped_whole(name: str, at: i
     assert {event.what for event in events} <= {Happening.CONTENT, Happening.REASONING}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @examples(15)
 @given(seed=SEEDS)

@@ -7,6 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
@@ -75,6 +76,7 @@ def test_words_for_the_arguments_of_any_schema(data: st.DataObject, seed: int) -
         assert matcher.accept(step(matcher, random, hurry=0.2 + at / 50))
 
 
+@pytest.mark.slow
 @examples(30)
 @given(requests(), SEEDS)
 def test_words_for_a_whole_turn(request: dict[str, Any], seed: int) -> None:

@@ -269,6 +269,7 @@ def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any],
     assert said + pieces.finish() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DECLARED)
 @example(text="1_0", types=["integer", "string"])
 @given(text=st.one_of(st.text(max_size=5), SCALARS.filter(lambda x: isinstance(x, str))),

@@ -35,6 +35,7 @@ def test_loops_match_as_in_python(pattern: str, text: str) -> None:
     assert fullmatch(_language(pattern, Reading.WIDE), text) == found
 
 
+@pytest.mark.slow
 @given(looping_patterns, texts(SHARP))
 def test_where_readings_differ_both_have_to_agree(pattern: str, text: str) -> None:
     found = re.search(pattern, text) is not None

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from enforcer.regex import either, literal
 from enforcer.regex.keeping import kept
 
@@ -29,6 +31,7 @@ def test_what_is_asked_again_is_not_worked_out_again() -> None:
     assert asked == [small, large, large]
 
 
+@pytest.mark.slow
 def test_large_languages_do_not_stay() -> None:
     asked = []
 
@@ -63,6 +66,7 @@ def test_small_languages_stay_by_the_thousand() -> None:
     assert len(asked) == len(many)
 
 
+@pytest.mark.slow
 def test_a_question_may_ask_itself_about_parts_while_all_that_is_kept_goes() -> None:
     @kept
     def count(regex: Regex, mark: int) -> int:

@@ -112,6 +112,7 @@ def test_refusals_name_the_place_and_the_reason(pattern: str, position: int, rea
     assert len(str(caught.value)) < 600
 
 
+@pytest.mark.slow
 def test_the_deepest_pattern_that_is_read_can_be_used() -> None:
     nested = "^" + "(?:a" * (MAX_NESTING - 1) + "|b)*" * (MAX_NESTING - 1) + "$"
     language = parse(nested)

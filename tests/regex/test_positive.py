@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,6 +108,7 @@ def test_complements_of_finitely_many_texts_stay() -> None:
     assert not _entangled(both(failing, _LONG))
 
 
+@pytest.mark.slow
 def test_only_what_no_small_automaton_says_is_entangled() -> None:
     hard, easy = not_matching("x.{20}y"), not_matching("xy")
     assert _entangled(both(hard, easy, _LONG)) == _unwritten(hard) == {hard}

@@ -65,6 +65,7 @@ def sort_of(name: str, place: Place, data: bytes, opening: Opening) -> str:
     return "inside"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_token_is_what_its_bytes_are(name: str) -> None:
     table = served(name).table
@@ -160,6 +161,7 @@ def names_behind(name: str, node: HeaderNode, place: Place, data: bytes) -> tupl
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_tokens_that_go_on_behind_a_header_are_all_found(name: str) -> None:
     table = served(name).table

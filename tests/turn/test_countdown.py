@@ -15,6 +15,7 @@ from tests.budget_cases import HEADER, PIECES, SCHEMAS, V, drawn, least_budget, 
 from tests.vocabularies import feed, legal, write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMAS[schema]}}
@@ -51,6 +52,7 @@ ARGUMENTS = f"{BEGUN}functions.get:0<|tool_call_argument_begin|>"
 CALLED = f'{ARGUMENTS}{{"a": "", "b": 1}}<|tool_call_end|>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", ["auto", "required"])
 @pytest.mark.parametrize(
     "text",

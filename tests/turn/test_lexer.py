@@ -134,6 +134,7 @@ def test_what_opens_a_transition(call: bool, finish: bool, empty: bool) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_bytes_that_are_read_at_once_lead_where_they_lead_one_by_one(name: str) -> None:
     lexer, (tokens, _) = served(name).table.lexer, served(name).vocabulary.sorted_text

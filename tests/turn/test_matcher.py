@@ -104,6 +104,7 @@ def test_where_text_has_a_format_the_format_says_whether_none_fits(due: Due) -> 
     assert legal(blank) == STOP
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("due", Due)
 @pytest.mark.parametrize("tail", ["", "<think>", "<think>x</think>", " ", "x"])
 @pytest.mark.parametrize("names", [(), ("get",)])

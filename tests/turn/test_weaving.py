@@ -68,6 +68,7 @@ def test_deep_texts_are_no_more_to_find() -> None:
 ANSWER = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "granite_20b_fc", "hermes"])
 def test_text_with_a_format_spells_no_calls(name: str) -> None:
     found, text = vocabulary(name), '{"a": "<tool_call> [get(x=1)] <function_call>"}'

@@ -238,6 +238,7 @@ def test_another_limit_is_another_question(workers: Callable[..., Any]) -> None:
     assert [asked.limits.properties for asked in fake.asked] == [7]  # plain by default only
 
 
+@pytest.mark.slow
 def test_what_is_kept_stays_within_the_budget(workers: Callable[..., Any], kept: Cache) -> None:
     workers(Fake())
     for number in range(5_000):
@@ -250,6 +251,7 @@ def _resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.slow
 def test_large_schemas_leave_no_trace_in_this_process(workers: Callable[..., Any]) -> None:
     # 3,000 schemas of 100 KB each: 300 MB, were they kept.
     workers(Fake()).asked = deque(maxlen=1)

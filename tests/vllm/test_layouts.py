@@ -92,6 +92,7 @@ def sample(name: str, schema: dict[str, Any], random: Random) -> list[int] | Non
     return ids if matcher.is_accepting() else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*CONVERTERS, "pythonic", "kimi_k3"])
 @given(schema=OBJECTS, seed=st.integers(0, 2**32))
 def test_vllm_reads_the_same_as_we_and_as_the_copies_in_the_tests(

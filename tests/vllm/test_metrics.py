@@ -253,6 +253,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_processes_share_a_folder_that_goes_with_the_first(tmp_path: Path) -> None:
     script = tmp_path / "family.py"
     script.write_text(FAMILY)

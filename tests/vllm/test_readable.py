@@ -166,6 +166,7 @@ def agrees(matcher: ReadableMatcher) -> None:
         assert repr(matcher) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -> None:
     rng = Random(seed)

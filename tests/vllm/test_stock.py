@@ -167,6 +167,7 @@ RECORDED = [
 OTHER: tuple[Any, ...] = (0, 1, True, False, None, "x", [], {}, ["x"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tag", RECORDED, ids=range(len(RECORDED)))
 def test_a_tag_that_differs_anywhere_is_refused_or_means_what_it_says(tag: str) -> None:
     spec, data = read(tag).spec, json.loads(tag)

@@ -293,6 +293,7 @@ def sampled(grammar: EnforcedGrammar, random: Random) -> list[int] | None:
     return None
 
 
+@pytest.mark.slow
 def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(
     engine: StructuredOutputManager,
 ) -> None:

@@ -88,6 +88,7 @@ def check_masks(schema: dict[str, Any], seed: int) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 @given(seed=st.integers(0, 10**9))
 def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
@@ -166,6 +167,7 @@ def orders(value: Any) -> Any:
         yield value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FEW)
 @given(data=st.data())
 def test_a_beginning_is_a_dead_end_exactly_if_nothing_else_begins_so(
@@ -300,6 +302,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", HOSTILE.values(), ids=HOSTILE)
 def test_large_elements_are_known_again(elements: Any) -> None:
     matcher, row = compiled(distinct({})).matcher(), np.zeros(V.words, np.int32)
@@ -315,6 +318,7 @@ def test_large_elements_are_known_again(elements: Any) -> None:
     assert all(map(matcher.accept, b'"new"]'))
 
 
+@pytest.mark.slow
 def test_what_a_text_holds_grows_with_its_length_and_not_with_the_square_of_it() -> None:
     grammar, held = compiled(distinct({})), []
     for count in (200, 800):

@@ -251,6 +251,7 @@ def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(
     assert len(matcher._places) <= 2 * kept
 
 
+@pytest.mark.slow
 def test_what_a_text_holds_hardly_grows() -> None:
     """Each place once held a copy of the element and of all elements: 200 MB for such texts."""
     grammar = compiled(distinct({"type": "string"}))
@@ -325,6 +326,7 @@ def test_schemas_of_all_kinds_agree_with_a_validator(
     assert text is None or is_valid(schema, json.loads(text))
 
 
+@pytest.mark.slow
 def test_no_mask_of_numbers_works_out_a_derivative(monkeypatch: pytest.MonkeyPatch) -> None:
     items = {"type": "integer", "multipleOf": 43, "minimum": 0, "maximum": 10**6}
     grammar = compiled(distinct(items))

@@ -52,6 +52,7 @@ HONEST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_arrays_need_less_than_half_of_it(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -49,6 +49,7 @@ def behind(regex: Any, text: Any) -> Any:
     return regex
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 @given(text=TEXTS)
 def test_what_is_said_of_a_beginning_is_true_of_the_list(name: str, text: Any) -> None:

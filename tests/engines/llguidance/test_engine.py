@@ -153,6 +153,7 @@ def test_a_long_array_of_objects_stays_within_the_limits(
 
 
 # Before such complements were written out, llguidance gave up at the first mask of each.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("schema", "good", "bad"),
     [

@@ -72,6 +72,7 @@ def test_probes_are_legal_and_lead_into_each_value_and_each_name() -> None:
     assert any(len(text) > 2 for text in found["$.properties.b.properties.c"][1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_so_are_they_in_pairs(name: str) -> None:
     grammar = compile_schema(SCHEMA, root=Root.OBJECT)
@@ -87,6 +88,7 @@ def entangled(how_many: int) -> dict[str, Any]:
     return {f"{char}.{{5}}{char}": {"type": "integer"} for char in "abcdefgh"[:how_many]}
 
 
+@pytest.mark.slow
 def test_names_that_no_lexer_bears_are_refused_when_checked(kimi_vocabulary: Vocabulary) -> None:
     """They compile, and were found to be too much only in the middle of a call."""
     kimi = LLGuidanceEngine(kimi_vocabulary)

@@ -127,6 +127,7 @@ def test_a_reference_is_moved_with_its_fragment() -> None:
     assert schema == {"not": {"$ref": "urn:c#b"}, "$ref": "urn:c"}
 
 
+@pytest.mark.slow
 def test_depth_is_no_matter_and_size_is() -> None:
     schema: dict[str, Any] = {}
     for _ in range(50_000):

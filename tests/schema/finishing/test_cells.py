@@ -82,6 +82,7 @@ def looked_for_above(shapes: int) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @given(_schemas, st.lists(_objects, min_size=1, max_size=12), st.integers(0, 2**32))
 def test_acceptance_is_validity_and_every_walk_ends(
     schema: dict[str, Any], instances: list[dict[str, Any]], seed: int
@@ -149,6 +150,7 @@ def test_cells_that_turn_out_not_to_matter() -> None:
     assert {int, str, type(None)} <= {type(value.get("a")) for value in values}
 
 
+@pytest.mark.slow
 def test_more_cells_than_bits_stay_alternatives() -> None:
     schema = {"oneOf": [branch(i, shared=0) for i in range(40)]}
     grammar = compile_schema(schema)

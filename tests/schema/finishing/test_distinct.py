@@ -47,6 +47,7 @@ def test_what_elements_reach_is_listed_once_also_where_it_goes_round() -> None:
     assert len(set(reached(grammar.definitions, grammar.root)) - {NEVER}) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("items", "reason"),
     [

@@ -67,6 +67,7 @@ def test_a_way_that_leads_to_both_kinds_of_array_is_refused_at_its_place() -> No
     assert tracks(relaxed.definitions, relaxed.root) == ()
 
 
+@pytest.mark.slow
 def test_too_many_kinds_of_numbers_cost_no_array_of_strings_its_distinctness() -> None:
     bounds = {f"p{i}": {"type": "number", "minimum": i + 0.1} for i in range(30)}
     rows = {"type": "array", "items": {"properties": bounds}, "uniqueItems": True}

@@ -33,6 +33,7 @@ def takes_integers(schema: dict[str, Any]) -> None:
     assert not accepts(grammar, '{"a": "s"}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draft", DRAFTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_name_of_a_property_is_no_identifier(draft: str | None, name: str) -> None:
@@ -44,6 +45,7 @@ def test_the_name_of_a_property_is_no_identifier(draft: str | None, name: str) -
     assert not accepts(compiled(schema), json.dumps({"b": 1}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draft", DRAFTS)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", ["text", "#", "http://[", "%%%", 5, None, {"type": "string"}])

@@ -140,6 +140,7 @@ def test_costly_patterns_are_refused_or_compiled(pattern: str) -> None:
         assert error.problems  # noqa: PT017 - either outcome is right
 
 
+@pytest.mark.slow
 def test_at_least_moonshots_own_limits_fit() -> None:
     compile_schema({"properties": {f"p{i}": {"type": "string"} for i in range(3_000)}})
     compile_schema(nested(30))
