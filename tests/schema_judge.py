@@ -59,16 +59,21 @@ def _exact(number: float) -> Fraction:
 
 
 @cache
-def _exactly(base: type) -> Any:
-    return validators.extend(base, {"multipleOf": _multiple})
+def _exactly(base: Any, *, digits: bool) -> Any:
+    types = validators.Draft4Validator.TYPE_CHECKER if digits else base.TYPE_CHECKER
+    return validators.extend(base, {"multipleOf": _multiple}, type_checker=types)
 
 
-def is_valid(schema: Any, value: Any, *, formats: bool = True) -> bool:
-    """Ask `jsonschema`, by the dialect that the schema names or draft 2020-12."""
+def is_valid(schema: Any, value: Any, *, formats: bool = True, digits: bool = False) -> bool:
+    """Ask `jsonschema`, by the dialect that the schema names or draft 2020-12.
+
+    With `digits`, no float is an integer, whatever the dialect.
+    """
     named = schema if isinstance(schema, dict) and "$schema" in schema else True
     base = validators.validator_for(named, jsonschema.Draft202012Validator)
     checker = FORMATS if formats else None
-    return bool(_exactly(base)(schema, format_checker=checker).is_valid(value))
+    exactly = _exactly(base, digits=digits)
+    return bool(exactly(schema, format_checker=checker).is_valid(value))
 
 
 def accepts(grammar: CompiledGrammar, text: str | bytes, random: Random | None = None) -> bool:

@@ -98,9 +98,10 @@ def number_texts(numbers: NumberSet) -> Regex:
 
 def _constant(value: Fraction, *, plain: bool) -> Regex:
     if value == 0:
+        if plain:  # whoever goes by the text may take -0 for a float, as Rust's serde_json does
+            return ZERO
         exponent = concat(E, optional(chars(CharSet.span("+", "-"))), repeat(ZERO, 1, 2))
-        zero = ZERO if plain else concat(ZERO, ZEROS, optional(exponent))
-        return concat(optional(MINUS), zero)
+        return concat(optional(MINUS), ZERO, ZEROS, optional(exponent))
     sign = MINUS if value < 0 else literal("")
     text, point = _decimal(abs(value))
     whole = text[:point] if point > 0 else "0"

@@ -22,6 +22,7 @@ from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.algebra.shapes import Formula
@@ -201,11 +202,17 @@ class ArraySettler:
             return None
         out = [Value(null=True)] if value.null else []
         out.extend(Value(booleans=frozenset({each})) for each in sorted(value.booleans))
+        plain: dict[Fraction, bool] = {}  # a number is one member, in however many sets it is
         for numbers in value.numbers:
             listed = candidates(numbers, limit + 1)
             if listed is None:
                 return None
-            out.extend(Value(numbers=(single(each),)) for each in listed)
+            for each in listed:
+                plain[each] = plain.get(each, True) and numbers.plain
+        out.extend(
+            Value(numbers=(replace(single(each), plain=only_digits),))
+            for each, only_digits in plain.items()
+        )
         if value.strings is not None:
             texts = algebra.members(value.strings, limit)
             if texts is None:

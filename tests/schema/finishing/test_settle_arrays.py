@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema import OnUnsupported, compile_schema
+from enforcer.schema import Conventions, Integers, OnUnsupported, compile_schema
 from tests.schema_judge import accepts, agrees, compiled
 
 _elements = st.sampled_from(
@@ -91,6 +91,37 @@ def test_unique_by_hand(
         assert accepts(grammar, json.dumps(value)), value
     for value in invalid:
         assert not accepts(grammar, json.dumps(value)), value
+
+
+_FEW = {"type": "integer", "minimum": 0, "maximum": 3}
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        {"items": _FEW},
+        {"items": {"type": ["integer", "null"], "enum": [None, 1, 2]}},
+        {"items": [_FEW, _FEW], "additionalItems": False},
+    ],
+)
+@pytest.mark.parametrize(
+    ("uri", "integers"), [("draft-04", Integers.VALUE), ("draft-07", Integers.DIGITS)]
+)
+def test_few_unique_integers_in_digits(
+    elements: dict[str, Any], uri: str, integers: Integers
+) -> None:
+    schema = {"$schema": f"http://json-schema.org/{uri}/schema#", "uniqueItems": True, **elements}
+    grammar = compiled({"type": "array", **schema}, conventions=Conventions(integers=integers))
+    assert accepts(grammar, "[1,2]")
+    assert not any(accepts(grammar, each) for each in ("[1,1]", "[1.0]", "[1,2e0]", "[2.0,1]"))
+
+
+def test_a_number_is_one_element_however_it_may_be_written() -> None:
+    elements = {"anyOf": [_FEW, {"const": 2}]}  # 2 may be written as a number here, 1 may not
+    schema = {"type": "array", "items": elements, "uniqueItems": True}
+    grammar = compiled(schema, conventions=Conventions(integers=Integers.DIGITS))
+    assert all(accepts(grammar, each) for each in ("[1,2]", "[2.0,1]"))
+    assert not any(accepts(grammar, each) for each in ("[2,2.0]", "[2.0,2]", "[1.0]"))
 
 
 def test_more_unique_elements_than_there_are_values() -> None:

@@ -148,7 +148,7 @@ def test_integers_in_digits_are_whole_numbers_in_no_other_form(
     schema = {"type": "integer", "minimum": low, "multipleOf": divisor}
     grammar = compiled(schema, conventions=IN_DIGITS)
     assert accepts(grammar, str(value)) == (value >= low and value % divisor == 0)
-    for text in (f"{value}.{'0' * (zeros + 1)}", f"{value}e{zeros}", f"{value}.5"):
+    for text in (f"{value}.{'0' * (zeros + 1)}", f"{value}e{zeros}", f"{value}.5", "-0"):
         assert not accepts(grammar, text)
 
 
