@@ -23,20 +23,67 @@ async def _reads(order: list[str], name: str, size: int = LARGE) -> None:
     order.append(f"{name} ends")
 
 
-def test_others_have_the_loop_for_as_long_between_two_large_ones() -> None:
+def test_a_token_reaches_its_client_between_two_large_ones() -> None:
     async def reads() -> list[str]:
         order: list[str] = []
 
+        async def token(name: str) -> None:
+            for _ in range(6):  # from the engine's socket to the client's
+                await asyncio.sleep(0)
+            order.append(name)
+
         async def read(at: int) -> None:
             await _reads(order, str(at))
-            # Due before as long as the work took has passed, however late the machine is.
-            asyncio.get_running_loop().call_later(WORK / 2, order.append, f"others after {at}")
+            tokens.append(asyncio.create_task(token(f"token after {at}")))
 
+        tokens: list[asyncio.Task[None]] = []
         await asyncio.gather(*(read(at) for at in range(4)))
+        await asyncio.gather(*tokens)
         return order
 
-    steps = [(f"{at} begins", f"{at} ends", f"others after {at}") for at in range(4)]
-    assert asyncio.run(reads()) == [step for each in steps for step in each][:-1]
+    steps = [(f"{at} begins", f"{at} ends", f"token after {at}") for at in range(4)]
+    assert asyncio.run(reads()) == [step for each in steps for step in each]
+
+
+def test_what_others_do_meanwhile_makes_no_turn_longer() -> None:
+    async def reads() -> list[str]:
+        order: list[str] = []
+        loop = asyncio.get_running_loop()
+
+        def burst() -> None:
+            time.sleep(0.4)  # many streams' tokens, say
+            loop.call_later(0.2, order.append, "later")
+
+        async def read(at: int) -> None:
+            if at == 0:
+                loop.call_soon(burst)
+            await pacing.turn(20_000)
+            order.append(str(at))
+
+        await asyncio.gather(read(0), read(1))
+        await asyncio.sleep(0.3)
+        return order
+
+    assert asyncio.run(reads()) == ["0", "1", "later"]
+
+
+def test_a_busy_loop_keeps_no_turn_waiting_for_longer_than_its_size_says() -> None:
+    async def reads() -> int:
+        rounds = 0
+        loop = asyncio.get_running_loop()
+
+        def busy() -> None:
+            nonlocal rounds
+            rounds += 1
+            time.sleep(0.001)  # in each of its rounds
+            loop.call_soon(busy)
+
+        busy()
+        for _ in range(10):
+            await pacing.turn(20_000)
+        return rounds
+
+    assert asyncio.run(reads()) < 10 * 6
 
 
 def test_nothing_comes_between_the_turn_and_the_work() -> None:
