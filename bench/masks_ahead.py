@@ -1,8 +1,7 @@
-"""What a step waits for slow masks, computed one after the other or ahead.
+"""What a step waits for slow masks, computed one after the other or shared out.
 
-`python -m bench.masks_ahead [--turns N] [--beside MS]`: texts of `a.{30}b`, each of a grammar of
-its own, go on by one id a step, towards new states of their lexers. Both ways take turns.
-`--beside` is what the model's own step takes elsewhere, while threads may compute.
+`python -m bench.masks_ahead [--turns N] [--one-tool]`: texts of `a.{30}b`, each of a grammar of its
+own or all of one, go on by one id a step, towards new states of their lexers. Both ways take turns.
 
 Owns: the turns, and the time of one step's masks. Must not know: how masks are computed.
 """
@@ -52,7 +51,7 @@ def _turns(enforcer: Enforcer, names: Sequence[str]) -> list[EnforcedGrammar]:
     return begun
 
 
-def _masks(turns: Sequence[EnforcedGrammar], enforcer: Enforcer, beside: float) -> list[float]:
+def _masks(turns: Sequence[EnforcedGrammar], enforcer: Enforcer) -> list[float]:
     """Give the seconds that each step's masks keep it waiting."""
     letters = [enforcer.vocabulary.encode(letter)[0] for letter in "ab"]
     bitmask = np.zeros((len(turns), enforcer.vocabulary.words), dtype=np.int32)
@@ -60,7 +59,6 @@ def _masks(turns: Sequence[EnforcedGrammar], enforcer: Enforcer, beside: float) 
     for _ in range(_STEPS):
         for turn in turns:
             turn.accept_tokens("", [random.choice(letters)])
-        time.sleep(beside)
         begun = time.perf_counter()
         for row, turn in enumerate(turns):
             turn.fill_bitmask(bitmask, row)
@@ -69,20 +67,22 @@ def _masks(turns: Sequence[EnforcedGrammar], enforcer: Enforcer, beside: float) 
 
 
 def main() -> None:
+    """Measure and print both ways; see the module."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=12)
-    parser.add_argument("--beside", type=float, default=0, help="milliseconds (%(default)s)")
+    parser.add_argument("--one-tool", action="store_true", help="whose texts share a lexer")
     options = parser.parse_args()
     name, vocabulary = find_vocabulary()
     enforcer = Enforcer(vocabulary)
     enforcer.warm()
     usual = ahead._SLOW  # noqa: SLF001 - from when on masks are computed ahead
-    print(f"vocabulary: {name}, {options.turns} turns, {options.beside:g} ms beside")
+    print(f"vocabulary: {name}, {options.turns} turns")
     for at in range(_ROUNDS):
-        for way, slow in (("in turns", _NEVER), ("ahead", usual)):
+        for way, slow in (("in turns", _NEVER), ("shared out", usual)):
             ahead._SLOW = slow  # noqa: SLF001
-            names = [f"{way[0]}{at}x{number}" for number in range(options.turns)]
-            waited = _masks(_turns(enforcer, names), enforcer, options.beside / 1000)
+            numbers = [0] * options.turns if options.one_tool else range(options.turns)
+            names = [f"{way[0]}{at}x{number}" for number in numbers]
+            waited = _masks(_turns(enforcer, names), enforcer)
             median, longest = statistics.median(waited) * 1000, max(waited) * 1000
             print(f"{way}: masks keep a step for {median:.1f} ms, {longest:.1f} at most")
 

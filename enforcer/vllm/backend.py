@@ -70,7 +70,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self._ahead.settle()
         accepted = self._accept(request_id, tokens)
         if accepted:
-            self._ahead.begin()
+            self._ahead.announce()
         return accepted
 
     def _accept(self, request_id: str, tokens: list[int]) -> bool:
@@ -93,7 +93,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         """Give the legal prefix of drafted tokens; the state is unchanged."""
         self._ahead.settle()
         legal = tokens[: self.matcher.validate(tokens)]
-        self._ahead.begin()
+        self._ahead.announce()
         return legal
 
     def rollback(self, num_tokens: int) -> None:
@@ -103,9 +103,9 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Write one row (int32, on the CPU)."""
-        spent = self._ahead.fill(bitmask, batch_index)
-        self._masked(spent)
-        _slow_masks.see(spent, self._tool, self._request_id)
+        filled = self._ahead.fill(bitmask, batch_index)
+        self._masked(filled.waited)
+        _slow_masks.see(filled.worked, self._tool, self._request_id)
         if self.matcher.failure is not None:
             self._report_failure(self.matcher.failure)
 

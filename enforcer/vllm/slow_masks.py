@@ -59,14 +59,17 @@ class SlowMasks:
         """Take a mask into account.
 
         Args:
-            spent: ns that it took by the wall clock, waits for a processor among them.
+            spent: ns that it took, of a processor or by the wall clock.
             tool: gives the name of the tool whose arguments it is in.
             request: id of its request.
 
         """
         if spent < _SLOW:
             return
+        now = self._clock()
         with self._lock:
+            if now >= self._next + _SECONDS:  # nothing was slow for so long
+                self._seen.clear()
             name = tool()
             known = self._seen.get(name)
             if known is not None:
@@ -75,9 +78,9 @@ class SlowMasks:
                 self._seen[name] = Told(name, longest[1], longest[0], masks, total)
             elif len(self._seen) < _MOST:
                 self._seen[name] = Told(name, request, spent, 1, spent)
-            if self._clock() < self._next:
+            if now < self._next:
                 return
-            self._next = self._clock() + _SECONDS
+            self._next = now + _SECONDS
             told = max(self._seen.values(), key=lambda each: each.spent)
             self._seen.clear()
         self._tell(told)

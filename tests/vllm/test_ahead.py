@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
+import textwrap
 import threading
 import weakref
 from typing import Any
@@ -31,6 +34,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(ahead, "perf_counter_ns", found)
+    monkeypatch.setattr(ahead, "thread_time_ns", found)
     return found
 
 
@@ -83,20 +87,28 @@ def turn(clock: Clock) -> Turn:
 def advance(masks: Ahead, turn: Turn) -> None:
     masks.settle()
     turn.accept()
-    masks.begin()
+    masks.announce()
+
+
+def begin(turn: Turn) -> None:
+    """Have a thread begin a turn's mask, as it does once that of another is asked for."""
+    ahead._threads().share_out()
+    assert turn.has_begun.wait(PATIENCE)
 
 
 def step(masks: Ahead, turn: Turn, bitmask: Any, *, begun: bool = False) -> int:
     advance(masks, turn)
     if begun:
-        assert turn.has_begun.wait(PATIENCE)
-    spent = masks.fill(bitmask, 1)
+        begin(turn)
+    spent = masks.fill(bitmask, 1).worked
     assert bitmask[1].tolist() == [turn.ids] * 4
     assert not bitmask[0].any()
     return spent
 
 
-def test_after_a_slow_mask_the_next_is_begun_on_another_thread(turn: Turn, bitmask: Any) -> None:
+def test_after_a_slow_mask_the_next_may_be_begun_on_another_thread(
+    turn: Turn, bitmask: Any
+) -> None:
     masks = Ahead(turn)
     assert step(masks, turn, bitmask) == SLOW
     for _ in range(2):
@@ -130,7 +142,7 @@ def test_a_mask_that_no_thread_has_begun_is_computed_here(
     second.fill(bitmask, 1)
     other.may_go_on.clear()
     advance(first, other)
-    assert other.has_begun.wait(PATIENCE)
+    begin(other)
     step(second, turn, bitmask)
     other.may_go_on.set()
     first.fill(bitmask, 0)
@@ -149,9 +161,10 @@ def test_threads_begin_with_the_mask_that_is_fetched_last(clock: Clock) -> None:
     for turn in turns:
         turn.may_go_on.clear()
     advance(all_masks[0], first)
-    assert first.has_begun.wait(PATIENCE)
+    begin(first)
     for masks, turn in list(zip(all_masks, turns, strict=True))[1:]:
         advance(masks, turn)
+    ahead._threads().share_out()
     first.may_go_on.set()
     assert last.has_begun.wait(PATIENCE)
     assert not second.has_begun.is_set()
@@ -163,24 +176,86 @@ def test_threads_begin_with_the_mask_that_is_fetched_last(clock: Clock) -> None:
     assert (bitmask == 1).all()
 
 
+@pytest.mark.parametrize("shared_out", [False, True])
 @pytest.mark.usefixtures("one_thread")
-def test_what_nobody_will_fetch_keeps_no_turn_alive(clock: Clock, turn: Turn) -> None:
+def test_what_nobody_will_fetch_keeps_no_turn_alive(
+    clock: Clock, turn: Turn, *, shared_out: bool
+) -> None:
     bitmask = np.zeros((2, 4), dtype=np.int32)
     busy = Ahead(turn)
     busy.fill(bitmask, 0)
     turn.may_go_on.clear()
     advance(busy, turn)
-    assert turn.has_begun.wait(PATIENCE)
+    begin(turn)
     given_up = Turn(clock, SLOW)
     masks = Ahead(given_up)
     masks.fill(bitmask, 1)
     advance(masks, given_up)
+    if shared_out:
+        ahead._threads().share_out()
     alive = weakref.ref(given_up)
     del masks, given_up
     gc.collect()
     assert alive() is None
     turn.may_go_on.set()
     busy.fill(bitmask, 0)
+
+
+def test_nothing_is_begun_while_ids_are_taken(turn: Turn, bitmask: Any) -> None:
+    masks = Ahead(turn)
+    masks.fill(bitmask, 1)
+    advance(masks, turn)
+    assert not turn.has_begun.wait(0.05)
+
+
+def test_masks_are_shared_out_when_the_first_is_asked_for(clock: Clock, bitmask: Any) -> None:
+    class WaitsForOther(Turn):
+        def fill(self, bitmask: Any, row: int = 0) -> None:
+            assert not self.ids or other.has_begun.wait(PATIENCE)
+            super().fill(bitmask, row)
+
+    first, other = WaitsForOther(clock, SLOW), Turn(clock, SLOW)
+    both = [Ahead(first), Ahead(other)]
+    for ids in range(3):
+        for row, masks in enumerate(both):
+            masks.fill(bitmask, row)
+        assert (bitmask == ids).all()
+        for masks, turn in zip(both, (first, other), strict=True):
+            advance(masks, turn)
+    assert first.elsewhere() == [False] * 3
+    assert other.elsewhere() == [False, True, True]
+
+
+def test_what_was_waited_is_told_apart_from_what_was_worked(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, turn: Turn, bitmask: Any
+) -> None:
+    masks = Ahead(turn)
+    assert masks.fill(bitmask, 1) == (SLOW, SLOW)
+    wall = iter([0, 7])
+
+    def now() -> int:
+        return next(wall) if threading.get_ident() == ASKED else clock()
+
+    monkeypatch.setattr(ahead, "perf_counter_ns", now)
+    advance(masks, turn)
+    begin(turn)
+    assert masks.fill(bitmask, 1) == (7, SLOW)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_turn_that_waits_for_others_stays_where_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, turn: Turn, bitmask: Any, *, elsewhere: bool
+) -> None:
+    masks = Ahead(turn)
+    step(masks, turn, bitmask, begun=False)
+    monkeypatch.setattr(ahead, "perf_counter_ns", lambda: 3 * clock.now)
+    step(masks, turn, bitmask, begun=elsewhere)
+    for _ in range(3):
+        advance(masks, turn)
+        ahead._threads().share_out()
+        assert not turn.has_begun.wait(0.02)
+        masks.fill(bitmask, 1)
+    assert turn.elsewhere() == [False, elsewhere, False, False, False]
 
 
 def test_where_no_thread_can_be_started_masks_are_computed_here(
@@ -197,7 +272,8 @@ def test_where_no_thread_can_be_started_masks_are_computed_here(
     for _ in range(3):
         step(masks, turn, bitmask)
     assert turn.elsewhere() == [False] * 3
-    assert not threads._asked
+    assert not threads._announced
+    assert not threads._shared_out
 
 
 def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitmask: Any) -> None:
@@ -205,7 +281,7 @@ def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitma
     masks.fill(bitmask, 1)
     turn.may_go_on.clear()
     advance(masks, turn)
-    assert turn.has_begun.wait(PATIENCE)
+    begin(turn)
     threading.Timer(0.1, turn.may_go_on.set).start()
     for _ in range(5):
         advance(masks, turn)
@@ -238,3 +314,47 @@ def test_many_turns_are_masked_at_once(clock: Clock) -> None:
         assert (bitmask == ids).all()
         for masks, turn in zip(all_masks, turns, strict=True):
             advance(masks, turn)
+
+
+def _prints(script: str) -> str:
+    """Run a script in a process of its own, to its end."""
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_process_ends_after_the_masks_that_are_under_way() -> None:
+    # In machine code, a thread would come back into an interpreter that is no more.
+    printed = _prints("""
+        import time
+        import numpy as np
+        from enforcer.vllm import ahead
+
+        class Turn:
+            def fill(self, bitmask, row=0):
+                begun.append(row)
+                time.sleep(0.5)
+                print("masked", flush=True)
+
+        begun = []
+        ahead._threads().announce(Turn(), np.zeros(1, dtype=np.int32))
+        ahead._threads().share_out()
+        while not begun:
+            time.sleep(0.01)
+        print("ends", flush=True)
+    """)
+    assert printed == "ends\nmasked\n"
+
+
+def test_a_fork_has_threads_of_its_own() -> None:
+    printed = _prints("""
+        import os
+        from enforcer.vllm import ahead
+
+        threads = ahead._threads()
+        if not os.fork():
+            own = ahead._threads()
+            print(own is not threads and all(each.is_alive() for each in own._running), flush=True)
+            os._exit(0)
+        os.wait()
+    """)
+    assert printed == "True\n"

@@ -44,6 +44,16 @@ def test_the_first_slow_mask_is_told_and_the_next_a_minute_later() -> None:
     assert masks.told == [Told("other", "r9", 8 * MS, 1, 8 * MS)]
 
 
+def test_what_was_slow_long_ago_is_not_told_of_now() -> None:
+    masks = Masks()
+    for _ in range(40):
+        masks.see(9, "long ago", "r1")
+    masks.now += 7200
+    masks.see(30, "now", "r2")
+    assert [each.masks for each in masks.told] == [1, 1]
+    assert masks.told[1] == Told("now", "r2", 30 * MS, 1, 30 * MS)
+
+
 def test_tools_beyond_a_hundred_are_not_kept() -> None:
     masks = Masks()
     masks.see(5, "first", "r")
