@@ -4,6 +4,9 @@ BIN := .venv/bin
 # What one process makes for several tests it makes once (tests/conftest.py).
 TOGETHER := --dist loadgroup --no-loadscope-reorder
 
+# An image may forbid bytecode: then every process would compile the tests anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help env demo lint quick test long bench docs
 .DEFAULT_GOAL := help
 

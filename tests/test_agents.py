@@ -51,6 +51,7 @@ def test_an_agent_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         headless.version(headless.AGENTS["codex"][0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "dialog", "tool"),
     [

@@ -54,6 +54,7 @@ def end_of(reading: Reading, matcher: ArgumentMatcher) -> int:
     return ids
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_from_wherever_a_text_goes_its_shortest_end_is_valid(name: str, seed: int) -> None:

@@ -130,6 +130,7 @@ def check(served: Enforcer, request: dict[str, Any], prompt: list[int], ids: lis
     return turn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

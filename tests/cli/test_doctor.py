@@ -222,6 +222,7 @@ def test_this_installation_is_well(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0, out
 
 
+@pytest.mark.slow
 def test_a_server_of_another_format_is_judged_by_its_own(
     installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,6 +104,7 @@ def test_refusals_are_told_whole(
     assert report["results"][0]["findings"][0]["message"].endswith(f"HTTP 400: {message}")
 
 
+@pytest.mark.slow
 def test_a_long_value_does_not_hide_the_path(
     verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_long_value_does_not_hide_the_path(
     assert "(at `$.value`)" in verify(long, "--schemas", schemas)[2]
 
 
+@pytest.mark.slow
 def test_an_interruption_shows_what_was_measured(schemas: str, tmp_path: Path) -> None:
     answered = threading.Event()
     hanging = threading.Event()

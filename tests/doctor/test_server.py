@@ -70,6 +70,7 @@ def test_an_enforced_server() -> None:
     assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 8
 
 
+@pytest.mark.slow
 def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_asked() -> None:
     """vLLM's own tag and ours cannot stand in one request; both refuse a name declared twice."""
     told = 'enforcer_api_servers{enforces="on_request"} 1.0\n'
@@ -94,6 +95,7 @@ def test_a_server_that_does_not_refuse_is_not_enforced(
     assert statuses(answers({"twice": refusal})) == [OK, BAD]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refusals", "word", "done"), [(RELAX, "relax", "relaxed"), (ALWAYS, "isolate", "isolated")]
 )
@@ -209,6 +211,7 @@ def silent(name: str) -> Callable[..., Any]:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "told"), [("twice", [OK, BAD]), ("pick_colour", [OK] * 3)])
 def test_what_was_found_is_told_before_the_server_falls_silent(
     name: str, told: list[Status]

@@ -80,6 +80,7 @@ def taken(matcher: ArgumentMatcher, vocabulary: Vocabulary, text: str) -> bool:
     return all(matcher.accept(token) for char in text for token in vocabulary.encode(char))
 
 
+@pytest.mark.slow
 def test_a_mask_is_not_kept_across_a_rollback(
     engine: ArgumentEngine, vocabulary: Vocabulary
 ) -> None:

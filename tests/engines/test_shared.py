@@ -95,6 +95,7 @@ def test_outlines_core_takes_the_small_cases() -> None:
     assert refused >= {"recursive", "open", "counts of others", "unique", "nine properties"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
 def test_instances_in_every_spelling(engine: str, case: Case) -> None:
     grammar, vocabulary = taken(engine, case), vocabularies.small()

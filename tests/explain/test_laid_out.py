@@ -83,6 +83,7 @@ def test_the_keys_and_the_end(name: str) -> None:
     assert told(name, whole) == [f"{key}: one of {', '.join(NAMES[1:])}", ENDS[name]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_an_enum(name: str) -> None:
     matcher = at(name, opened(name, "unit"))

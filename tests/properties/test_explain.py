@@ -59,6 +59,7 @@ def check(matcher: ExplainedMatcher, random: Random) -> Expected:
     return found
 
 
+@pytest.mark.slow
 @examples(40)
 @given(st.data(), SEEDS)
 def test_words_for_the_arguments_of_any_schema(data: st.DataObject, seed: int) -> None:

@@ -194,6 +194,7 @@ def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(
         assert not legal(matcher), text
 
 
+@pytest.mark.slow
 @examples(25)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
 def test_a_bit_is_set_exactly_if_accept_then_succeeds(

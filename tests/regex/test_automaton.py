@@ -27,6 +27,7 @@ def _language(pattern: str, reading: Reading = Reading.NARROW) -> Regex:
         raise
 
 
+@pytest.mark.slow
 @given(looping_patterns, texts(_AGREED))
 def test_loops_match_as_in_python(pattern: str, text: str) -> None:
     assume(text or r"\B" not in pattern)

@@ -77,6 +77,7 @@ def _complements(regex: Regex) -> list[Regex]:
     return [part for part in parts if isinstance(part, Complement)]
 
 
+@pytest.mark.slow
 def test_only_what_is_large_or_beside_a_large_count_is_written_anew() -> None:
     failing = not_matching("--")
     assert _positive(failing) == failing

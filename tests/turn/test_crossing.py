@@ -8,6 +8,7 @@ from tests.dialect_cases import at, vocabulary
 from tests.vocabularies import feed, legal, row_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "token", "state"),
     [

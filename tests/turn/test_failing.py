@@ -107,6 +107,7 @@ ERRORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 @pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
 @pytest.mark.parametrize("after", [0, 3])

@@ -60,6 +60,7 @@ def test_ids_are_legal_whose_second_part_begins_a_text() -> None:
     assert ids(firsts.legal(CUT, Grammar(b"go=1"))) == set()
 
 
+@pytest.mark.slow
 def test_a_grammar_is_asked_once_and_not_kept_alive() -> None:
     firsts, grammar = Firsts(V), Grammar(b"a=1")
     cut = Cut(CUT.ids, CUT.heads, CUT.tails, ())
@@ -123,6 +124,7 @@ def test_a_grammar_that_starts_no_text_lets_none_begin_and_is_asked_again() -> N
         firsts.text(grammar)
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_cuts_goes_with_the_grammar() -> None:
     firsts, grammar = Firsts(V), Grammar(b"a")
     firsts.cuts(grammar).keep("here", CUT)

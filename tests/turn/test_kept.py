@@ -6,6 +6,7 @@ import gc
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from enforcer.turn import bits, kept
 from enforcer.turn.bits import NO_IDS, ids_of
@@ -14,8 +15,6 @@ from enforcer.turn.kept import KeptCuts, KeptRows
 from tests.dialect_cases import vocabulary
 
 if TYPE_CHECKING:
-    import pytest
-
     from enforcer.engines import ArgumentMatcher, Startable
 
 
@@ -61,6 +60,7 @@ def test_what_is_asked_of_no_grammar_depends_on_none() -> None:
     assert rows.get("here", NONE.get) is not None
 
 
+@pytest.mark.slow
 def test_no_grammar_lives_for_what_is_kept_of_it() -> None:
     rows, grammars = KeptRows(), {"a": Grammar()}
     rows.keep("here", ROW, grammars)

@@ -87,6 +87,7 @@ def test_the_ids_that_end_a_turn() -> None:
     assert Table(KIMI, small("[EOS]")).turn_end_ids == {V.control("<|im_end|>")}
 
 
+@pytest.mark.slow
 def test_kimis_own_vocabulary_has_all_tokens() -> None:
     Table(KIMI, vocabularies.kimi())
 

@@ -176,6 +176,7 @@ def test_threads_begin_with_the_mask_that_is_fetched_last(clock: Clock) -> None:
     assert (bitmask == 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared_out", [False, True])
 @pytest.mark.usefixtures("one_thread")
 def test_what_nobody_will_fetch_keeps_no_turn_alive(
@@ -322,6 +323,7 @@ def _prints(script: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 def test_a_process_ends_after_the_masks_that_are_under_way() -> None:
     # In machine code, a thread would come back into an interpreter that is no more.
     printed = _prints("""

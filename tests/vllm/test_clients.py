@@ -73,6 +73,7 @@ def test_every_client_has_been_recorded() -> None:
         assert f"with version {version}" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recorded", RECORDED)
 def test_its_tools_are_enforced_as_they_are(recorded: dict[str, Any]) -> None:
     body = recorded["body"]

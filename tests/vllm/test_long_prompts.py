@@ -79,6 +79,7 @@ def test_what_is_long_is_left_to_the_lane_of_what_is(host: Any, read: list[int])
         made.close()
 
 
+@pytest.mark.slow
 def test_requests_with_the_same_prompt_read_it_once(host: Any, read: list[int]) -> None:
     turns = [started(steps(host, LONG))[0] for _ in range(16)]
     assert read == [len(write(V, LONG))]

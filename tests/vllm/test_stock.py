@@ -101,6 +101,7 @@ def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> 
     assert found.front_end is (FrontEnd.THINK_APART if thinks else FrontEnd.OTHER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: str(body)[:90])
 def test_a_tag_of_the_python_front_end_means_its_request(body: dict[str, Any], level: str) -> None:

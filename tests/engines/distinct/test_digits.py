@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def spellings(number: Any) -> Any:
     yield from (repr(float(value)), f"{float(value):.40f}", f"{float(value):.20e}")
 
 
+@pytest.mark.slow
 @given(st.lists(VALUES | WORDS, max_size=30), st.data())
 def test_what_a_text_may_become_is_among_them(values: Any, data: st.DataObject) -> None:
     numbers, value = Numbers.of(values), data.draw(VALUES)

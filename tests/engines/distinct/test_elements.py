@@ -194,6 +194,7 @@ def test_a_beginning_is_a_dead_end_exactly_if_nothing_else_begins_so(
         matcher.rollback(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FEW)
 def test_an_array_can_be_filled_up_and_is_full_then(name: str) -> None:
     every, grammar = listed(name), compiled(distinct(FEW[name]))

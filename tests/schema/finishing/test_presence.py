@@ -74,6 +74,7 @@ def fits_merged(merged: Merged, value: dict[str, int]) -> bool:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(shapes_over([FREE, NEVER]), min_size=1, max_size=5))
 def test_shapes_that_differ_in_what_is_there(shapes: list[ObjectShape]) -> None:
     merged = merge(shapes, {})

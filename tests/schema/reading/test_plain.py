@@ -176,6 +176,7 @@ def test_the_largest_plain_schema_compiles(engine: ArgumentEngine) -> None:
     assert not _is_plain({"type": "object", "properties": {"a": deep}})
 
 
+@pytest.mark.slow
 def test_most_declared_tools_are_plain_and_those_compile(engine: ArgumentEngine) -> None:
     with gzip.open(shared("cases", "tools.jsonl.gz"), "rt", encoding="utf-8") as lines:
         tools = [json.loads(line)["function"].get("parameters", {}) for line in lines]
