@@ -1,7 +1,7 @@
 """Large requests take turns on the API server's event loop, so that streams go on between them.
 
-Owns: which bodies are large, and for how long others have the loop after each. Must not know: what
-is in a body, what reading it is for.
+Owns: which bodies are large, how much is read at once, and for how long others have the loop then.
+Must not know: what is in a body, what reading it is for.
 
 vLLM reads a body in one step of the loop: JSON, validation, parameters, some 7 ms for a megabyte;
 ours are further steps of such lengths. Several at once would come one right after the other, and
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 _LARGE = 16_000  # bytes, or characters; a fifth of a millisecond or more
+_AT_ONCE = 1_000_000  # of them, in several steps; a larger one comes alone
 _STEP = 12e-9  # seconds that a step takes, for each
 _ROUNDS = 16  # of the loop; a token waits for half of them, where it waits for nothing else
-_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 class TurnsMiddleware:
@@ -54,13 +55,13 @@ def paced(receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]
 
 
 async def turn(size: int) -> None:
-    """Wait until nothing large has just been worked on; what the caller does next is.
+    """Wait until little that is large has just been worked on; what the caller does next is.
 
-    That is all up to the next time it waits for anything. Then others have the loop before the
-    next turn, of the same request too: as many rounds as a token takes from the engine to its
-    client, or about as long as one step with so large a body, whichever is over first. What has
-    nothing to do keeps no turn waiting, and what has much to do keeps none longer than its size
-    says. Turns come in the order in which they are asked for.
+    That is all up to the next time it waits for anything. After a megabyte, of the same request
+    too, others have the loop: for as many rounds as a token takes from the engine to its client,
+    or about as long as what was read took, whichever is over first. What has nothing to do keeps
+    no turn waiting, and what has much to do none for longer than their size says. Turns come in
+    the order in which they are asked for.
 
     Args:
         size: bytes or characters that are about to be read; small ones do not wait.
@@ -69,18 +70,54 @@ async def turn(size: int) -> None:
     if size < _LARGE:
         return
     loop = asyncio.get_running_loop()
-    lock = _turns.setdefault(loop, asyncio.Lock())
-    await lock.acquire()
-    rounds, until = _ROUNDS, 0.0
+    turns = _turns.get(loop)
+    if turns is None:
+        turns = _turns[loop] = _Turns()
+    await turns.take(size)
 
-    def rest() -> None:
-        nonlocal rounds, until
+
+class _Turns:
+    """Who may read on one event loop."""
+
+    def __init__(self) -> None:
+        self._read = 0  # since others had the loop
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._rounds = 0
+        self._until = 0.0
+
+    async def take(self, size: int) -> None:
+        """Wait for a turn."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting and self._has_room(size):
+            if not self._read:
+                loop.call_soon(self._rest)
+            self._begin(size)
+            return
+        own = loop.create_future()
+        self._waiting.append((size, own))
+        await own
+
+    def _has_room(self, size: int) -> bool:
+        return not self._read or self._read + size <= _AT_ONCE
+
+    def _begin(self, size: int) -> None:
+        self._read += size
+        self._rounds, self._until = _ROUNDS, 0.0
+
+    def _rest(self) -> None:
+        """Go on with the rest, in each round of the loop until it is over."""
         now = time.monotonic()  # uvloop tells its own in whole rounds
-        until = until or now + size * _STEP
-        rounds -= 1
-        if rounds and now < until:
-            loop.call_soon(rest)
-        else:
-            lock.release()
+        self._until = self._until or now + self._read * _STEP
+        self._rounds -= 1
+        if not self._rounds or now >= self._until:
+            self._read = 0
+            while self._waiting and self._has_room(self._waiting[0][0]):
+                size, waits = self._waiting.popleft()
+                if not waits.done():  # it may have been given up
+                    waits.set_result(None)
+                    self._begin(size)
+        if self._read:
+            asyncio.get_running_loop().call_soon(self._rest)
 
-    loop.call_soon(rest)
+
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns] = WeakKeyDictionary()

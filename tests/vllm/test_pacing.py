@@ -75,15 +75,41 @@ def test_a_busy_loop_keeps_no_turn_waiting_for_longer_than_its_size_says() -> No
         def busy() -> None:
             nonlocal rounds
             rounds += 1
-            time.sleep(0.001)  # in each of its rounds
+            time.sleep(0.004)  # in each of its rounds
             loop.call_soon(busy)
 
         busy()
         for _ in range(10):
-            await pacing.turn(20_000)
+            await pacing.turn(LARGE)
         return rounds
 
-    assert asyncio.run(reads()) < 10 * 6
+    # A megabyte is some twelve milliseconds; the end of a rest and a turn are a round each.
+    assert asyncio.run(reads()) <= 10 * (3 + 2)
+
+
+def test_what_is_read_in_milliseconds_is_read_at_once() -> None:
+    async def reads() -> list[str]:
+        order: list[str] = []
+
+        async def read(at: int) -> None:
+            await pacing.turn(LARGE // 10)
+            order.append(str(at))
+
+        async def token() -> None:
+            for _ in range(6):
+                await asyncio.sleep(0)
+            order.append("token")
+
+        asyncio.get_running_loop().call_soon(order.append, "others")
+        tasks = [asyncio.create_task(read(at)) for at in range(25)]
+        await asyncio.sleep(0)
+        await asyncio.gather(*tasks, token())
+        return order
+
+    order = asyncio.run(reads())
+    assert order[:11] == ["others", *map(str, range(10))]
+    assert order.index("token") == 11
+    assert order[12:] == [str(at) for at in range(10, 25)]
 
 
 def test_nothing_comes_between_the_turn_and_the_work() -> None:
