@@ -16,6 +16,9 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
+from enforcer.budget.least import Unbounded
+from enforcer.budget.pieces import Pieces
+from enforcer.budget.shortest import NoShortestEnd, Shortest
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW, warm
 from enforcer.cli import declarations
 from enforcer.cli.bounded import TooLong, at_most
@@ -29,6 +32,7 @@ from enforcer.errors import (
     RequestError,
     SchemaError,
     SchemaLimit,
+    UnknownLength,
     UnsupportedSchema,
 )
 from enforcer.request import response_format
@@ -82,10 +86,16 @@ _SLOW = (
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What calls are written in: a dialect, and its layout of arguments."""
+    """What calls are written in: a dialect, its layout of arguments, and ids for shortest ends.
+
+    Attributes:
+        pieces: of the vocabulary, where texts are to be finished within a budget.
+
+    """
 
     dialect: Dialect
     layout: BoundLayout
+    pieces: Pieces | None = None
 
 
 def add_parser(commands: Any) -> None:
@@ -112,6 +122,11 @@ def add_parser(commands: Any) -> None:
         help="objects that declare properties and say nothing of others have no others, as with "
         "ENFORCER_CLOSED_OBJECTS=on",
     )  # fmt: skip
+    parser.add_argument(
+        "--finish-within-budget", action="store_true",
+        help="refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on does: schemas of which it "
+        "is not known how soon a text can end",
+    )  # fmt: skip
     add_documents(parser)
     parser.add_argument(
         "--dialect", default="kimi_k2", metavar="NAME",
@@ -134,7 +149,10 @@ def run(options: argparse.Namespace) -> int:
     dialect = dialects.named(names.stock(options.dialect))
     vocabulary = Vocabulary.of_bytes(dialect.controls)
     engine = engines.load(options.engine, vocabulary)
-    format_ = Format(dialect, dialect.layout(vocabulary.controls))
+    if options.finish_within_budget and not dialect.is_simple:
+        raise UnknownLength("--finish-within-budget", dialect.name)
+    pieces = Pieces(vocabulary) if options.finish_within_budget else None
+    format_ = Format(dialect, dialect.layout(vocabulary.controls), pieces)
     warm(engine, format_.layout)
     asked = Options(
         OnUnsupported.RELAX if options.relax else OnUnsupported.REFUSE,
@@ -232,7 +250,7 @@ def check(
             seen.add(name)
             continue
         told.add(key)
-        one = _check(declaration, engine, asked, format_.layout)
+        one = _check(declaration, engine, asked, format_)
         if is_tool:
             if isinstance(declaration.name, str) and declaration.name in seen:
                 problem = Problem(declaration.name_path, "", "the name is declared twice")
@@ -259,13 +277,13 @@ def _refused_too(one: Checked, problem: Problem) -> Checked:
 
 
 def _check(
-    declaration: Declaration, engine: ArgumentEngine, asked: Options, layout: BoundLayout
+    declaration: Declaration, engine: ArgumentEngine, asked: Options, format_: Format
 ) -> Checked:
     """Check one schema or format, and say what the time that it took means on a server."""
     begun = process_time()
     try:
         with at_most(_STOPPED * SECONDS):
-            one = _enforced(declaration, engine, asked, layout)
+            one = _enforced(declaration, engine, asked, format_)
     except TooLong:
         one = Checked(declaration, Status.REFUSED)
         return _too_slow(one, process_time() - begun, "it was stopped after")
@@ -303,11 +321,14 @@ def _too_slow(one: Checked, seconds: float, how: str) -> Checked:
 
 
 def _enforced(
-    declaration: Declaration, engine: ArgumentEngine, asked: Options, layout: BoundLayout
+    declaration: Declaration, engine: ArgumentEngine, asked: Options, format_: Format
 ) -> Checked:
     """Do what a server does before it takes a schema or format."""
     schema = declaration.schema
     if declaration.form is not None and schema is None:
+        if format_.pieces is not None:
+            unknown = Problem(declaration.path, "", "how short such a text can be is not known")
+            return Checked(declaration, Status.REFUSED, (unknown,), NoShortestEnd.__name__)
         return _enforced_text(declaration, engine)
     if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
         reason = f"a tool's schema must be an object, not {type(schema).__name__}"
@@ -321,10 +342,15 @@ def _enforced(
             conventions=asked.conventions,
         )
         # A schema by itself may be of any text; arguments are laid out as the format has them.
-        engine.check(grammar, layout if declaration.root is Root.OBJECT else None)
+        engine.check(grammar, format_.layout if declaration.root is Root.OBJECT else None)
+        if format_.pieces is not None:
+            Shortest(grammar, format_.pieces)
     except SchemaError as error:
         problems = error.under(declaration.path).problems
         return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
+    except (NoShortestEnd, Unbounded) as error:
+        unknown = Problem(declaration.path, "", f"it cannot be finished within a budget: {error}")
+        return Checked(declaration, Status.REFUSED, (unknown,), NoShortestEnd.__name__)
     relaxed = SchemaError(grammar.relaxed).under(declaration.path) if grammar.relaxed else None
     return Checked(
         declaration,

@@ -539,3 +539,30 @@ def test_an_optional_property_that_nothing_fits_is_noted(
     [note] = found["checked"][0]["surprises"]
     assert note["path"] == "$.function.parameters.properties.x"
     assert "never be given" in note["reason"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "status"),
+    [
+        ({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, 1),
+        ({"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True}, 0),
+        ({"type": "string"}, 0),
+    ],
+)
+def test_what_cannot_be_finished_within_a_budget(
+    check: Callable[..., tuple[int, dict[str, Any]]], schema: Any, status: int
+) -> None:
+    tool = chat("f", {"type": "object", "properties": {"a": schema}, "required": ["a"]})
+    assert check([tool])[0] == 0
+    found, report = check([tool], options=["--finish-within-budget"])
+    assert found == status
+    if status:
+        (problem,) = report["checked"][0]["problems"]
+        assert problem["path"] == "$[0].function.parameters"
+        assert "cannot be finished within a budget" in problem["reason"]
+
+
+def test_a_format_of_which_no_shortest_end_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["check", "--finish-within-budget", "--dialect", "kimi_k3", "-"]
+    assert cli.main(given) == 2
+    assert "is not known for the format kimi_k3" in capsys.readouterr().err

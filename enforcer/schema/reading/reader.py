@@ -1,7 +1,7 @@
 """What the readers of keywords share while one document is read.
 
-Owns: following references, and the notes that are taken on the
-way: what is malformed, what cannot be enforced, and where divisors and patterns stand. How a
+Owns: that each reference is followed once (`document` finds what it leads to), and the notes that
+are taken on the way: what is malformed, what cannot be enforced, and where divisors and patterns stand. How a
 subschema becomes a formula is left to `parse`, which brings the readers together. Must not know:
 what a keyword means, engines.
 """
