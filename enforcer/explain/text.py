@@ -175,7 +175,8 @@ class FollowedText:
                 try:
                     self._outline = self.subject.outline()
                 except (NoShortestEnd, Unbounded) as error:
-                    self._outline = f"more of {what}, of which no more can be said: {error}"
+                    why = str(error).partition(": ")[0]  # without what would end texts in time
+                    self._outline = f"more of {what}, of which no more can be said: {why}"
         return self._outline
 
     def _reading(self, outline: Outline) -> Reading:

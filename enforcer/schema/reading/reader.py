@@ -1,9 +1,9 @@
 """What the readers of keywords share while one document is read.
 
 Owns: that each reference is followed once (`document` finds what it leads to), and the notes that
-are taken on the way: what is malformed, what cannot be enforced, and where divisors and patterns stand. How a
-subschema becomes a formula is left to `parse`, which brings the readers together. Must not know:
-what a keyword means, engines.
+are taken on the way: what is malformed, what cannot be enforced, and where divisors and patterns
+stand. How a subschema becomes a formula is left to `parse`, which brings the readers together. Must
+not know: what a keyword means, engines.
 """
 
 from __future__ import annotations

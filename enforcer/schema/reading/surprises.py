@@ -60,7 +60,7 @@ _NULLABLE = (
     '`"type": [..., "null"]`'
 )
 _UNANCHORED = (
-    "it is looked for anywhere in the string, so that other text may stand around it; write "
+    "the pattern is looked for anywhere in the string, and other text may stand around it; write "
     "`^(?:...)$` if the whole string is meant"
 )
 _FORMAT = "the format {name!r:.60} is not known, so that any string fits; write a `pattern`"
