@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 _LARGE = 16_000  # bytes, or characters; a fifth of a millisecond or more
-_AT_ONCE = 1_000_000  # of them, in several steps; a larger one comes alone
+_AT_ONCE = 400_000  # of them, in several steps; a larger one comes alone
 _STEP = 12e-9  # seconds that a step takes, for each
 _ROUNDS = 16  # of the loop; a token waits for half of them, where it waits for nothing else
 
@@ -55,9 +55,9 @@ def paced(receive: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[Any]]
 
 
 async def turn(size: int) -> None:
-    """Wait until little that is large has just been worked on; what the caller does next is.
+    """Wait until less than `_AT_ONCE` has just been worked on; what the caller does next is.
 
-    That is all up to the next time it waits for anything. After a megabyte, of the same request
+    That is all up to the next time it waits for anything. After so much, of the same request
     too, others have the loop: for as many rounds as a token takes from the engine to its client,
     or about as long as what was read took, whichever is over first. What has nothing to do keeps
     no turn waiting, and what has much to do none for longer than their size says. Turns come in

@@ -92,7 +92,7 @@ def test_what_is_read_in_milliseconds_is_read_at_once() -> None:
         order: list[str] = []
 
         async def read(at: int) -> None:
-            await pacing.turn(LARGE // 10)
+            await pacing.turn(pacing._AT_ONCE // 10)
             order.append(str(at))
 
         async def token() -> None:
