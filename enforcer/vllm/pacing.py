@@ -26,7 +26,7 @@ _ROUNDS = 16  # of the loop; a token waits for half of them, where it waits for 
 
 
 class TurnsMiddleware:
-    """Lets large bodies through to vLLM one at a time.
+    """Lets large bodies through to vLLM a few at a time.
 
     An ASGI application around another (https://asgi.readthedocs.io), for vLLM's `--middleware`.
     """

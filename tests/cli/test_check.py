@@ -562,6 +562,17 @@ def test_what_cannot_be_finished_within_a_budget(
         assert "cannot be finished within a budget" in problem["reason"]
 
 
+def test_text_of_which_no_shortest_end_is_known(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
+    body = {"messages": [], "structured_outputs": {"regex": "a+"}}
+    assert check(body)[0] == 0
+    status, report = check(body, options=["--finish-within-budget"])
+    assert status == 1
+    (problem,) = report["checked"][0]["problems"]
+    assert problem["reason"] == "how short such a text can be is not known"
+
+
 def test_a_format_of_which_no_shortest_end_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["check", "--finish-within-budget", "--dialect", "kimi_k3", "-"]
     assert cli.main(given) == 2

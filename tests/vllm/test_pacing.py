@@ -23,6 +23,13 @@ async def _reads(order: list[str], name: str, size: int = LARGE) -> None:
     order.append(f"{name} ends")
 
 
+@pytest.fixture
+def _by_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have others rest for rounds of the loop, however slow the machine is."""
+    monkeypatch.setattr(pacing, "_STEP", 1.0)
+
+
+@pytest.mark.usefixtures("_by_rounds")
 def test_a_token_reaches_its_client_between_two_large_ones() -> None:
     async def reads() -> list[str]:
         order: list[str] = []
@@ -57,7 +64,7 @@ def test_what_others_do_meanwhile_makes_no_turn_longer() -> None:
         async def read(at: int) -> None:
             if at == 0:
                 loop.call_soon(burst)
-            await pacing.turn(20_000)
+            await pacing.turn(LARGE)
             order.append(str(at))
 
         await asyncio.gather(read(0), read(1))
@@ -87,6 +94,7 @@ def test_a_busy_loop_keeps_no_turn_waiting_for_longer_than_its_size_says() -> No
     assert asyncio.run(reads()) <= 10 * (3 + 2)
 
 
+@pytest.mark.usefixtures("_by_rounds")
 def test_what_is_read_in_milliseconds_is_read_at_once() -> None:
     async def reads() -> list[str]:
         order: list[str] = []
