@@ -292,7 +292,7 @@ def _check(
         return one
     if one.status is Status.REFUSED:
         may_relax = asked.on_unsupported is OnUnsupported.REFUSE
-        return replace(one, relaxable=may_relax and _relaxable(one))
+        return replace(one, relaxable=may_relax and _relaxable(one, format_))
     noted = surprises(declaration.schema, closed=asked.conventions.closed_objects)
     found = SchemaError(tuple(noted)).under(declaration.path).problems if noted else ()
     return replace(one, surprises=(*one.surprises, *found))
@@ -328,7 +328,7 @@ def _enforced(
     if declaration.form is not None and schema is None:
         if format_.pieces is not None:
             unknown = Problem(declaration.path, "", "how short such a text can be is not known")
-            return Checked(declaration, Status.REFUSED, (unknown,), NoShortestEnd.__name__)
+            return Checked(declaration, Status.REFUSED, (unknown,), UnsupportedSchema.__name__)
         return _enforced_text(declaration, engine)
     if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
         reason = f"a tool's schema must be an object, not {type(schema).__name__}"
@@ -350,7 +350,7 @@ def _enforced(
         return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
     except (NoShortestEnd, Unbounded) as error:
         unknown = Problem(declaration.path, "", f"it cannot be finished within a budget: {error}")
-        return Checked(declaration, Status.REFUSED, (unknown,), NoShortestEnd.__name__)
+        return Checked(declaration, Status.REFUSED, (unknown,), UnsupportedSchema.__name__)
     relaxed = SchemaError(grammar.relaxed).under(declaration.path) if grammar.relaxed else None
     return Checked(
         declaration,
@@ -390,7 +390,7 @@ def _enforced_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:
     return Checked(declaration, Status.EXACT)
 
 
-def _relaxable(one: Checked) -> bool:
+def _relaxable(one: Checked, format_: Format) -> bool:
     """Tell whether the refused schema has a superset that can be enforced."""
     if one.error != UnsupportedSchema.__name__:
         return False
@@ -398,7 +398,11 @@ def _relaxable(one: Checked) -> bool:
     schema = {} if declaration.schema is None else declaration.schema
     try:
         with at_most(_STOPPED * SECONDS):
-            compile_schema(schema, root=declaration.root, on_unsupported=OnUnsupported.RELAX)
-    except (SchemaError, TooLong):
+            grammar = compile_schema(
+                schema, root=declaration.root, on_unsupported=OnUnsupported.RELAX
+            )
+            if format_.pieces is not None:
+                Shortest(grammar, format_.pieces)
+    except (SchemaError, TooLong, NoShortestEnd, Unbounded):
         return False
     return True

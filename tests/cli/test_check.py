@@ -560,6 +560,8 @@ def test_what_cannot_be_finished_within_a_budget(
         (problem,) = report["checked"][0]["problems"]
         assert problem["path"] == "$[0].function.parameters"
         assert "cannot be finished within a budget" in problem["reason"]
+        assert report["checked"][0]["error"] == "UnsupportedSchema"  # as on a server
+        assert not report["checked"][0]["relaxable"]
 
 
 def test_text_of_which_no_shortest_end_is_known(
