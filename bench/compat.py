@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OURS = Path(__file__).resolve().parents[1] / "enforcer" / "vllm"
-_CACHE = Path(__file__).resolve().parents[1] / ".cache"
+CACHE = Path(__file__).resolve().parents[1] / ".cache"
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 # Ours in place of vLLM's: whatever is abstract there must be implemented here.
 _SUBCLASSES = {
@@ -260,11 +260,11 @@ def _implements(sources: Sources, ours: Ours, mine: str, base: str) -> Finding:
 def _serving(sources: Sources, ours: Ours) -> Iterator[Finding]:
     """Look at what serving code asks of a parser: ours does not run vLLM's constructor."""
     mine = ours.has("tool_parser.EnforcedParser")
-    either = ours.has("either.EitherParser") | _NOT_OF_A_TURN
+    either = ours.has("parser_choice.EitherParser") | _NOT_OF_A_TURN
     for name in sorted(_asked_of_parsers(sources)):
         if name in mine:
             told = "" if name in either else "read by ours, and not handed to it"
-            yield Finding(f"either.EitherParser.{name}, which serving code uses", told)
+            yield Finding(f"parser_choice.EitherParser.{name}, which serving code uses", told)
         what = f"tool_parser.EnforcedParser.{name}, which serving code uses"
         if name in mine:
             yield Finding(what)
@@ -306,6 +306,20 @@ def _asked_of_parsers(sources: Sources) -> set[str]:
 _HARMONY = frozenset({"process_chunk", "flush"})
 
 
+def download(version: str, folder: Path) -> Path:
+    """Download the wheel of a version for GPUs into a folder, and give its file.
+
+    Raises:
+        subprocess.CalledProcessError: pip could not download it.
+
+    """
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+    command += ["--quiet", "--dest", str(folder), f"vllm=={version}"]
+    subprocess.run(command, check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
 def fetch(version: str, folder: Path) -> Path:
     """Get the Python files of a version's wheel, once.
 
@@ -318,12 +332,8 @@ def fetch(version: str, folder: Path) -> Path:
         return target
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
-        command += ["--quiet", "--dest", scratch, f"vllm=={version}"]
-        subprocess.run(command, check=True)
-        (wheel,) = Path(scratch).glob("*.whl")
         part = Path(scratch) / "part"
-        with zipfile.ZipFile(wheel) as archive:
+        with zipfile.ZipFile(download(version, Path(scratch))) as archive:
             names = [name for name in archive.namelist() if name.endswith(".py")]
             archive.extractall(part, names)
         part.rename(target)
@@ -336,7 +346,7 @@ def main() -> int:
     parser.add_argument("--sources", type=Path, help="a folder that has vllm/, not a download")
     parser.add_argument("--verbose", action="store_true", help="print what fits as well")
     options = parser.parse_args()
-    root = options.sources or fetch(options.version, _CACHE)
+    root = options.sources or fetch(options.version, CACHE)
     findings = list(check(Sources(root)))
     wrong = [finding for finding in findings if finding.trouble]
     for finding in findings if options.verbose else wrong:

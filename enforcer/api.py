@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from enforcer import engines
+from enforcer.budget.shortest import Untimed, untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
@@ -25,13 +26,13 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
 from enforcer.request.spec import Spec, bundled, refuse_large
-from enforcer.schema import Root
+from enforcer.schema import OnUnsupported, Root
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser, Turn
-from enforcer.turn.requested import envelope, refuse_names
+from enforcer.turn.request_envelope import envelope, refuse_names
 from enforcer.turn.table import Table
 
 if TYPE_CHECKING:
@@ -287,7 +288,8 @@ class Enforcer:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
             UnknownLength: turns of this format cannot be finished within a budget.
-            UnsupportedSchema: how short a text can be is not known, and a budget is given.
+            UnsupportedSchema: how short a text can be is not known, and a budget is given; a
+                tool that need not be enforced exactly has no place in the budget instead.
 
         """
         toolset, options = spec.toolset, spec.resolve(self.options)
@@ -342,9 +344,15 @@ class Enforcer:
     def _deadline(self, allowed: Envelope, spec: Spec, options: Options, budget: int) -> Deadline:
         tools, wanted = spec.toolset.tools, spec.response_format
 
-        def plan(name: str) -> Shortest:
+        def plan(name: str) -> Shortest | Untimed:
             tool = tools[name]
-            return self._grammars.shortest(tool.schema, options, Root.OBJECT, tool.path)
+            try:
+                found = self._grammars.shortest(tool.schema, options, Root.OBJECT)
+                if isinstance(found, Untimed) and options.on_unsupported is OnUnsupported.REFUSE:
+                    raise untimed(*found.problems)
+            except SchemaError as error:
+                raise error.under(tool.path) from error
+            return found
 
         text = None if wanted is None else self._grammars.shortest_text(wanted, options)
         return Deadline(allowed, self._grammars.pieces, budget, plan, text)

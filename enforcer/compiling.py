@@ -12,10 +12,9 @@ from hashlib import sha256
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
-from enforcer.budget.shortest import NoShortestEnd, Shortest
-from enforcer.errors import Problem, SchemaError, UnsupportedSchema
+from enforcer.budget.shortest import Shortest, Untimed, shortest, unknown_text, untimed
+from enforcer.errors import SchemaError
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root, compile_schema
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _ARGUMENTS = "arguments"
-_SWITCH_OFF = "switch off `finish_within_budget`, or simplify it"
+_UNTIMED = 1_000  # bytes, roughly
 
 _USUAL = Limits()
 
@@ -59,7 +58,8 @@ class Grammars:
         engine: what masks the texts.
         layout: how a call's arguments are written.
         cache: where all is kept; several may share one.
-        on_compile: told how many nanoseconds each compilation took.
+        on_compile: told how many nanoseconds each compilation took, and each search for the
+            shortest texts.
         write: writes a schema as `ArgumentEngine.write` does, in another process, say; small
             and plain ones are written here all the same.
 
@@ -93,7 +93,7 @@ class Grammars:
             UnsupportedSchema, InvalidSchema: with paths below the schema.
 
         """
-        if self._trusts_plain(options) and is_plain_object(schema):
+        if self._trusts_plain(options) and is_plain(schema):
             return
         if options.on_unsupported is OnUnsupported.ISOLATE:
             return  # whatever it is, there is something to hold the arguments to
@@ -108,7 +108,7 @@ class Grammars:
     def is_quick(self, schema: str, options: Options) -> bool:
         """Tell whether arguments may be compiled when they begin: small and plain ones."""
         quick = self._trusts_plain(options) and len(schema) <= _QUICK
-        return quick and _is_plain(schema)
+        return quick and is_plain(schema)
 
     def arguments(self, schema: str, options: Options) -> CompiledGrammar:
         """Give the grammar of arguments.
@@ -148,42 +148,45 @@ class Grammars:
         """Tell whether `text` compiles nothing."""
         return self._has(wanted.kind.value, wanted.source, options)
 
-    def shortest(self, schema: str, options: Options, root: Root, path: str) -> Shortest:
+    def shortest(self, schema: str, options: Options, root: Root) -> Shortest | Untimed:
         """Give the shortest texts that fit a schema, from wherever one stands.
 
+        Returns:
+            They; or why nobody can tell them, with its path below the schema.
+
         Raises:
-            UnsupportedSchema, InvalidSchema: with paths below `path`.
+            UnsupportedSchema, InvalidSchema: with paths below the schema.
 
         """
 
-        def make() -> Shortest:
+        def make() -> Shortest | Untimed:
             try:
                 grammar = self._grammar(schema, options, root)
             except SchemaError:
                 if options.on_unsupported is not OnUnsupported.ISOLATE:
                     raise
                 grammar = self._grammar("{}", options, root)
-            return Shortest(grammar, self.pieces)
+            return shortest(grammar, self.pieces)
 
-        try:
-            return self._kept(f"shortest {root.value}", schema, options, make, _weight)
-        except (NoShortestEnd, Unbounded) as error:
-            raise UnsupportedSchema((Problem(path, "", f"{error}; {_SWITCH_OFF}"),)) from error
-        except SchemaError as error:
-            raise error.under(path) from error
+        kind = f"shortest {root.value}"
+        return self._kept(kind, schema, options, lambda: self._timed(make), _weight_of_ends)
 
     def shortest_text(self, wanted: ResponseFormat, options: Options) -> Shortest:
-        """Give the same for a text that has a format.
+        """Give the same for a text that has a format, which is all that such a turn promises.
 
         Raises:
             UnsupportedSchema, InvalidSchema: with paths below the request.
 
         """
-        path = f"$.response_format.{wanted.kind.value}"
         if wanted.kind is not FormatKind.JSON_SCHEMA:
-            reason = "how short such a text can be is not known: " + _SWITCH_OFF
-            raise UnsupportedSchema((Problem(path, wanted.kind.value, reason),))
-        return self.shortest(wanted.source, options, Root.ANY, f"{path}.schema")
+            raise untimed(unknown_text(wanted.kind.value))
+        try:
+            found = self.shortest(wanted.source, options, Root.ANY)
+            if isinstance(found, Untimed):
+                raise untimed(*found.problems)
+        except SchemaError as error:
+            raise error.under("$.response_format.json_schema.schema") from error
+        return found
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -242,7 +245,7 @@ class Grammars:
         layout = self._layout if root is Root.OBJECT else None
         return self._engine.write(self._grammar(schema, options, root), layout)
 
-    def _timed(self, make: Callable[[], CompiledGrammar]) -> CompiledGrammar:
+    def _timed(self, make: Callable[[], _T]) -> _T:
         begun = perf_counter_ns()
         try:
             return make()
@@ -280,6 +283,11 @@ def _settings(*settings: Hashable) -> str:
     return repr(settings)
 
 
+def is_plain(schema: str) -> bool:
+    """Tell what `is_plain_object` does; of small schemas it is remembered."""
+    return _is_plain(schema) if len(schema) <= _QUICK else is_plain_object(schema)
+
+
 @lru_cache(_SEEN)
 def _is_plain(schema: str) -> bool:
     return is_plain_object(schema)
@@ -289,5 +297,9 @@ def _nothing(_: object) -> int:
     return 0
 
 
-def _weight(grammar: CompiledGrammar | Shortest) -> int:
+def _weight(grammar: CompiledGrammar) -> int:
     return grammar.weight
+
+
+def _weight_of_ends(found: Shortest | Untimed) -> int:
+    return _UNTIMED if isinstance(found, Untimed) else found.weight

@@ -123,6 +123,12 @@ class UnknownLength(RequestError):  # noqa: N818
             f"how few ids the rest of a turn needs is not known for the format {dialect}: leave "
             "`finish_within_budget` out, or switch it off",
         )
+        self.args = (path, dialect)
+        self._dialect = dialect
+
+    def at(self, place: Callable[[str], str]) -> Self:
+        """Give the same error with another path."""
+        return type(self)(place(self.path), self._dialect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,10 @@ class Problem:
     path: str
     keyword: str
     reason: str
+
+    def under(self, path: str) -> Problem:
+        """Give the same with `path` in place of the root `$`."""
+        return replace(self, path=path + self.path.removeprefix("$"))
 
     def __str__(self) -> str:
         where = f"at `{self.path}`" + (f", keyword `{self.keyword}`" if self.keyword else "")
@@ -160,6 +170,11 @@ class SchemaError(RequestError):
         self.args = (problems,)
         self.problems = problems
         self.keyword = first.keyword
+
+    @classmethod
+    def of(cls, path: str, keyword: str, reason: str) -> Self:
+        """Give the error of one problem; see `Problem`."""
+        return cls((Problem(path, keyword, reason),))
 
     def at(self, place: Callable[[str], str]) -> Self:
         """Give the same error with other paths."""

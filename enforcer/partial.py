@@ -1,7 +1,8 @@
-r"""Texts that are still being written, byte by byte: JSON strings in any spelling, and bare text.
+r"""Characters of which only some bytes have been written, in JSON strings and in bare text.
 
-Owns: characters that have been begun (part of their UTF-8, an escape, one half of a pair): which
-ones they may become, and what completes them. Must not know: values, ids, which texts are meant.
+Owns: a character that has been begun (some bytes of its UTF-8, part of an escape, one half of a
+surrogate pair): which characters it may become, and which bytes complete it. Must not know: values,
+ids, which texts are meant.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import pytest
 import enforcer
 from enforcer.budget.pieces import Pieces
 from enforcer.errors import BudgetTooSmall
+from enforcer.schema import OnUnsupported
 from tests import vocabularies
 from tests.vocabularies import row_of, small, write
 
@@ -99,6 +100,10 @@ SCHEMAS = {
     ),
 }
 
+# Nobody can tell how soon such arguments can end.
+UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+UNTIMED = of(x=UNIQUE)
+
 
 def tool(schema: dict[str, Any], name: str = "get") -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": schema}}
@@ -107,6 +112,15 @@ def tool(schema: dict[str, Any], name: str = "get") -> dict[str, Any]:
 @cache
 def served() -> Enforcer:
     options = enforcer.Options(max_calls=3, preamble_ids=5, finish_within_budget=True)
+    return enforcer.Enforcer(V, options=options)
+
+
+@cache
+def lenient() -> Enforcer:
+    """Give one that lets calls be cut off whose end is not known."""
+    options = enforcer.Options(
+        OnUnsupported.RELAX, max_calls=3, preamble_ids=5, finish_within_budget=True
+    )
     return enforcer.Enforcer(V, options=options)
 
 

@@ -83,6 +83,11 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
             ("nginx", "", "test_nginx_records_bodies"),
             ("sh", "bodies.log", "test_nginx_records_bodies"),
             ("sh", "JSON body", "test_bodies_are_taken_out_of_vllms_log"),
+            (
+                "sh",
+                "output_config",
+                "test_what_the_check_reads_is_kept_and_what_users_write_is_not",
+            ),
         )
     ),
 )

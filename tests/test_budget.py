@@ -14,6 +14,7 @@ import pytest
 
 import enforcer
 from enforcer import engines
+from enforcer.budget import objects
 from enforcer.budget.least import furthest, least
 from enforcer.budget.reading import Reading
 from enforcer.budget.shortest import NoShortestEnd, Shortest
@@ -22,6 +23,7 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.partial import Partial
 from enforcer.regex import ANY, both, inverse, literal, parse
 from enforcer.schema import Root, compile_schema
+from enforcer.schema.grammar import NEVER
 from tests import vocabularies
 from tests.budget_cases import PIECES, SCHEMAS, V, of, tool
 
@@ -119,8 +121,10 @@ def test_large_least_instances() -> None:
 def test_what_has_no_end_that_is_known_is_refused(value: dict[str, Any]) -> None:
     schema = of(x=value)
     found = enforcer.Enforcer(V, options=enforcer.Options(finish_within_budget=True))
-    with pytest.raises(UnsupportedSchema, match="finish_within_budget"):
+    with pytest.raises(UnsupportedSchema, match="finish_within_budget") as caught:
         found.matcher([tool(schema)], "required", budget=10**10)
+    assert caught.value.path.startswith("$.tools[0].function.parameters")
+    assert caught.value.path.endswith(caught.value.keyword)
     assert issubclass(NoShortestEnd, enforcer.EnforcerError)
 
 
@@ -157,3 +161,10 @@ def test_a_character_that_has_been_begun_is_completed(char: str) -> None:
             for end in endings(partial, ANY):
                 json.loads(b'"' + partial.pending + end)
         assert read == char
+
+
+def test_no_long_name_is_kept() -> None:
+    objects._short.cache_clear()
+    for name in ("short", "x" * 100_000):
+        assert objects.Pair(None, name, NEVER).text == f'"{name}":'.encode()
+    assert objects._short.cache_info().currsize == 1

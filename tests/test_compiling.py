@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer import engines
+from enforcer import compiling, engines
+from enforcer.budget.shortest import Untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.errors import UnsupportedSchema
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 PLAIN = '{"type": "object", "properties": {"a": {"type": "string"}}}'
 NOT_PLAIN = '{"type": "object", "not": {"required": ["a"]}}'
+UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
 REFUSED = '{"type": "integer", "multipleOf": 10007}'
 REFUSED_ARGUMENTS = f'{{"type": "object", "properties": {{"n": {REFUSED}}}}}'
 OPTIONS = Options()
@@ -126,10 +129,42 @@ def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
 def test_paths_of_refusals() -> None:
     grammars = made()
     with pytest.raises(UnsupportedSchema) as caught:
-        grammars.shortest(REFUSED, OPTIONS, Root.ANY, "$.tools[3].function.parameters")
-    assert caught.value.path == "$.tools[3].function.parameters.multipleOf"
+        grammars.shortest(REFUSED, OPTIONS, Root.ANY)
+    assert caught.value.path == "$.multipleOf"
     wanted = parse({"type": "regex", "regex": "a+"})
     assert wanted is not None
-    with pytest.raises(UnsupportedSchema, match="how short such a text can be") as caught:
+    with pytest.raises(UnsupportedSchema, match="how soon such a text can end") as caught:
         grammars.shortest_text(wanted, OPTIONS)
     assert caught.value.path == "$.response_format.regex"
+    for source, path in ((REFUSED, ".multipleOf"), (json.dumps(UNIQUE), ".uniqueItems")):
+        schema = {"type": "json_schema", "json_schema": {"schema": json.loads(source)}}
+        wanted = parse(schema)
+        assert wanted is not None
+        with pytest.raises(UnsupportedSchema) as caught:
+            grammars.shortest_text(wanted, OPTIONS)
+        assert caught.value.path == f"$.response_format.json_schema.schema{path}"
+
+
+def test_that_an_end_is_not_known_is_found_out_once() -> None:
+    grammars = made()
+    source = json.dumps({"type": "object", "properties": {"tags": UNIQUE}})
+    found = [grammars.shortest(source, OPTIONS, Root.OBJECT) for _ in range(2)]
+    assert isinstance(found[0], Untimed)
+    (problem,) = found[0].problems
+    assert (problem.path, problem.keyword) == ("$.properties.tags.uniqueItems", "uniqueItems")
+    assert found[0] is found[1]
+
+
+def test_a_small_schema_that_comes_with_every_turn_is_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    def look(schema: str) -> bool:
+        looked.append(schema)
+        return True
+
+    monkeypatch.setattr(compiling, "is_plain_object", look)
+    short, large = '{"type": "object", "title": "once"}', " " * 3_000 + "{}"
+    assert all(compiling.is_plain(schema) for schema in (short, short, large, large))
+    assert looked == [short, large, large]

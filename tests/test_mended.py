@@ -43,8 +43,8 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "tools of types `namespace` and `web_search` on /v1/responses: 400",
         (
-            "tests/vllm/test_places.py::test_codex_tools_are_answered_and_namespaces_enforced",
-            "tests/vllm/test_places.py::test_tools_that_vllm_does_not_show_the_model_are_not_declared",
+            "tests/vllm/test_client_paths.py::test_codex_tools_are_answered_and_namespaces_enforced",
+            "tests/vllm/test_client_paths.py::test_tools_that_vllm_does_not_show_the_model_are_not_declared",
             "tests/vllm/test_clients.py::test_its_tools_are_enforced_as_they_are",
         ),
     ),
@@ -65,8 +65,8 @@ MENDED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "paths in errors are those of Chat Completions on every route",
         (
-            "tests/vllm/test_places.py::test_a_refusal_names_the_path_in_the_clients_body",
-            "tests/vllm/test_places.py::test_over_http",
+            "tests/vllm/test_client_paths.py::test_a_refusal_names_the_path_in_the_clients_body",
+            "tests/vllm/test_client_paths.py::test_over_http",
         ),
     ),
     (

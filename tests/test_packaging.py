@@ -185,8 +185,8 @@ def test_pages_install_what_can_be_had() -> None:
         if words[0] == "--group":
             assert words[1] in PYPROJECT["dependency-groups"]
             continue
-        # A version of vLLM's may stand behind it.
-        *_, what = (word for word in words if not word.startswith("vllm=="))
+        # A version of vLLM's may stand behind it, or of the engine that a server has.
+        *_, what = (word for word in words if not word.startswith(("vllm==", "llguidance==")))
         where, extras = re.fullmatch(r"(\.|dist/\*\.whl)(?:\[([\w,]+)\])?", what).groups()
         assert where
         named = set(extras.split(",")) if extras else set()
@@ -299,10 +299,19 @@ def test_only_the_last_job_of_the_release_may_publish() -> None:
     assert RELEASE[True] == {"push": {"tags": ["v*"]}}
 
 
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
 def test_the_version_stands_in_one_place() -> None:
     version = PYPROJECT["project"]["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text()
     released = re.findall(r"^## (\d\S*)", changelog, re.MULTILINE)
-    assert released[0] == version
+    # After a release the version is the next one's, with `.dev0`: what is not released has another.
+    coming, dev, _ = version.partition(".dev")
+    assert dev == ("" if coming in released else ".dev")
+    assert ("\n## Unreleased\n" in changelog) is bool(dev)
+    if dev:
+        assert _numbers(coming) > _numbers(released[0])
     packed = [path for path in (ROOT / "enforcer").rglob("*.py") if version in path.read_text()]
     assert not packed

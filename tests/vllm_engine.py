@@ -213,14 +213,17 @@ class Runner:
         (batch, whole), self._batch = self._batch, None
         scheduled = batch.scheduled_spec_decode_tokens
         rows: dict[str, tuple[np.ndarray, int]] = {}
-        at = 0
         if masks is not None:
-            for name, most in zip(
-                masks.structured_output_request_ids, masks.num_acceptable_drafts, strict=True
-            ):
-                count = 1 + len(scheduled.get(name, ()))
+            named = masks.structured_output_request_ids
+            counts = [1 + len(scheduled.get(name, ())) for name in named]
+            # vLLM 0.32 packs the rows of all requests; from 0.33 on each has as many as any may.
+            wide = len(masks.grammar_bitmask) // len(named)
+            is_packed = len(masks.grammar_bitmask) == sum(counts)
+            assert is_packed or wide >= max(counts)
+            at = 0
+            for name, count, most in zip(named, counts, masks.num_acceptable_drafts, strict=True):
                 rows[name] = (masks.grammar_bitmask[at : at + count].copy(), most)
-                at += count
+                at += count if is_packed else wide
             assert at == len(masks.grammar_bitmask)
         names = list(batch.num_scheduled_tokens)
         sampled = []

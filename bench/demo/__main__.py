@@ -82,12 +82,21 @@ def _serve_all(
 ) -> None:
     """Send all the bodies to one server after the other, and put in what each has replied."""
     columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn())
+    begun = time.monotonic()
+
+    def tell(setting: servers.Setting, what: str) -> None:
+        # A bar is drawn on a terminal alone: elsewhere a log would be silent for minutes.
+        if not progress.console.is_terminal:
+            print(f"{time.monotonic() - begun:4.0f} s  {setting.name}: {what}", flush=True)
+
     with Progress(*columns, TextColumn("{task.fields[state]:9}"), TimeElapsedColumn()) as progress:
         for number, setting in enumerate(SETTINGS):
             task = progress.add_task(setting.name, total=len(bodies), state="starting")
+            tell(setting, "the server is started, which takes a minute or so")
             with servers.Server(model, setting, logs / f"server-{number}.log") as server:
                 server.wait_until_ready()
                 progress.update(task, state="answering")
+                tell(setting, f"it is ready, and is sent {len(bodies)} requests")
                 replies[setting] = asyncio.run(
                     client.send_all(
                         client.Endpoint.at(server.url, concurrency=IN_FLIGHT),
@@ -97,6 +106,7 @@ def _serve_all(
                 )
                 server.check_alive()
             progress.update(task, state="done")
+            tell(setting, "all its requests are answered")
 
 
 def _judged(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError
 from enforcer.regex import NOTHING
+from enforcer.regex.caching import cached
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import successors
-from enforcer.regex.keeping import kept
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -60,7 +60,7 @@ def _order(text: str) -> tuple[int, list[tuple[int, str]]]:
     return len(text), [_rank(char) for char in text]
 
 
-@kept
+@cached
 def least(regex: Regex) -> str | None:
     """Find the least member; None if there is none.
 
@@ -111,7 +111,7 @@ def _searched(regex: Regex) -> str | None:
     return None
 
 
-@kept
+@cached
 def furthest(regex: Regex) -> int:
     """Bound how many characters may be missing after any prefix of a member.
 
@@ -172,7 +172,7 @@ def _bounded(regex: Regex) -> int:
     return regex.longest
 
 
-@kept
+@cached
 def widest(regex: Regex) -> int:
     """Bound how many bytes JSON needs for each character of least members."""
     if isinstance(regex, Literal):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from enforcer.budget.least import least
 from enforcer.partial import spell
 from enforcer.regex import both, either, inverse, literal
-from enforcer.regex.keeping import kept
+from enforcer.regex.caching import cached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FEW = 16  # names that are weighed one by one
 KEPT = 10_000  # answers kept for each shape
+_SHORT = 200  # characters of a name whose text is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,17 @@ class Pair:
         return _named(self.name)
 
 
-@lru_cache(maxsize=8_192)
 def _named(name: str) -> bytes:
+    # A client's name may have megabytes, and thousands of such must not be kept.
+    return _short(name) if len(name) <= _SHORT else _written(name)
+
+
+@lru_cache(maxsize=8_192)
+def _short(name: str) -> bytes:
+    return _written(name)
+
+
+def _written(name: str) -> bytes:
     return b'"' + spell(name, quoted=True) + b'":'
 
 
@@ -285,7 +295,7 @@ def _ones(bits: int) -> Iterable[int]:
         bits ^= low
 
 
-@kept
+@cached
 def fresh(regex: Regex, taken: frozenset[str]) -> str | None:
     """Find the least member that is not taken; None if there is none."""
     found = least(regex)

@@ -7,21 +7,22 @@ shortest end that is found. Must not know: how a text is followed, engines.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
 
 from enforcer.budget.arrays import Arrays
-from enforcer.budget.least import furthest, least, widest
+from enforcer.budget.least import Unbounded, furthest, least, widest
 from enforcer.budget.objects import Objects, Pair
 from enforcer.budget.steps import Steps
-from enforcer.errors import EnforcerError
+from enforcer.errors import EnforcerError, Problem, UnsupportedSchema
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.partial import spell
 from enforcer.regex import NOTHING, either, literal
 from enforcer.regex.derivative import derivative
-from enforcer.schema.finishing.distinct import offence, remembered
+from enforcer.schema.finishing.distinct import forgotten, offence, remembered
 from enforcer.schema.grammar import NEVER, ArrayShape
 from enforcer.schema.limits import BITS
 
@@ -30,15 +31,38 @@ if TYPE_CHECKING:
 
     from enforcer.budget.pieces import Pieces
     from enforcer.regex import Regex
-    from enforcer.schema.grammar import ArgumentGrammar, Value, ValueId
+    from enforcer.schema.grammar import ArgumentGrammar, ObjectShape, Value, ValueId
 
 # What a character that has been begun may take beyond what the text did before it.
 PENDING = 12
 
 
 class NoShortestEnd(EnforcerError):  # noqa: N818 - named for what is wrong
-    """The schema has values of which the shortest cannot be told."""
+    """The schema has values of which the shortest cannot be told.
 
+    Attributes:
+        problems: what it is, from the schema's root; never empty.
+
+    """
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(problems[0].reason)
+        self.problems = problems
+
+
+_DISTINCT = (
+    "how soon an array of distinct elements can end depends on what it holds: list the values in "
+    "an `enum`, or drop `uniqueItems`"
+)
+_COUNTED = (
+    f"how soon an object can end of which undeclared properties, or more than {BITS} required "
+    "ones, are counted depends on what it holds: declare the names, or group them into objects of "
+    "their own"
+)
+_ENFORCED = (
+    "where calls need not end in time (`finish_within_budget`, which may be the server's own "
+    "setting) it is enforced as it is"
+)
 
 # Bytes a value, answers included, and thrice as many for the objects that make it up: a cache full
 # of them is what Python's collector looks through while all requests wait.
@@ -62,18 +86,8 @@ class Shortest:
 
     def __init__(self, grammar: ArgumentGrammar, pieces: Pieces) -> None:
         kept = [shape for value in grammar.definitions.values() for shape in remembered(value)]
-        if any(isinstance(shape, ArrayShape) for shape in kept):
-            raise NoShortestEnd(
-                "how soon an array of distinct elements can end depends on what it holds: list "
-                "the values in an `enum`, or drop `uniqueItems`"
-            )
         if kept:
-            path, keyword = offence(kept[0])
-            raise NoShortestEnd(
-                f"how soon an object can end of which undeclared properties, or more than {BITS} "
-                f"required ones, are counted depends on what it holds (`{keyword}` at `{path}`): "
-                "declare the names, or group them into objects of their own"
-            )
+            raise NoShortestEnd(*dict.fromkeys(map(_problem, kept)))
         self.grammar = grammar
         self.pieces = pieces
         self.final = False
@@ -101,7 +115,7 @@ class Shortest:
         self.final = True
         self.steps = Steps(self)
         if self.cost(grammar.root) == inf:
-            raise NoShortestEnd("no shortest instance of the schema could be found")
+            raise NoShortestEnd(Problem("$", "", "no shortest instance of it could be found"))
         _ = self.growth  # found out now, so that what cannot be told is refused at once
 
     @property
@@ -176,6 +190,66 @@ class Shortest:
         return int(most) + PENDING
 
 
+@dataclass(frozen=True, slots=True)
+class Untimed:
+    """A grammar of whose texts nobody can tell how soon they can end.
+
+    Attributes:
+        problems: what it is in the schema; never empty.
+        cost_of_root: a number of ids that no text has less than, as far as that is known.
+
+    """
+
+    problems: tuple[Problem, ...]
+    cost_of_root: float
+
+
+def shortest(grammar: ArgumentGrammar, pieces: Pieces) -> Shortest | Untimed:
+    """Give what every value takes at least, or what it is that nobody can tell it of.
+
+    Which of the two, and why, depends on the grammar alone.
+    """
+    try:
+        return Shortest(grammar, pieces)
+    except NoShortestEnd as error:
+        problems = error.problems
+    except Unbounded as error:
+        problems = (Problem("$", "", str(error)),)
+    try:
+        least_ids = Shortest(loosened(grammar), pieces).cost_of_root
+    except (NoShortestEnd, Unbounded):
+        least_ids = 1
+    return Untimed(problems, least_ids)
+
+
+def loosened(grammar: ArgumentGrammar) -> ArgumentGrammar:
+    """Give the same grammar without what takes a memory to keep, as elements that differ.
+
+    It permits more, and how soon its texts can end is no question of what they hold.
+    """
+    kept = [shape for value in grammar.definitions.values() for shape in remembered(value)]
+    if not kept:
+        return grammar
+    return replace(grammar, definitions=forgotten(dict(grammar.definitions), kept))
+
+
+def _problem(shape: ArrayShape | ObjectShape) -> Problem:
+    path, keyword = offence(shape)
+    return Problem(path, keyword, _DISTINCT if isinstance(shape, ArrayShape) else _COUNTED)
+
+
+def untimed(*problems: Problem) -> UnsupportedSchema:
+    """Give the error of what cannot be finished within a budget, where that is to be."""
+    told = (replace(each, reason=f"{each.reason}; {_ENFORCED}") for each in problems)
+    return UnsupportedSchema(tuple(told))
+
+
+def unknown_text(kind: str) -> Problem:
+    """Say that nobody can tell of texts of a format that is no JSON Schema."""
+    reason = "how soon such a text can end is not known"
+    return Problem(f"$.response_format.{kind}", kind, reason)
+
+
 def _bare(value: Value) -> Regex:
     words = ["null"] if value.null else []
     words.extend("true" if each else "false" for each in sorted(value.booleans))
@@ -183,7 +257,6 @@ def _bare(value: Value) -> Regex:
     try:
         texts.extend(map(number_texts, value.numbers))
     except NotSpellableError as error:
-        raise NoShortestEnd(
-            "a number with a divisor that no expression holds: list the values in an `enum`"
-        ) from error
+        reason = "a number has a divisor that no expression holds: list the values in an `enum`"
+        raise NoShortestEnd(Problem("$", "", reason)) from error
     return either(*texts) if texts else NOTHING

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +50,8 @@ class Beginning:
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the spec is."""
-        digest = sha256(self.spec.encode("utf-8", "surrogatepass"))
-        digest.update(array("q", self.prompt_ids).tobytes())
-        return (NAME, digest.digest(), self.skipped, len(self.prompt_ids), self.budget)
+        digest = sha256(array("q", self.prompt_ids).tobytes()).digest()
+        return (NAME, _digest(self.spec), digest, self.skipped, self.budget)
 
     def to_message(self) -> bytes:
         """Write it for a worker."""
@@ -68,6 +67,12 @@ class Beginning:
     def from_message(cls, head: dict[str, Any], spec: str) -> Beginning:
         """Read what `to_message` has written, as `message.read` took it apart."""
         return cls(spec, head["skipped"], tuple(head["prompt_ids"]), head["budget"])
+
+
+@lru_cache(maxsize=4)
+def _digest(spec: str) -> bytes:
+    # Each prompt of a list comes with the same text, of megabytes maybe.
+    return sha256(spec.encode("utf-8", "surrogatepass")).digest()
 
 
 def starter(vocabulary: Vocabulary, engine: ArgumentEngine) -> Callable[[Beginning], Verdict]:

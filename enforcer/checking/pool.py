@@ -126,7 +126,7 @@ class Pool:
     def warm(self) -> None:
         """Start the workers that are kept, so that the first checks need not wait for them."""
         with self._changed:
-            while self._threads < _SPARE:
+            for _ in range(self._threads, _SPARE):
                 self._start_thread()
 
     def check(self, check: Check | Beginning) -> Verdict:
@@ -173,9 +173,14 @@ class Pool:
                 held = sum(len(one.data) for one in waiting)
                 if len(waiting) >= self._most or held + len(data) > _QUEUED:
                     raise Busy(_BUSY)
-                job = self._jobs[key] = _Job(key, data)
+                job = _Job(key, data)
                 self._queue.append(job)
-                self._call_a_thread()
+                try:
+                    self._call_a_thread()
+                except ConfigurationError:
+                    self._queue.remove(job)
+                    raise Busy(_BUSY) from None
+                self._jobs[key] = job
             job.waiting += 1
             return job
 
@@ -206,13 +211,19 @@ class Pool:
             self._changed.notify_all()
 
     def _start_thread(self) -> None:
-        self._threads += 1
-        threading.Thread(target=self._serve, name="enforcer-check", daemon=True).start()
+        thread = threading.Thread(target=self._serve, name="enforcer-check", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the process may have no more; those that are there do it
+            if not self._threads:
+                raise ConfigurationError("no thread can be started to check schemas") from None
+        else:
+            self._threads += 1
 
     def _serve(self) -> None:
         """Serve with one worker at a time; a thread of its own."""
         process: Process | None = None
-        with suppress(ConfigurationError):  # the next who asks hears of it
+        with suppress(ConfigurationError, OSError):  # the next who asks hears of it
             process = self._fork()
         while (job := self._next()) is not None:
             try:
@@ -225,6 +236,9 @@ class Pool:
             except _Lost:
                 job.lost = True
                 self._put_back(job)
+                fit = False
+            except OSError as error:  # as a rule, this process may open no more handles
+                self._finish(job, Busy(f"no schema can be checked now ({error}); send this again"))
                 fit = False
             except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
                 self._finish(job, error)

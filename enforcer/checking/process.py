@@ -59,8 +59,11 @@ class Forker:
     def __init__(self, engine: str, vocabulary: Vocabulary, dialect: str = "") -> None:
         self._vocabulary = vocabulary.to_json()
         self._lock = threading.Lock()
-        self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._answers: SimpleQueue[subprocess.Popen[bytes] | OSError] = SimpleQueue()
+        self._answers: SimpleQueue[subprocess.Popen[bytes] | BaseException] = SimpleQueue()
+        try:
+            self._orders, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError as error:
+            raise ConfigurationError(f"no checking process can be started: {error}") from error
         # What this process finds, the worker must find: the path, not the current folder.
         path = os.pathsep.join(entry for entry in sys.path if entry)
         command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
@@ -70,10 +73,14 @@ class Forker:
             name="enforcer-forker",
             daemon=True,
         )
-        keeper.start()
         with theirs:
+            try:
+                keeper.start()
+            except RuntimeError as error:  # there may be no more threads
+                self._answers.put(error)
             started = self._answers.get()
-        if isinstance(started, OSError):
+        if isinstance(started, BaseException):
+            self._orders.close()
             raise ConfigurationError(f"no checking process can be started: {started}")
         self._process = started
         self._orders.settimeout(_START_SECONDS)
@@ -102,7 +109,7 @@ class Forker:
                     env={**os.environ, **_SINGLE_THREADED, "PYTHONPATH": path},
                 )
             self._vocabulary = b""
-        except OSError as error:
+        except BaseException as error:  # noqa: BLE001 - whoever waits must hear of it
             self._answers.put(error)
             return
         self._answers.put(process)
@@ -113,6 +120,7 @@ class Forker:
 
         Raises:
             ConfigurationError: the process that forks them has ended.
+            OSError: this process may open no more handles.
 
         """
         ours, theirs = socket.socketpair()

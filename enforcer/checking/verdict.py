@@ -13,6 +13,7 @@ from enforcer.errors import (
     BudgetTooSmall,
     IllegalPrefix,
     InvalidSchema,
+    InvalidTools,
     Problem,
     RequestError,
     SchemaLimit,
@@ -24,7 +25,7 @@ _OF_SCHEMAS = {
     kind.__name__: kind
     for kind in (InvalidSchema, UnsupportedSchema, UnsatisfiableSchema, SchemaLimit)
 }
-_OF_TURNS = {kind.__name__: kind for kind in (IllegalPrefix, BudgetTooSmall)}
+_OF_TURNS = {kind.__name__: kind for kind in (IllegalPrefix, BudgetTooSmall, InvalidTools)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Verdict:
     Attributes:
         error: why it is refused, a schema's path from its root; None if it is not.
         relaxed: what will not be enforced, where that was asked for.
+        untimed: why nobody can tell how soon such texts can end, where that was asked for.
         seconds: processor time that the check took.
         written: what was written for the engine, where that was asked for.
 
@@ -43,11 +45,13 @@ class Verdict:
     relaxed: tuple[Problem, ...] = ()
     seconds: float = 0.0
     written: str = ""
+    untimed: tuple[Problem, ...] = ()
 
     @property
     def weight(self) -> int:
         """Bytes that it holds, roughly."""
-        problems = self.relaxed + (self.error.problems if self.error is not None else ())
+        problems = self.relaxed + self.untimed
+        problems += self.error.problems if self.error is not None else ()
         return 200 + sum(300 + len(p.path) + len(p.reason) for p in problems)
 
     def to_json(self) -> bytes:
@@ -59,6 +63,7 @@ class Verdict:
             "relaxed": [asdict(p) for p in self.relaxed],
             "seconds": self.seconds,
             "written": self.written,
+            "untimed": [asdict(p) for p in self.untimed],
         }
         return json.dumps(written).encode()
 
@@ -73,6 +78,7 @@ class Verdict:
             tuple(Problem(**p) for p in written["relaxed"]),
             written["seconds"],
             written["written"],
+            tuple(Problem(**p) for p in written["untimed"]),
         )
 
 

@@ -11,15 +11,17 @@ import traceback
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cache
 from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from enforcer.budget.pieces import Pieces
+from enforcer.budget.shortest import Untimed, shortest, unknown_text
 from enforcer.checking import message
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import (
     EnforcerError,
-    Problem,
     SchemaError,
     SchemaLimit,
     UnsupportedSchema,
@@ -28,6 +30,7 @@ from enforcer.errors import (
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root, compile_schema
 from enforcer.turn import dialects
+from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -78,6 +81,7 @@ class Check:
         controls: name and id of the control tokens that the layout may have, in the vocabulary
             that it is written for, which need not be the one that the worker checks for. None
             where only that one matters.
+        in_time: whether texts are to be finished within a budget, so that what cannot be is told.
 
     """
 
@@ -90,6 +94,7 @@ class Check:
     writes: bool = False
     dialect: str = ""
     controls: tuple[tuple[str, int], ...] | None = None
+    in_time: bool = False
 
     def key(self) -> Hashable:
         """Give what distinguishes it from others; small, however large the source is."""
@@ -97,7 +102,7 @@ class Check:
         settings = (self.on_unsupported, self.limits, self.conventions)
         return (
             *(digest, self.kind, self.root, *settings),
-            *(self.writes, self.dialect, self.controls),
+            *(self.writes, self.dialect, self.controls, self.in_time),
         )
 
     def to_message(self) -> bytes:
@@ -116,6 +121,7 @@ class Check:
             "writes": self.writes,
             "dialect": self.dialect,
             "controls": self.controls,
+            "in_time": self.in_time,
         }
         return message.write(head, self.source)
 
@@ -132,6 +138,7 @@ class Check:
             head["writes"],
             head["dialect"],
             None if head["controls"] is None else tuple(map(tuple, head["controls"])),
+            head["in_time"],
         )
 
 
@@ -165,7 +172,7 @@ def perform(
         try:
             if check.writes:
                 return Verdict(written=engine.write(_grammar(check), _layout(check, controls)))
-            return Verdict(relaxed=_check(check, engine, controls)[:_MOST_PROBLEMS])
+            return _check(check, engine, controls)
         except SchemaError as error:
             return Verdict(error=type(error)(error.problems[:_MOST_PROBLEMS]))
 
@@ -177,7 +184,7 @@ def survived(do: Callable[[], Verdict]) -> Verdict:
     try:
         return do()
     except MemoryError:
-        return Verdict(error=SchemaLimit((Problem("$", "", TOO_MUCH_MEMORY),)))
+        return Verdict(error=SchemaLimit.of("$", "", TOO_MUCH_MEMORY))
     except Exception as error:  # noqa: BLE001 - whatever a library does with it, it is refused
         return Verdict(error=_failed(error))
     except BaseException as error:
@@ -194,15 +201,23 @@ def _layout(check: Check, controls: Mapping[str, int]) -> BoundLayout | None:
     return dialects.load(check.dialect).layout(known)
 
 
-def _check(
-    check: Check, engine: ArgumentEngine, controls: Mapping[str, int]
-) -> tuple[Problem, ...]:
+def _check(check: Check, engine: ArgumentEngine, controls: Mapping[str, int]) -> Verdict:
     if check.kind is not FormatKind.JSON_SCHEMA:
         engine.compile_text(ResponseFormat(check.kind, check.source))
-        return ()
+        return Verdict(untimed=(unknown_text(check.kind.value),) if check.in_time else ())
     grammar = _grammar(check)
     engine.check(grammar, _layout(check, controls))
-    return grammar.relaxed
+    found = shortest(grammar, _pieces()) if check.in_time else None
+    return Verdict(
+        relaxed=grammar.relaxed[:_MOST_PROBLEMS],
+        untimed=found.problems[:_MOST_PROBLEMS] if isinstance(found, Untimed) else (),
+    )
+
+
+@cache
+def _pieces() -> Pieces:
+    """Give a vocabulary's pieces; what cannot be finished in time is the same for any."""
+    return Pieces(Vocabulary.of_bytes(()))
 
 
 def _grammar(check: Check) -> ArgumentGrammar:
@@ -223,7 +238,7 @@ def _failed(error: BaseException) -> UnsupportedSchema:
     reason = (
         f"the compiler failed on this schema ({what}); please report it, and write it otherwise"
     )
-    return UnsupportedSchema((Problem("$", "", reason),))
+    return UnsupportedSchema.of("$", "", reason)
 
 
 TOO_MUCH_MEMORY = (

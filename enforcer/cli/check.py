@@ -1,7 +1,7 @@
 """`enforcer check`: tells which schemas can be enforced, before any server runs.
 
 Owns: the command's options, what is asked of each schema, and the exit status. Must not know:
-how files declare schemas (that is `declarations`), what is printed (`checked`), or how schemas
+how files declare schemas (that is `declarations`), what is printed (`check_report`), or how schemas
 are compiled.
 """
 
@@ -16,15 +16,14 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
-from enforcer.budget.least import Unbounded
 from enforcer.budget.pieces import Pieces
-from enforcer.budget.shortest import NoShortestEnd, Shortest
+from enforcer.budget.shortest import Untimed, shortest, unknown_text, untimed
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW, warm
 from enforcer.cli import declarations
-from enforcer.cli.bounded import TooLong, at_most
-from enforcer.cli.checked import Checked, Status, Tally, as_json, complaints, row, summary
+from enforcer.cli.check_report import Checked, Status, Tally, as_json, complaints, row, summary
 from enforcer.cli.options import add_documents
-from enforcer.cli.together import oversized
+from enforcer.cli.request_limits import oversized
+from enforcer.cli.time_limit import TooLong, at_most
 from enforcer.errors import (
     ConfigurationError,
     InvalidTools,
@@ -44,7 +43,7 @@ from enforcer.schema.grammar import NEVER
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.surprises import surprises
 from enforcer.turn import dialects
-from enforcer.turn.requested import refuse_name
+from enforcer.turn.request_envelope import refuse_name
 from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary
 
@@ -125,7 +124,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--finish-within-budget", action="store_true",
         help="refuse what a server with ENFORCER_FINISH_WITHIN_BUDGET=on does: schemas of which it "
-        "is not known how soon a text can end",
+        "is not known how soon a text can end; with --relax such a tool is enforced, and its calls "
+        "may be cut off",
     )  # fmt: skip
     add_documents(parser)
     parser.add_argument(
@@ -167,6 +167,7 @@ def run(options: argparse.Namespace) -> int:
             continue
         found = declarations.find(record)
         tally.without_tools += found.without_tools
+        tally.functions += found.functions
         tally.unreadable += [each.message for each in found.unreadable]
         tally.add_oversized(oversized(found.declared, asked.limits))
         whole = list(_whole(found.declared, provided, tally))
@@ -290,9 +291,10 @@ def _check(
     one = _timed(one, process_time() - begun)
     if declaration.form is not None and declaration.schema is None:
         return one
-    if one.status is Status.REFUSED:
-        may_relax = asked.on_unsupported is OnUnsupported.REFUSE
-        return replace(one, relaxable=may_relax and _relaxable(one, format_))
+    if one.status is Status.REFUSED and asked.on_unsupported is OnUnsupported.REFUSE:
+        one = replace(one, relaxable=_relaxable(one, asked, format_))
+    if not isinstance(declaration.schema, Mapping | bool | None):
+        return one
     noted = surprises(declaration.schema, closed=asked.conventions.closed_objects)
     found = SchemaError(tuple(noted)).under(declaration.path).problems if noted else ()
     return replace(one, surprises=(*one.surprises, *found))
@@ -327,8 +329,9 @@ def _enforced(
     schema = declaration.schema
     if declaration.form is not None and schema is None:
         if format_.pieces is not None:
-            unknown = Problem(declaration.path, "", "how short such a text can be is not known")
-            return Checked(declaration, Status.REFUSED, (unknown,), UnsupportedSchema.__name__)
+            kind = str((declaration.form or {}).get("type", ""))
+            text = unknown_text(kind)
+            return _late(declaration, [replace(text, path="$" + text.path.removeprefix(_FORMAT))])
         return _enforced_text(declaration, engine)
     if declaration.root is Root.OBJECT and not isinstance(schema, Mapping | None):
         reason = f"a tool's schema must be an object, not {type(schema).__name__}"
@@ -343,14 +346,14 @@ def _enforced(
         )
         # A schema by itself may be of any text; arguments are laid out as the format has them.
         engine.check(grammar, format_.layout if declaration.root is Root.OBJECT else None)
-        if format_.pieces is not None:
-            Shortest(grammar, format_.pieces)
+        ends = None if format_.pieces is None else shortest(grammar, format_.pieces)
     except SchemaError as error:
         problems = error.under(declaration.path).problems
         return Checked(declaration, Status.REFUSED, problems, type(error).__name__)
-    except (NoShortestEnd, Unbounded) as error:
-        unknown = Problem(declaration.path, "", f"it cannot be finished within a budget: {error}")
-        return Checked(declaration, Status.REFUSED, (unknown,), UnsupportedSchema.__name__)
+    late = ends.problems if isinstance(ends, Untimed) else ()
+    may_be_late = asked.on_unsupported is not OnUnsupported.REFUSE and declaration.form is None
+    if late and not may_be_late:
+        return _late(declaration, late)
     relaxed = SchemaError(grammar.relaxed).under(declaration.path) if grammar.relaxed else None
     return Checked(
         declaration,
@@ -358,6 +361,19 @@ def _enforced(
         relaxed.problems if relaxed else (),
         rules=len(grammar.definitions),
         surprises=tuple(_never_given(grammar, declaration)),
+        untimed=tuple(each.under(declaration.path) for each in late),
+    )
+
+
+def _late(declaration: Declaration, late: Sequence[Problem]) -> Checked:
+    """Refuse what cannot be finished within a budget, in the words of a server."""
+    error = untimed(*late).under(declaration.path)
+    return Checked(
+        declaration,
+        Status.REFUSED,
+        error.problems,
+        type(error).__name__,
+        untimed=tuple(each.under(declaration.path) for each in late),
     )
 
 
@@ -390,8 +406,8 @@ def _enforced_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:
     return Checked(declaration, Status.EXACT)
 
 
-def _relaxable(one: Checked, format_: Format) -> bool:
-    """Tell whether the refused schema has a superset that can be enforced."""
+def _relaxable(one: Checked, asked: Options, format_: Format) -> bool:
+    """Tell whether relaxing would have the refused schema enforced, or a superset of it."""
     if one.error != UnsupportedSchema.__name__:
         return False
     declaration = one.declaration
@@ -399,10 +415,13 @@ def _relaxable(one: Checked, format_: Format) -> bool:
     try:
         with at_most(_STOPPED * SECONDS):
             grammar = compile_schema(
-                schema, root=declaration.root, on_unsupported=OnUnsupported.RELAX
+                schema,
+                root=declaration.root,
+                on_unsupported=OnUnsupported.RELAX,
+                conventions=asked.conventions,
             )
-            if format_.pieces is not None:
-                Shortest(grammar, format_.pieces)
-    except (SchemaError, TooLong, NoShortestEnd, Unbounded):
+            if declaration.form is None or format_.pieces is None:
+                return True  # of a tool, calls may then be cut off
+            return not isinstance(shortest(grammar, format_.pieces), Untimed)
+    except (SchemaError, TooLong):
         return False
-    return True

@@ -2,7 +2,7 @@
 
 Owns: recognising a schema, tools of OpenAI's two APIs and of Anthropic's, requests of these
 APIs, and MCP servers' tool lists. Must not know: what a schema means, where a request says of
-which format its text is to be (that is `formats`).
+which format its text is to be (that is `response_formats`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli import formats
+from enforcer.cli import response_formats
 from enforcer.documents import Unreadable
 from enforcer.schema import Root
 
@@ -87,6 +87,23 @@ class WithoutTools:
 
 
 @dataclass(frozen=True, slots=True)
+class Functions:
+    """A list `functions`, which chat requests had before `tools`, and which vLLM does not read.
+
+    Attributes:
+        where: the file, and the line in JSON Lines.
+        path: where it stands there.
+
+    """
+
+    where: str
+    path: str
+
+
+_Stands = Declaration | Unreadable | WithoutTools | Functions
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What stands in a document.
 
@@ -94,12 +111,14 @@ class Found:
         declared: the schemas, in the document's order.
         unreadable: what is none of the kinds.
         without_tools: how many requests declare no tool, but for those that a server runs itself.
+        functions: what requests declare in a form that nothing is made of.
 
     """
 
     declared: tuple[Declaration, ...]
     unreadable: tuple[Unreadable, ...]
     without_tools: int
+    functions: tuple[Functions, ...] = ()
 
 
 def find(document: Document) -> Found:
@@ -109,10 +128,11 @@ def find(document: Document) -> Found:
         tuple(one for one in found if isinstance(one, Declaration)),
         tuple(one for one in found if isinstance(one, Unreadable)),
         sum(isinstance(one, WithoutTools) for one in found),
+        tuple(one for one in found if isinstance(one, Functions)),
     )
 
 
-def _find(value: Any, path: str, where: str) -> Iterator[Declaration | Unreadable | WithoutTools]:
+def _find(value: Any, path: str, where: str) -> Iterator[_Stands]:
     if isinstance(value, list):
         for at, item in enumerate(value):
             yield from _find(item, f"{path}[{at}]", where)
@@ -149,9 +169,7 @@ def _is_request(value: Mapping[str, Any]) -> bool:
     return said and not _BESIDE.isdisjoint(value)
 
 
-def _of_request(
-    value: Mapping[str, Any], path: str, where: str
-) -> Iterator[Declaration | Unreadable | WithoutTools]:
+def _of_request(value: Mapping[str, Any], path: str, where: str) -> Iterator[_Stands]:
     lists = [(value.get("tools"), f"{path}.tools")]
     messages = value.get("messages")
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
@@ -167,11 +185,13 @@ def _of_request(
             found.append(Unreadable(f"{where}: at `{here}` stands no list of tools"))
     if asked and not found:
         yield WithoutTools()
+    if isinstance(messages, list) and value.get("functions"):
+        yield Functions(where, f"{path}.functions")
     request = path if asked else None
     for one in found:
         yield replace(one, request=request) if isinstance(one, Declaration) else one
     # What a completion without a chat must be is left to vLLM.
-    wanted = None if asked == ["prompt"] else formats.demanded(value, path)
+    wanted = None if asked == ["prompt"] else response_formats.demanded(value, path)
     if wanted is not None:
         yield Declaration(
             *(None, wanted.schema, Root.ANY, where, wanted.path, wanted.path, wanted.form),

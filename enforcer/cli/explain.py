@@ -10,12 +10,13 @@ import argparse
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
 from enforcer.api import Enforcer
-from enforcer.cli import asked
+from enforcer.cli import chat_request, partial_turn
 from enforcer.cli.options import add_documents, missing
 from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
@@ -30,7 +31,7 @@ from enforcer.vllm import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from enforcer.cli.asked import Asked
+    from enforcer.cli.chat_request import ChatRequest
     from enforcer.explain.reply import Recorded
     from enforcer.turn.dialect import Dialect
 
@@ -47,8 +48,10 @@ into are the tokens, beside the control tokens of the --dialect.
 With --url the request is sent to a server, and its turn scored once more as a prompt, which
 shows what the model would rather have said, on any route of enforcement.
 
-Exit status: 0 if every id is legal and none was taken away, 1 if one was, 2 if a file
-cannot be read or is none of these, or the server does not answer."""
+A tool that cannot be enforced is told, and the others are explained all the same.
+
+Exit status: 0 if every id is legal and none was taken away, 1 if one was, or a tool cannot be
+enforced, 2 if a file cannot be read or is none of these, or the server does not answer."""
 _TOP = 5  # scores beside an id's own
 
 
@@ -67,6 +70,10 @@ def add_parser(commands: Any) -> None:
     add_documents(parser)
     turn = parser.add_argument_group("the turn").add_mutually_exclusive_group()
     turn.add_argument("--text", metavar="TEXT", help="as text; @FILE reads it from a file")
+    parser.add_argument(
+        "--call", metavar="NAME",
+        help="TEXT is the arguments of a call to that tool, without the turn's markers",
+    )  # fmt: skip
     turn.add_argument(
         "--ids", type=Path, metavar="FILE",
         help="as JSON: ids, or objects with an `id` and `top`, a list of [id, score]",
@@ -115,17 +122,21 @@ def run(options: argparse.Namespace) -> int:
     """Run the command.
 
     Raises:
-        EnforcerError: a file is none of its kind, or a tool's schema cannot be enforced.
+        EnforcerError: a file is none of its kind, or the request is refused, but for a schema.
 
     """
-    request = asked.read(options.tools, options.tool_choice)
-    text = _text(options.text)
+    request = chat_request.read(options.tools, options.tool_choice)
+    text = given = _text(options.text)
+    if options.call is not None and (options.ids or options.reply or options.url):
+        raise ConfigurationError("--call says whose arguments a --text is: give that")
     if options.model is None and (options.ids or options.reply or options.url):
         what = "--url answers in ids, which" if options.url else "ids"
         raise ConfigurationError(
             f"{what} mean nothing without a vocabulary: name the model's folder with --model"
         )
     name = names.stock(options.dialect)
+    if options.call is not None:
+        text = partial_turn.with_call(text, options.call, request, dialects.named(name))
     vocabulary = _vocabulary(options, text, dialects.named(name))
     dialect = dialects.named(name, vocabulary.controls)
     provided = read_documents(options.documents)
@@ -137,24 +148,28 @@ def run(options: argparse.Namespace) -> int:
     )
     enforcer = Enforcer(vocabulary, dialect.name, options.engine, chosen, documents=provided)
     recorded = _recorded(options, request, text, enforcer)
-    opening = recorded.prompt_ids or _opening(enforcer)
+    opening = recorded.prompt_ids or opening_of(enforcer)
     try:
-        matcher = enforcer.matcher(**request.fields, prompt_ids=opening)
+        matcher, aside = partial_turn.start(enforcer, request, opening)
     except RequestError as error:
         raise error.at(request.place) from error
-    tools = ", ".join(matcher.envelope.names) or "no tool"
-    found = trace.follow(matcher, recorded.given, f"tools: {tools}")
+    title = "tools: " + (", ".join(matcher.envelope.names) or "no tool")
+    if aside:
+        title += "; taken with any object: " + ", ".join(one.tool for one in aside)
+    found = trace.follow(matcher, recorded.given, title)
     if options.html is not None:
         _write(options.html, page.render(found))
     if options.json:
-        print(json.dumps(table.as_json(found), indent=1, ensure_ascii=False))
+        said = table.as_json(found) | {"set_aside": [one.to_json() for one in aside]}
+        print(json.dumps(said, indent=1, ensure_ascii=False))
     else:
-        for line in table.lines(found):
-            print(line)
-    return int(bool(found.changed))
+        print(*aside, *table.lines(found), sep="\n")
+    if hint := partial_turn.hint(given, matcher, dialect):
+        print(f"enforcer: {hint}", file=sys.stderr)
+    return int(bool(found.changed or aside))
 
 
-def _opening(enforcer: Enforcer) -> list[int]:
+def opening_of(enforcer: Enforcer) -> list[int]:
     """Give the end of a prompt that opens the assistant's turn, and says nothing in it."""
     turn, vocabulary = enforcer.dialect.turn, enforcer.vocabulary
     begin = [vocabulary.control(n) for n in turn.begin if n in vocabulary.controls][:1]
@@ -174,7 +189,7 @@ def _text(given: str | None) -> str:
 
 
 def _recorded(
-    options: argparse.Namespace, request: Asked, text: str, enforcer: Enforcer
+    options: argparse.Namespace, request: ChatRequest, text: str, enforcer: Enforcer
 ) -> Recorded:
     vocabulary = enforcer.vocabulary
     if options.url is not None:
@@ -196,7 +211,7 @@ def _recorded(
     return reply.Recorded(given, tuple(ids[:begin]) or None)
 
 
-def _asked(options: argparse.Namespace, request: Asked) -> tuple[Any, Any]:
+def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]:
     """Have a server answer the request of the file, and score its answer."""
     try:
         from enforcer.verify import scored

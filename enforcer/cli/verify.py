@@ -1,7 +1,7 @@
 """`enforcer verify`: measures a running server.
 
 Owns: the command's options, the runs, and its exit status. Must not know: what is printed of the
-results (that is `verified`), how requests are made, sent, judged or counted (`enforcer.verify`).
+results (`verify_report`), how requests are made, sent, judged or counted (`enforcer.verify`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli import verified
+from enforcer.cli import verify_report
 from enforcer.cli.options import add_documents, missing, positive
 from enforcer.cli.progress import progress
 from enforcer.errors import ConfigurationError
@@ -66,6 +66,7 @@ class Stream(Enum):
     RECORDED = "recorded"
 
 
+_NOT_FOUND = 404
 _SUFFIX = {Stream.NO: ", whole", Stream.YES: ", streamed", Stream.RECORDED: ""}
 
 
@@ -172,7 +173,7 @@ def run(options: argparse.Namespace) -> int:
         concurrency=options.concurrency,
     )
     if options.report:
-        verified.refuse_unwritable(options.report)
+        verify_report.refuse_unwritable(options.report)
     recorded = suites.recorded_cases(options.requests) if options.requests else Recorded()
     if options.reference:
         # What is wrong with it is told now, and not after everything has been sent.
@@ -210,7 +211,7 @@ def _tell_part(
 ) -> int:
     """Tell what was measured before Ctrl-C."""
     if results:
-        verified.show(results, total, options.reference, options.report)
+        verify_report.show(results, total, options.reference, options.report)
     measured = sum(map(len, results.values()))
     print(f"\ninterrupted: {measured} of {total} requests were measured", file=sys.stderr)
     return INTERRUPTED
@@ -305,9 +306,12 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
     every = [result for run in results.values() for result in run]
     if not any(one.reply.answered or measure.is_refusal(one.reply) for one in every):
         [finding] = every[0].verdict.findings
-        raise ConfigurationError(f"no request was answered: {finding.message}")
-    verified.show(results, len(every), options.reference, options.report)
-    print(f"\n{verified.summary(every)}")
+        # The server's own word for it, as vLLM's `Valid aliases`, is not that of our option.
+        is_named = options.model is not None and every[0].reply.status == _NOT_FOUND
+        mend = f" (is {options.model} a model of that server? --model names it)" if is_named else ""
+        raise ConfigurationError(f"no request was answered: {finding.message}{mend}")
+    verify_report.show(results, len(every), options.reference, options.report)
+    print(f"\n{verify_report.summary(every)}")
     wrong = any(result.verdict.faults - _allowed(options) for result in every)
     if wrong and not any(result.verdict.faults - {Fault.REFUSED} for result in every):
         print("where refusals are meant, --allow-refused makes them nothing wrong")

@@ -138,7 +138,9 @@ def settings(environment: Mapping[str, str]) -> Check:
         provided = read_documents(found.sources())
     except EnforcerError as error:
         return bad("settings", str(error), "mend that file, or leave it out of ENFORCER_DOCUMENTS")
-    said = f"dialect {found.dialect}, engine {found.engine}"
+    ends = found.options().finish_within_budget
+    calls = "calls end in time" if ends else "`max_tokens` may cut calls off"
+    said = f"dialect {found.dialect}, engine {found.engine}, {calls}"
     return ok("settings", f"{said}, documents: {len(provided)}" if provided else said)
 
 

@@ -53,6 +53,17 @@ def never_served(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "response_format": wanted}
 
 
+def without_known_end(model: str) -> dict[str, Any]:
+    """Make a request for a text of which it is not known how soon it can end.
+
+    A server whose texts are to end in time refuses it, and any other one begins it: a format is
+    never relaxed, and one id is enough to tell.
+    """
+    schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    wanted = {"type": "json_schema", "json_schema": {"name": "words", "schema": schema}}
+    return {**_body(model, "List two words.", max_tokens=1), "response_format": wanted}
+
+
 def required(model: str) -> dict[str, Any]:
     """Make a request that must be answered with one call, to one of few argument objects."""
     tool = _tool("pick_colour", {"colour": {"enum": [WANTED]}, "sure": {"type": "boolean"}})

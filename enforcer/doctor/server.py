@@ -114,6 +114,7 @@ def checks(
     yield keeps_quiet(body, reply, route, expected, start=start)
     if route is None:
         yield switches(_ask(endpoint, probes.switching_off(model)))
+    yield in_time(_ask(endpoint, probes.asking(probes.without_known_end(model), route)))
     if route is not Route.LOGITS_PROCESSOR:  # which counts nothing
         yield processes(metrics)
     compared = versions(metrics)
@@ -237,6 +238,21 @@ def switches(reply: Reply) -> Check:
     return bad(
         title, f"no refusal of ours: HTTP {reply.status}: {reply.error}", "read the server's log"
     )
+
+
+def in_time(reply: Reply) -> Check:
+    """Judge the answer to `without_known_end`: what must end in time is refused, or begun."""
+    title = "the end of a call"
+    if _is_ours(reply, UnsupportedSchema) and "finish_within_budget" in reply.error:
+        return ok(title, "in time: a call that has begun ends before `max_tokens` does "
+                  "(ENFORCER_FINISH_WITHIN_BUDGET=on)")  # fmt: skip
+    if reply.answered:
+        return ok(title, "`max_tokens` may cut a call off, which is then not reported "
+                  "(ENFORCER_FINISH_WITHIN_BUDGET is off)")  # fmt: skip
+    if not reply.status:
+        return _unanswered(title, reply)
+    mend = "the settings that the server names when it starts tell it"
+    return note(title, f"not known: HTTP {reply.status}: {reply.error}", mend)
 
 
 def refuses(inexact: Reply, nothing: Reply) -> Check:

@@ -82,7 +82,7 @@ class CompiledGrammar(Startable, Protocol):
     @property
     def is_ready(self) -> bool:
         """Whether what its texts share is whole: one that came to a limit may have broken it."""
-        ...
+        return True
 
     def renew(self) -> None:
         """Make it ready, which may take as long as compiling it did.
@@ -91,7 +91,7 @@ class CompiledGrammar(Startable, Protocol):
             EngineFailure: the engine cannot compile it any more.
 
         """
-        ...
+        return
 
     def matcher(self) -> ArgumentMatcher:
         """Start a new text; cheap (tens of microseconds, milliseconds if it is not ready).
@@ -119,7 +119,7 @@ class ArgumentEngine(Protocol):
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `UnsupportedSchema` if `write` or `read` would; may take as long as both."""
-        ...
+        self.write(grammar, layout)
 
     def write(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
@@ -155,7 +155,7 @@ class ArgumentEngine(Protocol):
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
     ) -> CompiledGrammar:
         """Write and read a grammar; raises what these do."""
-        ...
+        return self.read(self.write(grammar, layout))
 
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema: regex, choice or grammar.

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.numbers.languages import number_texts
-from enforcer.numbers.multiples import NotSpellableError
+from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import (
     Regex,
     RegexBudget,
@@ -136,17 +135,17 @@ def rules_of_text(wanted: ResponseFormat, capacity: Capacity) -> Rules:
     keyword = wanted.kind.value
     if wanted.kind not in capacity.formats:
         reason = f"this engine takes no `{keyword}`; {OTHER_ENGINE}"
-        raise UnsupportedSchema((Problem(path, keyword, reason),))
+        raise UnsupportedSchema.of(path, keyword, reason)
     if wanted.kind is FormatKind.CHOICE:
         texts = (literal(text) for text in json.loads(wanted.source))
         return Rules(Text(either(*texts)), {})
     try:
         regex = parse(f"^(?:{wanted.source})$")
     except RegexError as error:
-        raise UnsupportedSchema((Problem(path, keyword, str(error)),)) from error
+        raise UnsupportedSchema.of(path, keyword, str(error)) from error
     if _surely_empty(regex):
         reason = "no text matches this regular expression"
-        raise UnsatisfiableSchema((Problem(path, keyword, reason),))
+        raise UnsatisfiableSchema.of(path, keyword, reason)
     return Rules(Text(regex), {})
 
 
@@ -192,16 +191,12 @@ class _Writer:
         words = ["null"] if value.null else []
         words.extend("true" if each else "false" for each in sorted(value.booleans))
         texts = [literal(word) for word in words]
-        try:
-            texts.extend(map(number_texts, value.numbers))
-        except NotSpellableError:
-            self._problems[
-                Problem(
-                    "$",
-                    "multipleOf",
-                    "this divisor is too large to be enforced; list the values in an `enum`",
-                )
-            ] = None
+        numbers, hard = spelled_sets(value.numbers)
+        if numbers is not None:
+            texts.append(numbers)
+        if hard:
+            reason = "this divisor is too large to be enforced; list the values in an `enum`"
+            self._problems[Problem("$", "multipleOf", reason)] = None
         if texts:
             options.append(Text(either(*texts)))
         if value.strings is not None:

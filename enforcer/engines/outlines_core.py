@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 
 import outlines_core
 
+from enforcer.engines import ArgumentEngine, CompiledGrammar
 from enforcer.engines._pattern import PatternSizeError, to_pattern
 from enforcer.engines._recursion import recursion
 from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
 from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
-from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
+from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentEngine
     from enforcer.engines._rules import Rules
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
@@ -44,13 +44,11 @@ _CAPACITY = Capacity(
     formats=REGULAR_FORMATS,
 )
 _WORK = 200_000_000  # states times ids: some 20 seconds
+_TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
 
 
-_TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
-
-
-class OutlinesCoreEngine:
+class OutlinesCoreEngine(ArgumentEngine):
     """Compiles argument grammars with outlines-core for one vocabulary."""
 
     name = "outlines-core"
@@ -69,10 +67,6 @@ class OutlinesCoreEngine:
         # Some id has to be named the end of the text; no mask that leaves here has it.
         self._tokens = outlines_core.Vocabulary(min(controls), ids)
         self._states = min(_STATES, _WORK // vocabulary.size)
-
-    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
-        """Build the automaton over single bytes only; raises what `write` would."""
-        self.write(grammar, layout)
 
     def write(
         self,
@@ -94,12 +88,6 @@ class OutlinesCoreEngine:
     def read(self, written: str) -> OutlinesCoreGrammar:
         """Compile what `write` has given."""
         return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
-
-    def compile(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
-    ) -> OutlinesCoreGrammar:
-        """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar, layout))
 
     def compile_text(self, wanted: ResponseFormat) -> OutlinesCoreGrammar:
         """Compile a regular expression or a choice.
@@ -134,10 +122,10 @@ def _rules(grammar: ArgumentGrammar) -> Rules:
 
 def _too_large(detail: str) -> UnsupportedSchema:
     reason = f"the schema is too large for one regular expression ({detail}); {OTHER_ENGINE}"
-    return UnsupportedSchema((Problem("$", "", reason),))
+    return UnsupportedSchema.of("$", "", reason)
 
 
-class OutlinesCoreGrammar:
+class OutlinesCoreGrammar(CompiledGrammar):
     """A compiled grammar: the index, and the mask of every state that was asked for."""
 
     def __init__(self, index: outlines_core.Index, vocabulary: Vocabulary) -> None:
@@ -150,14 +138,6 @@ class OutlinesCoreGrammar:
     def weight(self) -> int:
         """Bytes: the index's transitions, and the masks of the states that were asked for."""
         return self._transitions * _TRANSITION + len(self._masks) * 4 * self.vocabulary.words
-
-    @property
-    def is_ready(self) -> bool:
-        """Always: no text can break what others share."""
-        return True
-
-    def renew(self) -> None:
-        """Do nothing."""
 
     def matcher(self) -> OutlinesCoreMatcher:
         """Start a new text."""

@@ -23,8 +23,7 @@ from enforcer.layouts.texts import (
     trimming,
     without,
 )
-from enforcer.numbers.languages import number_texts
-from enforcer.numbers.multiples import NotSpellableError
+from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
 from enforcer.regex.constructors import concat
 from enforcer.regex.derivative import RegexBudget
@@ -124,7 +123,7 @@ class Spellable:
             texts = self._kept(self._unstopped(value.strings))
             if texts is not None:
                 yield Option("string", texts, self._quick(value.strings, readable))
-        numbers, hard = _numbers(value.numbers)
+        numbers, hard = spelled_sets(value.numbers)
         if numbers is not None or hard:
             yield Option("number", _spaced(numbers), hard=hard)
         if words := [x for each in sorted(value.booleans) if (x := readable.boolean(each))]:
@@ -140,7 +139,7 @@ class Spellable:
         readable = Readable(types)
         texts: list[Regex | None] = [readable.null] if value.null else []
         texts += [readable.boolean(each) for each in sorted(value.booleans)]
-        numbers, hard = _numbers(value.numbers)
+        numbers, hard = spelled_sets(value.numbers)
         if hard and not (types & {"integer", "number"} and value.strings is None):
             hard = ()  # they could not be told from strings
         if numbers is not None:
@@ -243,17 +242,6 @@ class Spellable:
                 "`type` beside it, or leave one type to it"
             )
             yield Problem(place, "", reason)
-
-
-def _numbers(sets: tuple[NumberSet, ...]) -> tuple[Regex | None, tuple[NumberSet, ...]]:
-    """Give the texts of numbers, and those that have no bounded language."""
-    spelled, hard = [], []
-    for each in sets:
-        try:
-            spelled.append(number_texts(each))
-        except NotSpellableError:
-            hard.append(each)
-    return (either(*spelled) if spelled else None), tuple(hard)
 
 
 def _spaced(texts: Regex | None) -> Regex | None:

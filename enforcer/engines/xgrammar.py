@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xgrammar
 
+from enforcer.engines import ArgumentEngine, CompiledGrammar
 from enforcer.engines._ebnf import to_ebnf
 from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
 from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
-from enforcer.errors import InvalidVocabulary, Problem, UnsupportedSchema
+from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentEngine
     from enforcer.engines._rules import Rules
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
@@ -41,7 +41,7 @@ _CAPACITY = Capacity(
 )
 
 
-class XGrammarEngine:
+class XGrammarEngine(ArgumentEngine):
     """Compiles argument grammars with xgrammar for one vocabulary."""
 
     name = "xgrammar"
@@ -69,10 +69,6 @@ class XGrammarEngine:
         )
         self._compiling = threading.Lock()
 
-    def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
-        """Write the grammar without compiling it; raises what `write` would."""
-        self.write(grammar, layout)
-
     def write(
         self,
         grammar: ArgumentGrammar,
@@ -94,12 +90,6 @@ class XGrammarEngine:
         """Compile what `write` has given."""
         return self._compile(written)
 
-    def compile(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
-    ) -> XGrammarGrammar:
-        """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar, layout))
-
     def compile_text(self, wanted: ResponseFormat) -> XGrammarGrammar:
         """Compile a regular expression or a choice.
 
@@ -119,12 +109,10 @@ def _written(rules: Rules) -> str:
     try:
         return to_ebnf(rules, _STATES)
     except RegexBudget as error:
-        raise UnsupportedSchema(
-            (Problem("$", "pattern", f"{error}; or {OTHER_ENGINE}"),)
-        ) from error
+        raise UnsupportedSchema.of("$", "pattern", f"{error}; or {OTHER_ENGINE}") from error
 
 
-class XGrammarGrammar:
+class XGrammarGrammar(CompiledGrammar):
     """A compiled grammar."""
 
     def __init__(self, compiled: xgrammar.CompiledGrammar, vocabulary: Vocabulary) -> None:
@@ -135,14 +123,6 @@ class XGrammarGrammar:
     def weight(self) -> int:
         """Bytes, as xgrammar counts them."""
         return int(self._compiled.memory_size_bytes)
-
-    @property
-    def is_ready(self) -> bool:
-        """Always: no text can break what others share."""
-        return True
-
-    def renew(self) -> None:
-        """Do nothing."""
 
     def matcher(self) -> XGrammarMatcher:
         """Start a new text."""

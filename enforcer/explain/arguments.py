@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import Value, ValueId
     from enforcer.schema.provenance import Sources
 
+_OTHER = ", unlike those before"
 _ASKED = 200  # names and values about each of which the engine is asked
 
 
@@ -182,7 +183,7 @@ class _View:
         if tails is None:
             schemas = [place.schema for place in sources.places]
             words = strings_in_words(ANY if frame.regex == ANY else frame.regex, schemas)
-            ends = " (which may end here)" if frame.regex.nullable else ""
+            ends = self._ends(frame)
             self._draft(subject, sources).kinds[words + ends] = None
             return
         rests = {tail: rest_of(frame.partial, tail) for tail in tails}
@@ -193,6 +194,15 @@ class _View:
         ]
         if legal:
             self._draft(subject, sources).values.update(zip(legal, legal, strict=True))
+
+    def _ends(self, frame: Text) -> str:
+        """Say whether a string may end here, and where only other elements keep it from that."""
+        if not frame.regex.nullable:
+            return ""
+        inside = any(isinstance(key, int) for key in self._cursor.path)
+        if not (self._outline.distinct and inside) or frame.partial.pending or self._can(b'"'):
+            return " (which may end here)"
+        return " (which may not end here: the elements have to differ)"
 
     # Objects and arrays.
 
@@ -262,7 +272,8 @@ class _View:
         values = tuple(dict.fromkeys(value for value, _ in frame.plan.steps(frame.at)))
         if frame.phase is Phase.MEMBER:
             if self._can(b","):
-                subject = f"`,` and another element of {self._container(path)}"
+                differs = _OTHER if self._outline.differs(frame.plan) else ""
+                subject = f"`,` and another element of {self._container(path)}{differs}"
                 here = self._cursor.here
                 after = here + 1 if isinstance(here, int) else 0
                 inner = self._provenance.below(sources, after, values)
@@ -270,7 +281,8 @@ class _View:
         else:
             key = self._cursor.path[len(path)]
             inner = self._provenance.below(sources, key, values)
-            self._value(self._subject((*path, key)), values, inner)
+            differs = _OTHER if key and self._outline.differs(frame.plan) else ""
+            self._value(self._subject((*path, key)) + differs, values, inner)
         if frame.phase is not Phase.COMMA and self._can(b"]"):
             self._draft(f"`]`, the end of {self._subject(path)}", sources)
 

@@ -31,12 +31,19 @@ class Outline:
         what: what such a text is, as `the arguments of "get_weather"`.
         plan: follows texts.
         provenance: where in the schema values come from.
+        distinct: the arrays whose elements have to differ, of which the plan knows nothing: the
+            numbers of their values, and their places in these.
 
     """
 
     what: str
     plan: Shortest
     provenance: Provenance
+    distinct: tuple[tuple[ValueId, int], ...] = ()
+
+    def differs(self, array: Arrays) -> bool:
+        """Tell whether the elements of an array of the plan have to differ."""
+        return any(array is self.plan.arrays[number][at] for number, at in self.distinct)
 
     def levels(
         self, path: Sequence[str | int], inside: Sequence[InObject | InArray]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from enforcer.budget.shortest import Shortest
+from enforcer.budget.shortest import Shortest, loosened
 from enforcer.errors import SchemaError
 from enforcer.explain.outline import Outline
 from enforcer.explain.text import FollowedText, Subject
@@ -21,6 +21,7 @@ from enforcer.layouts import LayoutKind
 from enforcer.layouts.declared import types_of_properties
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import OnUnsupported, Root, trace_schema
+from enforcer.schema.finishing.distinct import is_remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,4 +111,12 @@ class Words:
             if on_unsupported is not OnUnsupported.ISOLATE:
                 raise
             grammar, provenance = trace_schema({}, limits=limits, root=root)
-        return Outline(what, Shortest(grammar, self._pieces()), provenance)
+        # The engine is asked of whatever is named, and knows which elements have to differ.
+        plan = Shortest(loosened(grammar), self._pieces())
+        distinct = tuple(
+            (number, at)
+            for number, value in grammar.definitions.items()
+            for at, shape in enumerate(value.arrays)
+            if is_remembered(shape)
+        )
+        return Outline(what, plan, provenance, distinct)

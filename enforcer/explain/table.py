@@ -42,8 +42,15 @@ def lines(trace: Trace) -> Iterator[str]:
     changed = len(trace.changed)
     said = f"changed at {changed} of them" if changed else "nothing was taken away"
     if not any(step.rivals for step in trace.steps):
-        said = "all legal" if not changed else "the last one is not legal"
+        said = "the last one is not legal" if changed else "all legal" + _unknown(trace)
     yield f"{len(trace.steps)} ids: {said}"
+
+
+def _unknown(trace: Trace) -> str:
+    """Say what a turn of legal ids leaves open: a model that was masked says no others."""
+    if not trace.steps:
+        return ""
+    return "; without the model's scores nothing is known of what the mask took away"
 
 
 def _cut(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The automaton of a text of pairs, over symbols.
+"""The automaton that reads a text of pairs, keys and raw values, over symbols.
 
 Owns: where in a pair a reader stands, for every symbol that may come; a value ends at the first
 occurrence of its stop. Must not know: what keys and values mean.
@@ -121,7 +121,4 @@ class Machine:
         return after
 
 
-@lru_cache(maxsize=256)
-def machine(pair: tuple[Piece, ...], close: tuple[Piece, ...]) -> Machine:
-    """Build the automaton of a layout, once."""
-    return Machine(pair, close)
+machine = lru_cache(maxsize=256)(Machine)  # one for each layout

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log10
 
-from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.languages import MOST_LISTED, number_texts
 from enforcer.numbers.multiples import NotSpellableError, without_places
 from enforcer.numbers.remainders import MOST_ENDINGS, MOST_REMAINDERS
@@ -142,7 +142,7 @@ def _described(numbers: NumberSet, multiple: Fraction, *, negative: bool) -> Mul
 
 
 def _refused(numbers: NumberSet) -> UnsupportedSchema:
-    return UnsupportedSchema((Problem("$", "multipleOf", reason(numbers)),))
+    return UnsupportedSchema.of("$", "multipleOf", reason(numbers))
 
 
 def _json_number(value: Fraction | None) -> float | None:

@@ -96,6 +96,19 @@ def number_texts(numbers: NumberSet) -> Regex:
     return either(*parts)
 
 
+def spelled_sets(
+    sets: tuple[NumberSet, ...],
+) -> tuple[Regex | None, tuple[NumberSet, ...]]:
+    """Build the language of several sets, None if there is none; and list what has no language."""
+    spelled, hard = [], []
+    for each in sets:
+        try:
+            spelled.append(number_texts(each))
+        except NotSpellableError:
+            hard.append(each)
+    return (either(*spelled) if spelled else None), tuple(hard)
+
+
 def _constant(value: Fraction, *, plain: bool) -> Regex:
     if value == 0:
         if plain:  # whoever goes by the text may take -0 for a float, as Rust's serde_json does

@@ -5,7 +5,7 @@ language without any. Each node is compiled against what follows it, a table
 from the left context (what `edges` tells of the character before) to the
 language of the rest of the string: a lookahead then is an intersection with
 that rest, an anchor a test of the context. What this cannot unroll, assertions
-inside loops and lookbehinds of several characters, goes to `automaton`.
+inside loops and lookbehinds of several characters, goes to `alternating_automaton`.
 Must not know: pattern syntax, JSON.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from enforcer.regex import automaton
+from enforcer.regex import alternating_automaton
 from enforcer.regex.charset import EMPTY, LINE_ENDS, CharSet
 from enforcer.regex.constructors import ANY, EPSILON, NOTHING, concat, either, inverse, literal
 from enforcer.regex.derivative import intersection
@@ -53,7 +53,7 @@ def language(tree: Node, reading: Reading, pattern: str) -> Regex:
         rest = compiler.compile(tree, compiler.always(ANY), reading)
         return compiler.consume(ANY, rest)[START]
     except _NotUnrolled:
-        return automaton.language(tree, reading, pattern)
+        return alternating_automaton.language(tree, reading, pattern)
     except _TooLargeError:
         raise RegexError(
             pattern, 0, "resolving the assertions of this pattern makes it too large"

@@ -1,13 +1,12 @@
-r"""What the assertions about neighbouring characters look at.
+r"""What assertions about neighbouring characters see: `^`, `$`, `\b` and short lookbehinds.
 
-Owns: the two readings of a pattern, the kinds of characters that `\b` tells
-apart, and the partition of all characters by which the left context of a
-position is told. Must not know: how languages are put together.
+Owns: the two readings of a pattern, the kinds of characters that `\b` tells apart, and the classes
+of characters that a position can have on its left as far as the assertions of a pattern tell. Must
+not know: how languages are put together.
 
-Two readings exist of `\d`, `\w`, `\s`, `.`, `$`, `\b`: ECMA-262's, in which
-JSON Schema is written, and that of Python's `re`, by which much of the world
-checks it. `Reading.NARROW` holds only strings that match under both,
-`Reading.WIDE` all that match under either; each turns into the other below a
+Two readings exist of `\d`, `\w`, `\s`, `.`, `$`, `\b`: ECMA-262's, in which JSON Schema is written,
+and that of Python's `re`, by which much of the world checks it. `Reading.NARROW` holds only strings
+that match under both, `Reading.WIDE` all that match under either; each turns into the other below a
 negative lookaround.
 """
 

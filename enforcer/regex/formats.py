@@ -1,4 +1,4 @@
-"""The string formats of JSON Schema, and `ulid`, which Zod writes, that are regular languages.
+"""The string formats of JSON Schema, and others that schemas in use name, as regular languages.
 
 Owns: one pattern a format, transcribed from the grammar of its RFC and limited
 to what the strict checkers in use accept too. Must not know: how patterns are
@@ -13,7 +13,7 @@ read. Known departures, each towards the stricter side unless it says otherwise:
 - `uri-template`, `relative-json-pointer`, `iri`: where checkers reject what the RFC
   allows (`{v:1000}`, `100`, `http://[V1.fe]`), the RFC wins.
 
-`idn-hostname` is no regular language and so remains an annotation; for `regex` see `regexes`.
+`idn-hostname` is no regular language and so remains an annotation; for `regex` see `regex_format`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Regular languages with intersections, complements and names, made plain.
+"""Regular languages without intersections, complements and names, for whoever cannot write these.
 
-Owns: the deterministic automaton of a language, by derivatives, and the equivalent
-expression without those operators; both within a budget. Must not know: JSON, schemas,
-engines.
+Owns: the deterministic automaton of a language, by derivatives, and the equivalent expression
+without those operators; both within a budget. Must not know: JSON, schemas, engines.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Complements beside large counts, or of much, written without complements.
+"""Languages with complements, rewritten without complements where an engine could not follow them.
 
-An engine that derives expressions looks through all that may follow before it knows that
-something can: with `~(-- somewhere)` beside a count, that is each count with each of what
-the complement may still be. So it is without one where that is much by itself. Written the
-other way round, the same language costs little.
+To know that some text can still follow, an engine that derives expressions explores all that may.
+With `~(-- somewhere)` beside a count these are the products of each count with each state of the
+complement; a large complement is too much by itself. Written as an expression without a complement,
+the same language costs little.
 
-Owns: which complements are written so. Must not know: how expressions are spelled.
+Owns: which complements are rewritten. Must not know: how expressions are spelled.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from enforcer.regex.caching import cached
 from enforcer.regex.charset import ALL, CharSet, partition, union
 from enforcer.regex.constructors import NOTHING, both, concat, either, inverse, repeat
 from enforcer.regex.derivative import closure, derivative, first_classes
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
-from enforcer.regex.keeping import kept
 from enforcer.regex.syntax import (
     Chars,
     Complement,
@@ -209,7 +209,7 @@ def _written(removed: Regex, spend: Callable[[int], None]) -> Regex | None:
     return found
 
 
-@kept
+@cached
 def _tried(removed: Regex) -> tuple[Regex | None, int]:
     automaton, size = _automaton(inverse(removed))
     steps = size // _SIZE_PER_STEP

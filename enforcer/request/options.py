@@ -30,7 +30,8 @@ class Options:
         max_calls: how many calls a turn may have; ends loops of calls.
         preamble_ids: how many ids of text may precede a demanded call, outside a think.
         finish_within_budget: a call that has begun ends before the turn must, and one that
-            cannot is not begun.
+            cannot is not begun. Of a tool of which nobody can tell, a call may be cut off where
+            `on_unsupported` is to relax or to isolate, and is refused otherwise.
         allow_empty_turns: a turn may end with neither text nor call.
 
     Raises:

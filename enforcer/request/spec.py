@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import named
 
@@ -94,7 +94,7 @@ def refuse_large(spec: Spec, limits: Limits) -> None:
     size += 0 if wanted is None else len(wanted.source)
     reason = too_large(len(tools), size, limits)
     if reason is not None:
-        raise SchemaLimit((Problem("$.tools" if tools else "$.response_format", "", reason),))
+        raise SchemaLimit.of("$.tools" if tools else "$.response_format", "", reason)
 
 
 def too_large(tools: int, size: int, limits: Limits) -> str | None:
@@ -142,7 +142,7 @@ def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
                 f"the documents that the schemas up to this one refer to have over {most} "
                 f"characters together {named('size')}; refer to smaller ones"
             )
-            raise SchemaLimit((Problem(path, "$ref", reason),))
+            raise SchemaLimit.of(path, "$ref", reason)
         return found
 
     tools = {

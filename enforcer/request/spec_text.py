@@ -18,7 +18,7 @@ from enforcer.request.spec import Settled, Spec
 from enforcer.schema import OnUnsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
 HERE = "$.enforcer"  # the path of a spec, in errors about it
 _VERSION = 3
@@ -29,6 +29,7 @@ _FIELDS = {
     *("closed_objects", "settled"),
 }
 _SETTLED_FIELDS = {"dialect", "engine", "options", "as_text"}
+_NOT_JSON = (TypeError, ValueError, RecursionError)  # what `json.dumps` raises of it
 _UNSETTLED = ',"settled":null}'
 
 
@@ -57,10 +58,10 @@ def write(
         settled: what the server has decided; a client leaves it out.
 
     Raises:
-        InvalidTools: not JSON.
+        InvalidTools: not JSON; its path is that of the tool's part, or of the other field.
 
     """
-    spec = {
+    spec: dict[str, Any] = {
         "version": _VERSION,
         "tools": [_bare(tool) for tool in tools] if isinstance(tools, list | tuple) else tools,
         "tool_choice": tool_choice,
@@ -72,14 +73,50 @@ def write(
         "closed_objects": closed_objects,
         "settled": None if settled is None else _settled_json(settled),
     }
-    return _dump(spec)
+    try:
+        return _encode(spec)
+    except _NOT_JSON as error:
+        path = next((path for path, part in _parts(spec) if not _is_json(part)), "$")
+        raise InvalidTools(path, f"it is not JSON: {error}") from error
+
+
+def _encode(spec: object) -> str:
+    return json.dumps(spec, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _dump(spec: object) -> str:
+    """Write again what has been read, to which a server has added."""
     try:
-        return json.dumps(spec, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidTools("$.tools", f"they are not JSON: {error}") from error
+        return _encode(spec)
+    except _NOT_JSON as error:
+        raise InvalidTools("$", f"it is not JSON: {error}") from error
+
+
+def _parts(spec: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Give what a client may have written of a spec, in parts as deep as in the whole.
+
+    Each is a path and a part. No deeper path than to a tool's `parameters`, as where they are read.
+    """
+    tools = spec["tools"]
+    for at, tool in enumerate(tools if isinstance(tools, list) else ()):
+        function = tool.get("function") if isinstance(tool, Mapping) else None
+        for key, value in function.items() if isinstance(function, Mapping) else ():
+            yield f"$.tools[{at}].function.{key}", {"tools": [{"function": {key: value}}]}
+        yield f"$.tools[{at}]", {"tools": [tool]}
+    for name in ("tools", "tool_choice", "parallel_tool_calls"):
+        yield f"$.{name}", {name: spec[name]}
+    form = spec["response_format"]
+    is_schema = isinstance(form, Mapping) and form.get("type") == "json_schema"
+    path = "$.response_format"
+    yield f"{path}.json_schema.schema" if is_schema else path, {"response_format": form}
+
+
+def _is_json(part: object) -> bool:
+    try:
+        _encode(part)
+    except _NOT_JSON:
+        return False
+    return True
 
 
 def _settled_json(settled: Settled) -> dict[str, Any]:
@@ -101,7 +138,7 @@ def settle(text: str, settled: Settled) -> str:
 def put(text: str, mine: Spec) -> str:
     """Give a spec's text, which `read` has accepted, with the schemas of what `bundled` gave."""
     spec = json.loads(text)
-    for tool in spec["tools"]:
+    for tool in spec["tools"] or ():
         function = tool["function"]
         schema = mine.toolset.tools[function["name"]].schema
         if function.get("parameters") is not None:

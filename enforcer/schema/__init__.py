@@ -22,10 +22,10 @@ from enforcer.errors import (
 )
 from enforcer.schema.algebra.shapes import ANY_OBJECT
 from enforcer.schema.finishing.distinct import Mixed, forgotten, offence, remembered
+from enforcer.schema.finishing.lowering import Lowering
 from enforcer.schema.finishing.pruning import prune
-from enforcer.schema.finishing.settle import Settler
+from enforcer.schema.finishing.tracks import tracks
 from enforcer.schema.finishing.unfolding import Unfolded, unfold
-from enforcer.schema.finishing.ways import tracks
 from enforcer.schema.grammar import NOTHING, ArgumentGrammar, ValueId
 from enforcer.schema.limits import Conventions, Formats, Integers, Limits, OnUnsupported, Root
 from enforcer.schema.provenance import Provenance
@@ -106,21 +106,21 @@ def trace_schema(
     try:
         return _compile(schema, limits, on_unsupported, root, conventions)
     except RecursionError:
-        raise SchemaLimit(
-            (Problem("$", "", "the schema is nested too deeply; flatten it with `$defs`"),)
+        raise SchemaLimit.of(
+            "$", "", "the schema is nested too deeply; flatten it with `$defs`"
         ) from None
 
 
 def _placed(
-    error: SchemaLimit, parser: SchemaParser, settled: dict[Formula, Value], root: Formula
+    error: SchemaLimit, parser: SchemaParser, lowered: dict[Formula, Value], root: Formula
 ) -> SchemaLimit:
     """Name the part of the schema that was worked on when it became too much."""
-    numbers = {formula: ValueId(formula) for formula in settled}
-    values = {numbers[formula]: value for formula, value in settled.items()}
+    numbers = {formula: ValueId(formula) for formula in lowered}
+    values = {numbers[formula]: value for formula, value in lowered.items()}
     known = Unfolded(values, ValueId(root), numbers, values)
     try:
         with parser.algebra.aside():
-            path = Provenance(parser, known, root).where(next(reversed(settled)))
+            path = Provenance(parser, known, root).where(next(reversed(lowered)))
     except (SchemaError, RecursionError):
         return error
     if path is None or error.path != "$":
@@ -147,27 +147,27 @@ def _compile(
     if root is Root.OBJECT:
         formula = algebra.conj((formula, algebra.value(ANY_OBJECT)))
 
-    # Finishing: all values that are reached, each settled; then without those that never end.
+    # Finishing: all values that are reached, each lowered; then without those that never end.
     refused: list[tuple[Formula, Problem]] = []
-    settled: dict[Formula, Value] = {}
+    lowered: dict[Formula, Value] = {}
 
     def refuse(each: Formula, path: str, keyword: str, reason: str) -> None:
         refused.append((each, Problem(path, keyword, reason)))
 
-    def settle(each: Formula) -> Value:
-        settled[each] = NOTHING  # as long as that is all that is known
-        settled[each] = settler.settle_all(each)
-        return settled[each]
+    def lower(each: Formula) -> Value:
+        lowered[each] = NOTHING  # as long as that is all that is known
+        lowered[each] = lowering.lower_with_cells(each)
+        return lowered[each]
 
-    settler = Settler(algebra, limits, refuse, parser.divisors, parser.patterns)
+    lowering = Lowering(algebra, limits, refuse, parser.divisors, parser.patterns)
     try:
-        reached = unfold(formula, limits, settle)
+        reached = unfold(formula, limits, lower)
     except UnsupportedSchema as error:
         # What stands in for something unsupported may be the reason.
         parser.unsupported.update(dict.fromkeys(problem for _, problem in refused))
         parser.raise_problems()
         if isinstance(error, SchemaLimit):
-            raise _placed(error, parser, settled, formula) from error
+            raise _placed(error, parser, lowered, formula) from error
         raise
     provenance = Provenance(parser, reached, formula)
     for each, problem in refused:
@@ -177,7 +177,7 @@ def _compile(
 
     def fits(place: Place) -> bool:
         try:
-            found = unfold(parser.parse(place), limits, settler.settle)
+            found = unfold(parser.parse(place), limits, lowering.lower)
         except (UnsupportedSchema, RecursionError):
             return True  # as far as anyone knows
         return prune(found.definitions, found.root) is not None

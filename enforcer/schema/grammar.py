@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     _Keyed = TypeVar("_Keyed", str, Regex)
 
 # The number of a value: the formula that it was made of, of equal values the first one. So who
-# asks where a value comes from has a formula; but no formula is a number before it is settled.
+# asks where a value comes from has a formula; but no formula is a number before it is lowered.
 ValueId = NewType("ValueId", Formula)
 NEVER = ValueId(NO_FORMULA)  # the value that nothing fits
 
 
-def to_be_settled(
+def as_value_ids(
     children: tuple[tuple[_Keyed, Formula], ...],
 ) -> tuple[tuple[_Keyed, ValueId], ...]:
     """Take formulas for the numbers of the values that they will be; `unfolding` keeps to it."""

@@ -1,7 +1,10 @@
 """A turn of the model: what may come next in it, and what it says.
 
-`dialect` loads a format, `envelope` and `header` are its tables for one request, `matcher` follows
-a turn that is being generated (`position` and `trail` are where it stands and stood, `deadline` and
-`countdown` how it can still end in time), `parser` reads one that is finished; `requested` makes a
-request's envelope, `rendered` reads a prompt. Must not know: any engine, schemas, hosts.
+`dialect` is a format as a value, which `dialects` loads; `table` binds it to a vocabulary, and
+`envelope` is what one request allows of it (`request_envelope` makes it). `matcher` follows a turn
+that is being generated: `position` is where it stands, `transitions` lead to the next one, and a
+`rollback_stack` back. `deadline` and `countdown` see to it that it can still end in time. `parser`
+reads a turn that is finished. `turn_start` and `prompt_calls` read prompts. Where markers are
+spelled, tokens may go across the borders of a turn's parts: `borders`, `crossing` and
+`spelled_borders` are about those alone. Must not know: any engine, schemas, hosts.
 """

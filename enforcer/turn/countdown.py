@@ -41,8 +41,8 @@ class Countdown:
         """
         self._deadline.check(self._needed(at))
 
-    def arguments(self, name: str) -> Reading:
-        """Begin the arguments of a tool."""
+    def arguments(self, name: str) -> Reading | None:
+        """Begin the arguments of a tool; None where they may be cut off."""
         return self._deadline.arguments(name)
 
     def text(self) -> Reading | None:
@@ -51,7 +51,9 @@ class Countdown:
 
     def fits(self, at: Position, token_id: int, left: int) -> bool:
         """Tell whether what is promised can be finished after an id, if it is legal."""
-        deadline, after = self._deadline, left - 1
+        if _may_be_cut(at):
+            return True
+        deadline, after = self._deadline, self._extended(at, left) - 1
         markers = at.markers.markers
         if token_id in markers:
             return deadline.marker(at.state, markers[token_id], at.calls, at.header) <= after
@@ -70,8 +72,9 @@ class Countdown:
 
     def restrict(self, at: Position, left: int, target: npt.NDArray[np.int32]) -> None:
         """Leave out markers, headers and text outside calls that would be too long."""
-        if self._deadline.is_ample(left, at.calls):
+        if _may_be_cut(at) or self._deadline.is_ample(left, at.calls):
             return
+        left = self._extended(at, left)
         markers = at.markers.markers
         for token_id in markers:
             if not self.fits(at, token_id, left):
@@ -83,9 +86,22 @@ class Countdown:
         elif at.grammar is None and at.row.text and not self._fits_text(at, left - 1):
             target &= ~self._table.vocabulary.text_row
 
+    def _extended(self, at: Position, left: int) -> int:
+        """Leave the shortest end, and nothing else, to a turn that has no time for any.
+
+        Nothing but a call that may be cut off comes to such a place: it was completed too late.
+        """
+        late = self._deadline.may_be_late and at.calls and at.grammar is None
+        if not late or self._deadline.is_ample(left, at.calls):
+            return left
+        need = self._needed(at)
+        return max(left, int(need)) if need < inf else left
+
     def _needed(self, at: Position) -> float:
         """Count the ids of the shortest end that the turn promises from a place."""
         deadline = self._deadline
+        if _may_be_cut(at):
+            return 0
         if at.grammar is not None:
             text = inf if at.reading is None else at.reading.cost
             need = text + self._behind_text(at)
@@ -109,3 +125,8 @@ class Countdown:
 
     def _after_text(self, at: Position) -> str:
         return self._table.dialect.states[at.state].text_to
+
+
+def _may_be_cut(at: Position) -> bool:
+    """Tell whether a place is in arguments whose shortest end nobody knows."""
+    return bool(at.tool) and at.grammar is not None and at.reading is None

@@ -1,8 +1,7 @@
-"""One token's way through a turn, symbol by symbol.
+"""One token, read symbol by symbol where its bytes may cross borders of a turn's segments.
 
-Owns: what a token does where its bytes go across borders: the text before a border has to be
-complete, the one behind it begins with the rest. Must not know: masks, the way back, deadlines,
-hosts.
+Owns: what a token does then: the text before a border has to be complete, and the rest of the token
+begins the one behind it. Must not know: masks, rollback, deadlines, hosts.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.lexer import Step
-    from enforcer.turn.moves import Moves
     from enforcer.turn.position import Position
+    from enforcer.turn.transitions import Transitions
 
 
 def take_back(grammar: ArgumentMatcher, count: int) -> None:
@@ -45,16 +44,18 @@ class Crossing:
 
     Args:
         envelope: what the request allows.
-        moves: where borders lead.
+        transitions: where borders lead.
         now: where the turn stands; its grammar moves on with the token.
         counts: whether text is counted, as it is while a call is demanded.
 
     """
 
-    def __init__(self, envelope: Envelope, moves: Moves, now: Position, *, counts: bool) -> None:
+    def __init__(
+        self, envelope: Envelope, transitions: Transitions, now: Position, *, counts: bool
+    ) -> None:
         self._table = envelope.table
         self._owes = counts and envelope.due is Due.CALL
-        self._moves = moves
+        self._transitions = transitions
         self._first = now
         self._now = now
         self._fed = 0
@@ -119,16 +120,16 @@ class Crossing:
                 return True
             if not self._completes():
                 return False
-            self._now = self._moves.enter(step.place.state, now.calls + 1, now.text)
+            self._now = self._transitions.enter(step.place.state, now.calls + 1, now.text)
             return True
         node = None if now.header is None else now.header.step(symbol)
         if node is None:
             return False
         if ended:
-            self._now = self._moves.at_header(now, node)
+            self._now = self._transitions.at_header(now, node)
             return self._begin_arguments(node.name)
         self._stay(step)
-        self._now = self._moves.at_header(self._now, node)
+        self._now = self._transitions.at_header(self._now, node)
         return True
 
     def _said(self, symbol: int, step: Step) -> bool:
@@ -150,7 +151,7 @@ class Crossing:
         if self._table.segment(now.state) is Segment.CONTENT and not now.calls:
             self._has_text = True
         if step.place != now.place:
-            self._now = self._moves.enter(step.place.state, now.calls, now.text, step.place)
+            self._now = self._transitions.enter(step.place.state, now.calls, now.text, step.place)
         return True
 
     def _count(self) -> None:
@@ -159,7 +160,7 @@ class Crossing:
         if not (self._owes and self._has_text):
             return
         if now.place is not None and self._table.segment(now.state) is Segment.CONTENT:
-            self._now = self._moves.enter(now.state, now.calls, now.text + 1, now.place)
+            self._now = self._transitions.enter(now.state, now.calls, now.text + 1, now.place)
         else:
             self._now = replace(now, text=now.text + 1)
 
@@ -172,7 +173,7 @@ class Crossing:
         if segment is Segment.ARGUMENTS and not goes_on and not self._completes():
             return False
         if step.marker:
-            self._now = self._moves.follow(now, step.place.state)
+            self._now = self._transitions.follow(now, step.place.state)
             return True
         row = self._table.row_of(now.state, step.place, now.markers.opening)
         self._now = replace(now, place=step.place, row=row, before=row, grammar=None)
@@ -186,7 +187,7 @@ class Crossing:
         then = self._table.dialect.states[self._now.state].then
         if name is None or then is None:
             return False
-        self._now = self._moves.begin_arguments(self._now, name, then)
+        self._now = self._transitions.begin_arguments(self._now, name, then)
         return True
 
     def _completes(self) -> bool:

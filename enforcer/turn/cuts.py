@@ -1,6 +1,7 @@
 """Tokens that a border cuts in two.
 
-Owns: which ids their two parts are. Must not know: what stands before a border or behind it.
+Owns: such tokens with the ids of their two parts, and which of them two masks permit. Must not
+know: what stands before a border or behind it.
 """
 
 from __future__ import annotations

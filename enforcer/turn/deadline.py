@@ -2,8 +2,9 @@
 
 Owns: from each place of a turn, the ids of the shortest end that it promises (a call that
 has begun, a call that is demanded, text that has a format), and leaving out of a mask what
-would be too long. Text without a format promises nothing: it may be cut. Must not know:
-engines, how a turn is advanced, hosts.
+would be too long. Text without a format promises nothing: it may be cut. So does a call to a
+tool of whose arguments nobody can tell the shortest end; it is begun where the least arguments
+would fit that there could be. Must not know: engines, how a turn is advanced, hosts.
 """
 
 from __future__ import annotations
@@ -16,18 +17,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from enforcer.budget.reading import Reading
-from enforcer.budget.shortest import PENDING
+from enforcer.budget.shortest import PENDING, Shortest, Untimed
 from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
 from enforcer.turn.lexer import FITTING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from enforcer.budget.pieces import Pieces
-    from enforcer.budget.shortest import Shortest
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
@@ -40,7 +40,8 @@ class Deadline:
         envelope: what the request allows.
         pieces: of the vocabulary.
         total: how many ids the turn may have, its end among them.
-        plans: gives the shortest instances of the arguments of a tool, by name.
+        plans: gives the shortest instances of the arguments of a tool, by name; `Untimed` for one
+            whose calls may be cut off.
         text: likewise of the format of text; None where it has none.
 
     """
@@ -50,7 +51,7 @@ class Deadline:
         envelope: Envelope,
         pieces: Pieces,
         total: int,
-        plans: Callable[[str], Shortest],
+        plans: Callable[[str], Shortest | Untimed],
         text: Shortest | None = None,
     ) -> None:
         self.total = total
@@ -72,13 +73,19 @@ class Deadline:
         if need > self.total:
             raise BudgetTooSmall(
                 "$.max_tokens",
-                f"the shortest turn that is valid takes {need:.0f} ids, and {self.total} are "
-                "left: allow more, or ask for fewer or shorter calls",
+                f"the shortest turn that is valid takes {need:.0f} tokens, and {self.total} "
+                "are left: allow more, or ask for fewer or shorter calls",
             )
 
-    def arguments(self, name: str) -> Reading:
-        """Begin the arguments of a tool."""
-        return Reading.begin(self._plans(name))
+    def arguments(self, name: str) -> Reading | None:
+        """Begin the arguments of a tool; None where they may be cut off."""
+        plan = self._plans(name)
+        return None if isinstance(plan, Untimed) else Reading.begin(plan)
+
+    @cached_property
+    def may_be_late(self) -> bool:
+        """Whether there is a tool whose calls may be cut off, or leave less than the end takes."""
+        return any(isinstance(self._plans(name), Untimed) for name in self._envelope.names)
 
     def text(self) -> Reading | None:
         """Begin text that has a format."""
@@ -115,13 +122,21 @@ class Deadline:
         return 1 + min((self.state(to, calls) for to in markers.values()), default=inf)
 
     def header(self, node: HeaderNode) -> float:
-        """Count the ids from within a header to the end of the turn."""
+        """Count the ids from within a header to the end of the turn.
+
+        Where there is a tool whose calls end in time, it is the shortest of those: a demanded call
+        would else be put off until there is room only for one that is cut off.
+        """
         behind = self.behind(self._arguments_state)
+        names, every = node.trie.names, range(node.low, node.high)
+        in_time: Sequence[int] = ()
+        if self.may_be_late:
+            in_time = [at for at in every if isinstance(self._plans(names[at]), Shortest)]
         return min(
             (
                 self._pieces.count(node.trie.texts[at][node.depth :])
-                + self._plans(node.trie.names[at]).cost_of_root
-                for at in range(node.low, node.high)
+                + self._plans(names[at]).cost_of_root
+                for at in in_time or every
             ),
             default=inf,
         ) + (1 + behind)

@@ -8,7 +8,7 @@ that building one costs a sort and nothing else.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -19,10 +19,10 @@ from enforcer.regex.constructors import EPSILON
 from enforcer.turn import bits
 from enforcer.turn.bits import NO_IDS, ids_of
 from enforcer.turn.pattern import Language
-from enforcer.turn.walk import Span, beginning, walk
+from enforcer.turn.walk import Span, alike, beginning, end_of, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     import numpy.typing as npt
 
@@ -35,7 +35,6 @@ _KEPT = 4096  # ends of names with what stands behind
 # header that ids complete. Measured.
 _HEADER, _NODE, _PAST = 110, 700, 200
 _TEXT = Language(EPSILON)  # what stands before a name has been left
-_NEVER_IN_UTF8 = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +187,6 @@ class HeaderTrie:
             self.weight += _NODE
         return node
 
-    def narrow(self, low: int, high: int, prefix: bytes) -> tuple[int, int]:
-        """Narrow a range to the headers that begin with `prefix`."""
-        return _narrow(self.texts, low, high, prefix)
-
 
 class HeaderNode:
     """A place in a trie: headers `low` to `high` agree in their first `depth` bytes.
@@ -259,7 +254,7 @@ class HeaderNode:
         if self.low == self.high:
             return None
         prefix = trie.texts[self.low][: self.depth] + bytes([byte])
-        low, high = trie.narrow(self.low, self.high, prefix)
+        low, high = alike(trie.texts, prefix, self.low, self.high)
         if low >= high:
             return None
         is_full = trie.form.tail is not None and len(trie.texts[low]) == len(prefix)
@@ -277,7 +272,7 @@ class HeaderNode:
                 node = None if node is None else node.step(byte)
             return node
         prefix = self.trie.texts[self.low][: self.depth] + data
-        low, high = self.trie.narrow(self.low, self.high, prefix)
+        low, high = alike(self.trie.texts, prefix, self.low, self.high)
         return self.trie.node(low, high, len(prefix)) if low < high else None
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
@@ -331,7 +326,7 @@ class HeaderNode:
         if not data:
             return first, last
         self._begin(data, first, last, places)
-        return _narrow(self.trie.form.vocabulary.sorted_text[0], first, last, data)
+        return alike(self.trie.form.vocabulary.sorted_text[0], data, first, last)
 
     def _begin(self, data: bytes, first: int, last: int, places: set[int]) -> int:
         """Add the tokens that some bytes begin with; gives where those of more bytes would be.
@@ -367,26 +362,14 @@ class HeaderNode:
         todo: list[tuple[int, int, int, Span]] = []
         while low < self.high:
             first = texts[low][:1]
-            until = bisect_left(texts, _successor(first), low, self.high)
+            until = end_of(texts, first, low, self.high)
             legal += begun.firsts.get(first[0], ())
             todo += [(low, until, 1, span) for span in begun.spans.get(first[0], ())]
             low = until
         return legal, todo
 
 
-def _narrow(keys: Sequence[bytes], low: int, high: int, prefix: bytes) -> tuple[int, int]:
-    low = bisect_left(keys, prefix, low, high)
-    if prefix[-1] == _NEVER_IN_UTF8 or low == high or not keys[low].startswith(prefix):
-        return low, low
-    return low, bisect_left(keys, prefix[:-1] + _successor(prefix[-1:]), low, high)
-
-
 def _shared(one: bytes, other: bytes) -> int:
     """Count the first bytes that two texts have in common."""
     differ = (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
     return next(differ, min(len(one), len(other)))
-
-
-def _successor(byte: bytes) -> bytes:
-    """Least bytes after everything that begins with `byte`, which is not 0xFF."""
-    return bytes([byte[0] + 1])

@@ -1,9 +1,9 @@
-"""What each symbol of a turn is: the one reading of a dialect, by the matcher and the parser.
+"""The lexer of a dialect, which matcher and parser share: one step for each symbol of a turn.
 
-Owns: the step from a place of a turn over one symbol, a byte or a control token, so over any
-token, however many borders its bytes go across. A segment ends where its text does or where a
-marker is complete. Must not know: which names, arguments and guards a request has (`opening` tells
-of the last), masks, hosts.
+Owns: the step from a place of a turn over one symbol, a byte or a control token, and so over any
+token, however many borders its bytes cross. A segment ends where its text does or where a marker is
+complete. Must not know: which names, arguments and guards a request has (`opening` tells of the
+last), masks, hosts.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ from enforcer.turn.countdown import Countdown
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
 from enforcer.turn.lexer import FITTING
-from enforcer.turn.moves import Moves, named
-from enforcer.turn.trail import Trail
-from enforcer.turn.weaving import Weaver
+from enforcer.turn.rollback_stack import RollbackStack
+from enforcer.turn.spelled_borders import SpelledBorders
+from enforcer.turn.transitions import Transitions, named
 from enforcer.turn.wording import misplaced
 
 _RUN = 64  # ids of a prompt that are read at once where they are all text
@@ -75,18 +75,20 @@ class Matcher:
         self._envelope = envelope
         self._table = envelope.table
         self._countdown = None if deadline is None else Countdown(deadline, envelope.table)
-        self._moves = Moves(envelope, arguments, expect, self._countdown)
-        self._weaver = None if self._table.is_simple else Weaver(envelope, self._moves)
+        self._transitions = Transitions(envelope, arguments, expect, self._countdown)
+        self._spelled = (
+            None if self._table.is_simple else SpelledBorders(envelope, self._transitions)
+        )
         self._words = self._table.vocabulary.words
         self._first: npt.NDArray[np.int32] | None = None
-        self._trail: Trail[Position] = Trail(rollback)
+        self._history: RollbackStack[Position] = RollbackStack(rollback)
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
         self._lost: tuple[ArgumentMatcher, EnforcerError] | None = None
         # What the prompt has said before a demanded call is not the model's to answer for.
         self._started = False
         self._now = self._begun(prompt_ids) if begun is None else begun
-        self._trail = Trail(rollback)
+        self._history = RollbackStack(rollback)
         self._accepted = 0
         self._started = True
         if self._countdown is not None:
@@ -98,7 +100,7 @@ class Matcher:
         begun: Sequence[int] = ()
         if prompt_ids is not None:
             state, begun = self._table.opened(prompt_ids)
-        self._now = self._moves.enter(state, calls=0, text=0)
+        self._now = self._transitions.enter(state, calls=0, text=0)
         at = self._follow(begun)
         if at is not None:
             segment = self._table.segment(self._now.state)
@@ -130,7 +132,7 @@ class Matcher:
         if not now.row.text or not table.stays(now.state):
             return False
         data = table.vocabulary.text(ids)
-        if data is None or self._weaver is None:
+        if data is None or self._spelled is None:
             return data is not None
         return now.place is not None and table.lexer.within(now.place, data) is now.place
 
@@ -234,8 +236,8 @@ class Matcher:
         if self._first is not None and not self._accepted:
             np.copyto(target, self._first)
             return
-        if self._weaver is not None:
-            self._weaver.fill(now, target)
+        if self._spelled is not None:
+            self._spelled.fill(now, target)
             return
         markers = now.markers
         left = self._left()
@@ -287,7 +289,7 @@ class Matcher:
             return False
         if step is None:
             return False
-        self._trail.push(self._now)
+        self._history.push(self._now)
         self._accepted += 1
         self._now = step
         return True
@@ -298,21 +300,22 @@ class Matcher:
             if token_id not in self._table.turn_end_ids:
                 return None
             return replace(
-                self._moves.enter(self._table.dialect.final, now.calls, 0), failure=now.failure
+                self._transitions.enter(self._table.dialect.final, now.calls, 0),
+                failure=now.failure,
             )
-        if self._weaver is not None:
-            return self._weaver.read(now, token_id, counts=self._started)
+        if self._spelled is not None:
+            return self._spelled.read(now, token_id, counts=self._started)
         markers = now.markers.markers
         to = self._table.step(now.state, token_id, markers)
         if to is None or not self._fits(now, token_id):
             return None
         if token_id in markers:
-            return self._moves.follow(now, to)
+            return self._transitions.follow(now, to)
         if now.grammar is not None:
             return self._formatted(now, token_id, to) if now.grammar.accept(token_id) else None
         if now.header is not None:
             node = now.header.advance(token_id)
-            return None if node is None else self._moves.at_header(now, node)
+            return None if node is None else self._transitions.at_header(now, node)
         return self._free_text(to)
 
     def _free_text(self, to: str) -> Position | None:
@@ -322,7 +325,7 @@ class Matcher:
         counts = self._counts(now)
         if to == now.state and not counts:
             return now
-        return self._moves.enter(to, now.calls, now.text + counts)
+        return self._transitions.enter(to, now.calls, now.text + counts)
 
     def _counts(self, now: Position) -> bool:
         """Tell whether text is counted: while a call is demanded, outside a think."""
@@ -358,17 +361,17 @@ class Matcher:
             ConfigurationError: fewer can be taken back; nothing is taken back then.
 
         """
-        if not 0 <= count <= len(self._trail):
+        if not 0 <= count <= len(self._history):
             raise ConfigurationError(
                 f"cannot take back {count} ids: {self._accepted} were accepted, of which "
-                f"{len(self._trail)} can be taken back"
+                f"{len(self._history)} can be taken back"
             )
         self._back(count)
 
     def _back(self, count: int) -> None:
         """Go back; what fails on the way stays closed as long as the turn stands in it."""
         self._accepted -= count
-        for before, run in self._trail.pop(count):
+        for before, run in self._history.pop(count):
             if before.grammar is not None:
                 # All but the last of them left this text where it is.
                 stayed = self._now.grammar is before.grammar
@@ -389,15 +392,15 @@ class Matcher:
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count how many leading ids are legal; the state is unchanged."""
         # Drafts may be longer than what can be taken back otherwise.
-        now, trail = self._now, self._trail
-        self._trail = Trail(None)
+        now, history = self._now, self._history
+        self._history = RollbackStack(None)
         legal = 0
         for token_id in token_ids:
             if not self.accept(token_id):
                 break
             legal += 1
         self._back(legal)
-        self._trail = trail
+        self._history = history
         if self._lost is None or self._lost[0] is not now.grammar:
             self._now = now  # a draft may fail where the turn never comes
         return legal

@@ -1,8 +1,8 @@
-"""Markers and headers, written as patterns, as languages over symbols.
+"""The patterns of markers and headers as languages over symbols.
 
-Owns: what may follow a symbol of a pattern. A symbol is a byte or a control token, since that is
-what a token is to a reader: some bytes, or one thing that no bytes spell. The notation is that of
-`enforcer.layouts.pattern`. Must not know: states, tools, masks.
+Owns: which symbols may follow in a pattern. A symbol is a byte or a control token: all that a
+reader can tell apart of a token is its bytes, or that it is one which no bytes spell. The notation
+is that of `enforcer.layouts.pattern`. Must not know: states, tools, masks.
 """
 
 from __future__ import annotations

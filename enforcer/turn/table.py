@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from enforcer.turn import pattern
 from enforcer.turn.borders import Borders
 from enforcer.turn.dialect import Names, Segment, written
-from enforcer.turn.firsts import Firsts
+from enforcer.turn.first_ids import FirstIds
 from enforcer.turn.header import HeaderForm, HeaderTrie
-from enforcer.turn.kept import KeptCuts, KeptRows, KeptTries
 from enforcer.turn.lexer import BLANK_BYTES, Lexer, Opening, Place
-from enforcer.turn.openings import Openings
+from enforcer.turn.mask_cache import CutCache, RowCache, TrieCache
 from enforcer.turn.pattern import ID, NAME
+from enforcer.turn.turn_start import TurnStart
 
 _ALIKE = 256
 _ROWS = 4096
@@ -107,7 +107,7 @@ class Table:
         # Computed here, so that no request waits for them.
         _ = vocabulary.sorted_text, vocabulary.shorter, vocabulary.blank_ids
         self.form = self._form()
-        self.tries = KeptTries()
+        self.tries = TrieCache()
         self._alike = lru_cache(_ALIKE)(Alike)
         self.is_simple = dialect.is_simple
         self._rows: dict[tuple[str, Opening], Row] = {}
@@ -124,11 +124,11 @@ class Table:
             }
             for name, state in dialect.states.items()
         }
-        self._openings = Openings(dialect, vocabulary, self.turn_end_ids)
+        self._turn_start = TurnStart(dialect, vocabulary, self.turn_end_ids)
         self.borders = Borders(self.lexer, vocabulary)
-        self.firsts = Firsts(vocabulary)
-        self.kept = KeptRows()
-        self.cuts = KeptCuts(_CUTS)
+        self.firsts = FirstIds(vocabulary)
+        self.masks = RowCache()
+        self.cuts = CutCache(_CUTS)
         self._places = lru_cache(_ROWS)(self._build_at)
 
     def headers(self, names: tuple[str, ...], indices: tuple[int, ...]) -> HeaderTrie:
@@ -359,12 +359,12 @@ class Table:
         return frozenset(self.leaves[self.dialect.final])
 
     def opened(self, prompt_ids: Sequence[int]) -> tuple[str, Sequence[int]]:
-        """Find the turn that a prompt has opened; see `Openings.find`."""
-        return self._openings.find(prompt_ids)
+        """Find the turn that a prompt has opened; see `TurnStart.find`."""
+        return self._turn_start.find(prompt_ids)
 
     def opens_near(self, prompt_ids: Sequence[int], most: int) -> bool:
-        """Tell whether a prompt's turn is opened in its last ids; see `Openings.is_near`."""
-        return self._openings.is_near(prompt_ids, most)
+        """Tell whether a prompt's turn is opened in its last ids; see `TurnStart.is_near`."""
+        return self._turn_start.is_near(prompt_ids, most)
 
 
 class Alike:

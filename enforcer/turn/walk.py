@@ -1,7 +1,7 @@
-"""Which tokens an automaton over bytes reads: a walk through the vocabulary and its places.
+"""Which tokens an automaton over bytes reads: it is walked along with the sorted vocabulary.
 
-Owns: that walk, which costs what the automaton can read of the vocabulary, not all of it. Must
-not know: dialects, what the places are.
+Owns: that walk, whose cost grows with what the automaton can read of the vocabulary, not with the
+vocabulary. Must not know: dialects, what the automaton's states are.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def walk(
             continue
         while first < last:
             key = keys[first]
-            end = _behind(keys, key[: depth + 1], first, last)
+            end = end_of(keys, key[: depth + 1], first, last)
             after = step(place, key[depth])
             if after is not None:
                 todo.append((after, first, end, depth + 1))
@@ -104,16 +104,14 @@ def walk(
 def beginning(vocabulary: Vocabulary, data: bytes) -> Span:
     """Give the tokens that begin with some bytes."""
     keys, _ = vocabulary.sorted_text
-    first = bisect_left(keys, data)
-    return Span(first, _behind(keys, data, first, len(keys)), len(data))
+    return Span(*alike(keys, data, 0, len(keys)), len(data))
 
 
 def narrowed(vocabulary: Vocabulary, span: Span, byte: int) -> Span | None:
     """Give those of a span that go on with a byte; None if there are none."""
     keys, _ = vocabulary.sorted_text
     prefix = keys[span.first][: span.depth] + bytes([byte])
-    first = bisect_left(keys, prefix, span.first, span.last)
-    last = _behind(keys, prefix, first, span.last)
+    first, last = alike(keys, prefix, span.first, span.last)
     return Span(first, last, span.depth + 1) if first < last else None
 
 
@@ -126,8 +124,14 @@ def whole(vocabulary: Vocabulary, span: Span) -> Sequence[int]:
     return ids[span.first : last]
 
 
-def _behind(keys: tuple[bytes, ...], prefix: bytes, low: int, high: int) -> int:
-    """Find where the keys end that begin with a prefix."""
+def alike(keys: Sequence[bytes], prefix: bytes, low: int, high: int) -> tuple[int, int]:
+    """Narrow a range of sorted keys to those that begin with a prefix."""
+    low = bisect_left(keys, prefix, low, high)
+    return low, end_of(keys, prefix, low, high)
+
+
+def end_of(keys: Sequence[bytes], prefix: bytes, low: int, high: int) -> int:
+    """Find where the keys end that begin with a prefix, in a range that has none before these."""
     while prefix and prefix[-1] == _LAST:
         prefix = prefix[:-1]
     if not prefix:

@@ -1,7 +1,6 @@
-"""Places of a turn in the words of whoever sent the request.
+"""What the sender of a request is told of an id that cannot stand where the prompt has it.
 
-Owns: what is said of an id that a prompt has begun a turn with, and that cannot stand there. Must
-not know: masks, what is legal.
+Owns: the words for the segments of a turn. Must not know: masks, what is legal.
 """
 
 from __future__ import annotations

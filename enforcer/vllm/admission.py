@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from vllm.exceptions import GracefulHTTPError
 
-from enforcer.errors import Busy, IllegalPrefix, RequestError, UnknownLength, brief
+from enforcer.errors import Busy, RequestError, UnknownLength, brief
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.turn import dialects
-from enforcer.turn.requested import look_at_prompt, refuse_names
-from enforcer.vllm import asked, families, metrics, runtime, served, settings, stock
+from enforcer.turn.request_envelope import look_at_prompt, refuse_names
+from enforcer.vllm import families, metrics, request_context, runtime, served_model, settings, stock
 from enforcer.vllm.families import Relaxed
 from enforcer.vllm.names import reads_extra
 from enforcer.vllm.requests import not_allowed, option_refusal, placed, refusal
@@ -46,8 +46,8 @@ def answered() -> Iterator[None]:
         raise refusal(error) from error
     except Busy as error:
         metrics.checked(families.Checked.BUSY)
-        metrics.log_busy(own=error.own, request=asked.told()["request"])
-        asked.is_to_come_again()
+        metrics.log_busy(own=error.own, request=request_context.told()["request"])
+        request_context.is_to_come_again()
         raise GracefulHTTPError(str(error), HTTPStatus.SERVICE_UNAVAILABLE) from error
 
 
@@ -73,7 +73,7 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
     except RequestError as error:
         here = error.at(lambda path: path.replace(spec_text.HERE, where, 1))
         raise refusal(here) from error
-    asked.name_tools(list(spec.toolset.tools))
+    request_context.name_tools(list(spec.toolset.tools))
     dialect = runtime.dialect_for(tokenizer)
     try:
         refuse_names(dialect, spec.toolset)
@@ -91,6 +91,9 @@ def admit(text: str, tokenizer: Any = None, where: str = spec_text.HERE) -> tupl
         raise option_refusal(
             "settled", "the spec claims settings that are not this server's: leave out `settled`"
         )
+    limits = mine.options.limits
+    with answered():  # a client can write what a server settles; documents are in it by then
+        specs.refuse_large(spec, replace(limits, request=limits.request + limits.size))
     return text, spec
 
 
@@ -110,7 +113,7 @@ def _settled(spec: Spec, dialect: str) -> specs.Settled:
     if options.finish_within_budget and not dialects.load(dialect).is_simple:
         with answered():
             raise UnknownLength("$.finish_within_budget", dialect)
-    return specs.Settled(dialect, chosen.engine, options, served.reads_text())
+    return specs.Settled(dialect, chosen.engine, options, served_model.reads_text())
 
 
 def isolated(text: str, inexact: Iterable[Inexact]) -> str:
@@ -133,16 +136,19 @@ def count_inexact(inexact: Iterable[Inexact], how: Relaxed) -> None:
 
 
 def log_inexact(inexact: Iterable[Inexact]) -> None:
-    """Log what is not exact, once for each schema that is new to this process.
+    """Log what is not exact, or not in time, once for each schema that is new to this process.
 
     One that no time was left for is new each time, so that of many most are counted only.
     """
     new = [one for one in inexact if one.is_new]
-    for one in new[:_LINES]:
-        of = asked.told(one.problem.path)
-        metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
-    if len(new) > _LINES:
-        metrics.log_more_relaxed(len(new) - _LINES, request=asked.told()["request"])
+    for late in (False, True):
+        of_kind = [one for one in new if (one.how is Relaxed.UNTIMED) is late]
+        for one in of_kind[:_LINES]:
+            of = request_context.told(one.problem.path)
+            metrics.log_relaxed(one.how, placed(one.problem), error=one.error, **of)
+        if len(of_kind) > _LINES:
+            more = len(of_kind) - _LINES
+            metrics.log_more_relaxed(more, late=late, request=request_context.told()["request"])
 
 
 def refuse_stock(params: Any) -> None:
@@ -158,13 +164,13 @@ def refuse_stock(params: Any) -> None:
     tag = own.structural_tag if own else None
     if not isinstance(tag, str) or len(tag) > _READ_HERE or carrier.from_structural_tag(tag):
         return
-    for dialect in served.dialects():
+    for dialect in served_model.dialects():
         if stock.concerns(tag, dialect):
             with answered():
                 spec = stock.turn_of(tag, dialect)
                 if spec is None:
                     continue
-                asked.name_tools(list(spec.toolset.tools))
+                request_context.name_tools(list(spec.toolset.tools))
                 refuse_names(dialect, spec.toolset)
             refuse_sampling(params, spec)
 
@@ -176,7 +182,7 @@ def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) 
         As `look_at_prompt` does.
 
     Raises:
-        VLLMValidationError: it has.
+        VLLMValidationError: it has, or what the request asks for cannot be told apart.
 
     """
     if prompt_ids is None:
@@ -185,7 +191,7 @@ def refuse_prefix(tokenizer: Any, spec: Spec, prompt_ids: Sequence[int] | None) 
     table = runtime.table_for(tokenizer, None if settled is None else settled.dialect)
     try:
         return look_at_prompt(table, spec, settings.current().options(), prompt_ids)
-    except IllegalPrefix as error:
+    except RequestError as error:
         raise refusal(error) from error
 
 

@@ -59,7 +59,8 @@ class Ahead:
     """The masks of one turn.
 
     Whoever works on the turn says `settle` before, and `announce` once it stands where the next
-    mask will be asked for.
+    mask will be asked for. Whoever only looks at it, and leaves it where it stands, says `pause`
+    and `announce` instead.
     """
 
     __slots__ = ("_announced", "_gains", "_row", "_threads", "_turn")
@@ -73,8 +74,11 @@ class Ahead:
         self._announced: Future[Spent] | None = None
 
     def announce(self) -> None:
-        """Have the next mask computed on another thread, in its time, if it may take long."""
-        if self._row is not None:
+        """Have the next mask computed on another thread, in its time, if it may take long.
+
+        One that is there already, from before a `pause`, stays.
+        """
+        if self._row is not None and self._announced is None:
             self._threads = _threads()
             self._announced = self._threads.announce(self._turn, self._row)
 
@@ -83,6 +87,13 @@ class Ahead:
         under_way = self._begun()
         if under_way is not None:
             wait((under_way,))
+
+    def pause(self) -> None:
+        """Wait until nobody else works on the turn; a mask that was under way is kept."""
+        under_way = self._begun()
+        if under_way is not None:
+            wait((under_way,))
+            self._announced = under_way
 
     def fill(self, bitmask: Any, row: int) -> Spent:
         """Write the mask, here if no other thread has begun it; say what it took from here.
@@ -148,9 +159,9 @@ class Threads:
     def __init__(self, count: int) -> None:
         self._announced: dict[Future[Spent], tuple[Masking, npt.NDArray[np.int32]]] = {}
         self._shared_out: dict[Future[Spent], tuple[Masking, npt.NDArray[np.int32]]] = {}
-        # Its lock may be taken again: garbage may be collected, and turns with it, at any line.
-        self._changed = threading.Condition(threading.RLock())
+        self._changed = _lock()
         self._ended = False
+        self._forked = False
         self._running: list[threading.Thread] = []
         with suppress(RuntimeError):
             for _ in range(count):
@@ -177,7 +188,12 @@ class Threads:
         """Ask for a mask no longer; False if a thread has begun it."""
         with self._changed:
             found = self._announced.pop(mask, None) or self._shared_out.pop(mask, None)
-            return found is not None
+            return found is not None or self._forked
+
+    def forget(self) -> None:
+        """Know, in a forked child, that no thread came along, nor whoever held the lock."""
+        self._changed = _lock()
+        self._forked = True
 
     def end(self) -> None:
         """End the threads, after the masks that they are at; what is asked of them stays undone."""
@@ -204,6 +220,11 @@ class Threads:
             mask.set_exception(error)
 
 
+def _lock() -> threading.Condition:
+    # It may be taken again: garbage may be collected, and turns with it, at any line.
+    return threading.Condition(threading.RLock())
+
+
 @cache
 def _threads() -> Threads:
     """Give the process's threads; the one that asks for masks computes too."""
@@ -213,4 +234,11 @@ def _threads() -> Threads:
     return threads
 
 
-os.register_at_fork(after_in_child=_threads.cache_clear)  # a fork has no threads
+def _forget() -> None:
+    """Begin anew in a forked child: turns of its parent's that it throws away still ask these."""
+    if _threads.cache_info().currsize:
+        _threads().forget()
+    _threads.cache_clear()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -21,12 +21,22 @@ from vllm.v1.structured_output.backend_types import (
 from enforcer.errors import ConfigurationError, EnforcerError, RequestError
 from enforcer.request import carrier
 from enforcer.request import spec as specs
-from enforcer.vllm import admission, asked, families, metrics, runtime, scores, served, stock
+from enforcer.vllm import (
+    admission,
+    families,
+    metrics,
+    model_format,
+    request_context,
+    runtime,
+    scores,
+    served_model,
+    stock,
+)
 from enforcer.vllm.ahead import Ahead
 from enforcer.vllm.families import Failure
 from enforcer.vllm.lanes import Lanes
 from enforcer.vllm.long_prompts import LongPrompt, is_long
-from enforcer.vllm.readable import ReadableMatcher
+from enforcer.vllm.misreadings import ReadableMatcher
 from enforcer.vllm.slow_masks import SlowMasks
 
 if TYPE_CHECKING:
@@ -91,8 +101,11 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Give the legal prefix of drafted tokens; the state is unchanged."""
-        self._ahead.settle()
+        self._ahead.pause()
+        failure = self.matcher.failure
         legal = tokens[: self.matcher.validate(tokens)]
+        if self.matcher.failure is not failure:  # the mask from before is of an open gate
+            self._ahead.settle()
         self._ahead.announce()
         return legal
 
@@ -110,7 +123,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             self._report_failure(self.matcher.failure)
 
     def _tool(self) -> str:
-        return asked.told_of_call(self.matcher.tool)["tool"]
+        return request_context.told_of_call(self.matcher.tool)["tool"]
 
     def _report_failure(self, failure: EnforcerError) -> None:
         """Count and log a closed gate, once a turn."""
@@ -207,9 +220,13 @@ class _Host:
         except GeneratorExit:
             raise  # the request is gone
         except BaseException as error:
-            asked.name_tools(list(spec.toolset.tools) if spec is not None else ())
+            request_context.name_tools(list(spec.toolset.tools) if spec is not None else ())
             path = getattr(error, "path", "")
-            of = {"error": type(error).__name__, "path": path, "tool": asked.told(path)["tool"]}
+            of = {
+                "error": type(error).__name__,
+                "path": path,
+                "tool": request_context.told(path)["tool"],
+            }
             # What our front end has let in does not fail for its schema here.
             is_theirs = isinstance(error, RequestError) and not source.is_ours
             failure = Failure.REFUSED if is_theirs else Failure.START
@@ -297,7 +314,7 @@ def _source_of(request: Any) -> _Source | None:
     spec = carrier.from_structural_tag(text)
     if spec is not None:
         return _Source(spec, is_ours=True)
-    if any(stock.concerns(text, dialect) for dialect in served.dialects()):
+    if any(stock.concerns(text, dialect) for dialect in served_model.dialects()):
         return _Source(text, is_ours=False)
     return None
 
@@ -317,11 +334,11 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
             return
         try:
             host.enforcer().warm()
-            if served.has_stock_parser():
+            if served_model.has_stock_parser():
                 stock.text_reader(host.enforcer().table)
             runtime.pool().warm()
         except EnforcerError as error:
-            metrics.log_nothing(error, asked=served.has_our_parser())
+            metrics.log_nothing(model_format.blamed(error), asked=served_model.has_our_parser())
 
     return __init__
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vllm import envs
 
-from enforcer.vllm import marks, settings
+from enforcer.vllm import marker_roles, settings
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def suffices(table: Table) -> bool:
     """Tell whether each call of a format begins with a token that can be banned."""
     banned = markers(table)
     return all(
-        banned & marks.tokens(table, (pattern,))
-        for pattern in marks.beginnings(table)
-        if marks.is_there(table, pattern)
+        banned & marker_roles.tokens(table, (pattern,))
+        for pattern in marker_roles.beginnings(table)
+        if marker_roles.is_there(table, pattern)
     )
 
 
@@ -77,4 +77,6 @@ def ban(params: Any, table: Table) -> None:
 
 def markers(table: Table) -> frozenset[int]:
     """Name the ids that begin calls or stand in them, and in nothing else."""
-    return marks.tokens(table, marks.of_calls(table)) - marks.tokens(table, marks.of_text(table))
+    return marker_roles.tokens(table, marker_roles.of_calls(table)) - marker_roles.tokens(
+        table, marker_roles.of_text(table)
+    )

@@ -15,15 +15,16 @@ from dataclasses import dataclass, replace
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from enforcer.budget.shortest import untimed
 from enforcer.checking.beginning import Beginning
 from enforcer.checking.verdict import Verdict
 from enforcer.checking.work import LOOK, SECONDS, Check
+from enforcer.compiling import is_plain
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
-from enforcer.schema.reading.plain import is_plain_object
-from enforcer.vllm import asked as asked_
 from enforcer.vllm import families, metrics, runtime, settings
+from enforcer.vllm import request_context as asked_
 from enforcer.vllm.families import Checked, Relaxed
 
 if TYPE_CHECKING:
@@ -46,12 +47,12 @@ _passed: deque[Spec] = deque(maxlen=4)
 
 @dataclass(frozen=True, slots=True)
 class Inexact:
-    """A tool, or the format, that will not be enforced exactly.
+    """A tool, or the format, that will not be enforced exactly, or not be finished in time.
 
     Attributes:
         tool: name of the tool; None for the format.
         how: what is enforced in its place.
-        problem: the first thing that is not; its path is the request's.
+        problem: the first thing that is why; its path is the request's.
         error: class of the error that it would be refused with.
         is_new: whether the schema had not been checked before.
 
@@ -68,10 +69,11 @@ def check(spec: Spec) -> list[Inexact]:
     """Refuse a spec that has a schema which cannot be enforced; blocks while one is checked.
 
     Returns:
-        What will not be enforced exactly, since that was asked for.
+        What will not be enforced exactly, or not finished in time, since that was asked for.
 
     Raises:
-        SchemaError: a schema or format cannot be enforced, or takes too long to check.
+        SchemaError: a schema or format cannot be enforced, or not finished in time, or takes too
+            long to check.
         Busy: too much is being checked for others, or all schemas take too long together, and
             tools are not isolated.
 
@@ -128,7 +130,8 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
     if any(spec is passed for passed in tuple(_passed)):  # other threads may add to it
         return
     spent = 0.0
-    isolates = spec.resolve(settings.current().options()).on_unsupported is OnUnsupported.ISOLATE
+    on_unsupported = spec.resolve(settings.current().options()).on_unsupported
+    isolates = on_unsupported is OnUnsupported.ISOLATE
     for tool, path, asked in _checks(spec):
         verdict = _known(asked)
         is_new = verdict is None
@@ -154,9 +157,14 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             error = type(verdict.error).__name__
         else:
             raise verdict.error.under(path)
+        if verdict.untimed and (tool is None or on_unsupported is OnUnsupported.REFUSE):
+            raise untimed(*verdict.untimed).under(path)
         if problems:
-            first = replace(problems[0], path=path + problems[0].path.removeprefix("$"))
-            found.append(Inexact(tool, how, first, error, is_new))
+            found.append(Inexact(tool, how, problems[0].under(path), error, is_new))
+        if verdict.untimed:
+            late = verdict.untimed[0].under(path)
+            name = UnsupportedSchema.__name__
+            found.append(Inexact(tool, Relaxed.UNTIMED, late, name, is_new))
     if spec.settled is not None and not found:
         _passed.append(spec)
 
@@ -186,7 +194,10 @@ def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
 
 
 def _check(kind: FormatKind, source: str, root: Root, options: Options) -> Check:
-    return Check(kind, source, root, options.on_unsupported, options.limits, options.conventions)
+    return Check(
+        *(kind, source, root, options.on_unsupported, options.limits, options.conventions),
+        in_time=options.finish_within_budget,
+    )
 
 
 def _known(asked: Check) -> Verdict | None:
@@ -203,7 +214,7 @@ def _known(asked: Check) -> Verdict | None:
 def _is_plain(asked: Check) -> bool:
     if asked.kind is not FormatKind.JSON_SCHEMA or asked.limits != Limits() or asked.dialect:
         return False
-    return runtime.trusts_plain() and is_plain_object(asked.source)
+    return runtime.trusts_plain() and is_plain(asked.source)
 
 
 def _keep(asked: Check, verdict: Verdict) -> None:

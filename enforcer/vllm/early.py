@@ -21,7 +21,15 @@ from vllm.exceptions import GracefulHTTPError, VLLMValidationError
 from enforcer.errors import brief
 from enforcer.request import carrier
 from enforcer.request.tools import ToolChoice, as_text, is_same
-from enforcer.vllm import admission, asked, checks, logits_processor, pacing, runtime, stops
+from enforcer.vllm import (
+    admission,
+    checks,
+    logits_processor,
+    pacing,
+    request_context,
+    runtime,
+    stops,
+)
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
@@ -52,7 +60,7 @@ class RefuseEarly:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request, or a lifespan."""
-        asked.read_header(scope)
+        request_context.read_header(scope)
         path = scope.get("path", "")
         if scope["type"] != "http" or scope["method"] != "POST" or not path.endswith(_ROUTES):
             await self._app(scope, receive, send)
@@ -85,7 +93,7 @@ async def _refused(raw: bytes, path: str) -> Exception | None:
         return None
     if not isinstance(body, dict):
         return None
-    asked.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
+    request_context.begin(SimpleNamespace(model_fields_set=body, request_id=body.get("request_id")))
     if path.endswith(_TOKENS):
         body = _sampling(body)
     own, extra = body.get("structured_outputs"), body.get("vllm_xargs")
@@ -227,7 +235,7 @@ async def _answer(send: Any, error: Exception, *, is_anthropic: bool) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        *asked.when_to_come(),
+        *request_context.when_to_come(),
     ]
     await send({"type": "http.response.start", "status": int(status), "headers": headers})
     await send({"type": "http.response.body", "body": body})

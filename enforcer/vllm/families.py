@@ -56,6 +56,7 @@ class Relaxed(Enum):
 
     RELAXED = "relaxed"  # the nearest superset
     ISOLATED = "isolated"  # that it is an object
+    UNTIMED = "untimed"  # all of it, but a call may be cut off against `finish_within_budget`
     FREE = "free"  # the same, since a front end of vLLM's own has left the schema out
 
 
@@ -119,8 +120,8 @@ OFF = Counter(
 )
 RELAXED = Counter(
     "enforcer_tools_relaxed",
-    "Tools and formats of enforced requests whose schemas are not enforced exactly, by the first "
-    "keyword that is not.",
+    "Tools and formats of enforced requests whose schemas are not enforced exactly, or whose calls "
+    "may be cut off though they were to end in time, by the first keyword that is why.",
     (("how", tuple(how.value for how in Relaxed)), ("keyword", KEYWORDS)),
 )
 CALLS = Counter(
@@ -139,7 +140,9 @@ CHECK = Histogram(
     "Time until a worker had checked one schema, its wait included.",
     _LONG,
 )
-COMPILE = Histogram("enforcer_compile_seconds", "Time to compile one schema.", _LONG)
+COMPILE = Histogram(
+    "enforcer_compile_seconds", "Time to compile one schema, or to find its shortest texts.", _LONG
+)
 MASK = Histogram("enforcer_mask_seconds", "Time to fill one mask.", _SHORT)
 CACHE = Gauge("enforcer_grammar_cache_entries", "Compiled grammars kept in the engine.")
 CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "What they weigh.")

@@ -44,6 +44,9 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         *("tokenization_kwargs", "trace_headers", "priority", "data_parallel_rank", "session_id"),
         *("prompt_text", "reasoning_ended", "reasoning_parser_kwargs", "kv_hints"),
     ),
+    "vllm.v1.engine.input_processor.InputProcessor.__init__": (
+        *("self", "vllm_config", "renderer", "mm_registry"),
+    ),
     "vllm.v1.engine.input_processor.InputProcessor.process_inputs": (
         *("self", "request_id", "prompt", "params", "supported_tasks", "arrival_time"),
         *("lora_request", "tokenization_kwargs", "trace_headers", "priority"),
@@ -159,6 +162,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
         *("request_id", "prompt_token_ids", "structured_output_request", "sampling_params"),
         *("is_finished", "resumable", "num_prompt_tokens", "max_tokens"),
     ),
+    "vllm.v1.engine.input_processor.InputProcessor": ("tokenizer", "model_config", "vllm_config"),
     "vllm.v1.engine.EngineCoreRequest": ("sampling_params", "prompt_token_ids", "resumable"),
     "vllm.v1.structured_output.request.StructuredOutputRequest": (
         "reasoning_ended",
@@ -244,11 +248,18 @@ def has_cohere() -> bool:
 
 
 def find(dotted: str) -> Any:
-    """Import what a dotted name stands for; None if there is no such thing."""
+    """Import what a dotted name stands for; None if there is no such thing.
+
+    Raises:
+        UnsupportedHost: it is there, and something that it imports is not.
+
+    """
     module, _, name = dotted.rpartition(".")
     owner: Any
     try:
         owner = import_module(module)
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise UnsupportedHost(f"{module} cannot be imported: {error}") from error
         owner = find(module) if "." in module else None
     return getattr(owner, name, None)

@@ -17,11 +17,11 @@ from vllm.entrypoints.openai.completion.protocol import CompletionRequest
 from enforcer.request import carrier
 from enforcer.vllm import (
     admission,
-    asked,
     bans,
     checks,
     metrics,
     pacing,
+    request_context,
     required,
     runtime,
     settings,
@@ -55,6 +55,7 @@ def validate_structured_outputs(original: Callable[..., None]) -> Callable[..., 
             _put(wanted, text, admission.isolated(settled, inexact))
             metrics.enforced(spec.toolset.choice)
             admission.count_inexact(inexact, Relaxed.RELAXED)
+            admission.count_inexact(inexact, Relaxed.UNTIMED)
             structured_outputs_config = _READS_OUR_TAG
         original(self, model_config, structured_outputs_config, tokenizer)
 
@@ -68,8 +69,8 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     """
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
-        asked.begin(request)
-        asked.completes(whether=isinstance(request, CompletionRequest))
+        request_context.begin(request)
+        request_context.completes(whether=isinstance(request, CompletionRequest))
         admission.refuse_unread_spec(getattr(request, "vllm_xargs", None), self.model_config)
         result = await original(self, request, *args, **kwargs)
         own = getattr(request, "structured_outputs", None)
@@ -121,7 +122,7 @@ def add_request(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
     async def _add_request(
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        asked.known_as(request_id)
+        request_context.known_as(request_id)
         for text in _texts(params):
             _, spec = admission.admit(text, getattr(self, "tokenizer", None))
             await pacing.turn(len(text))
@@ -141,13 +142,13 @@ def process_inputs(original: Callable[..., Any]) -> Callable[..., Any]:
     def _process_inputs(
         self: Any, request_id: str, prompt: Any, params: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        asked.known_as(request_id)
+        request_context.known_as(request_id)
         admission.refuse_unread_spec(getattr(params, "extra_args", None), self.model_config)
         banned = _needs_a_ban_alone(params, self.vllm_config, self.tokenizer)
         if banned is not None:
             params = bans.without_spec(params)
         made = original(self, request_id, prompt, params, *args, **kwargs)
-        completes = asked.is_completion()
+        completes = request_context.is_completion()
         missing = required.unmet(made, self.vllm_config, is_completion=completes)
         if missing is not None:
             raise option_refusal("tools", missing)

@@ -3,15 +3,19 @@
 Owns: who goes first. What takes long (a schema that has not been seen, and is not small and
 plain) is done in steps on a thread of its own, and the request that has used least of it
 goes first: one that brings a hundred large schemas delays nobody who brings one. All else
-is done in the order it comes. Must not know: what is compiled.
+is done in the order it comes. And how soon these threads let go of the interpreter, which the
+scheduler's needs at every step. Must not know: what is compiled.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
+import os
+import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 
 
 _LONG = 2  # threads: one that takes very long leaves the other to the rest
+# Seconds after which a thread lets go of the interpreter where another waits for it. Python's 5 ms
+# are waited for whenever the scheduler's thread has let go of it: `python -m bench.giving_way`.
+_INTERVAL = 1e-4
 
 
 @dataclass(order=True, slots=True)
@@ -43,6 +50,39 @@ class _Job:
     future: Future[Any] = field(compare=False)
 
 
+class _GivingWay:
+    """Has all threads let go of the interpreter sooner while any of ours is at work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._working = 0
+        self._usual = sys.getswitchinterval()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._working += 1
+            if self._working == 1:
+                self._usual = sys.getswitchinterval()
+                sys.setswitchinterval(min(self._usual, _INTERVAL))
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._working -= 1
+            if not self._working:
+                sys.setswitchinterval(self._usual)
+
+    def forget(self) -> None:
+        """Begin anew in a forked child, where nobody is at work."""
+        self._lock = threading.Lock()
+        if self._working:
+            self._working = 0
+            sys.setswitchinterval(self._usual)
+
+
+giving_way = _GivingWay()
+os.register_at_fork(after_in_child=giving_way.forget)
+
+
 class Lanes:
     """A thread for what is short, and others for what may take long."""
 
@@ -52,10 +92,14 @@ class Lanes:
         self._lock = threading.Lock()
         self._waiting: list[_Job] = []
         self._counter = itertools.count()
+        # There from the start: a process that may have no more threads when a request comes
+        # does with these.
+        for lane in (self._short, self._long):
+            lane.submit(_nothing)
 
     def short(self, what: Callable[[], object]) -> None:
         """Have something done soon; what it raises is left to whoever needs its result."""
-        self._short.submit(what)
+        self._short.submit(_beside, what)
 
     def begin(self, steps: Generator[None, None, Any], wanted: Callable[[], bool]) -> Future[Any]:
         """Take steps until the last one has given a result.
@@ -81,7 +125,8 @@ class Lanes:
             return
         begun = perf_counter_ns()
         try:
-            next(job.steps)
+            with giving_way:
+                next(job.steps)
         except StopIteration as end:
             job.future.set_result(end.value)
         except BaseException as error:  # noqa: BLE001 - the request's own, whatever it is
@@ -90,9 +135,19 @@ class Lanes:
             job.spent += perf_counter_ns() - begun
             with self._lock:
                 heapq.heappush(self._waiting, job)
-            self._long.submit(self._next)
+            with suppress(RuntimeError):  # no second thread: the first one will come to it
+                self._long.submit(self._next)
 
     def _next(self) -> None:
         with self._lock:
             job = heapq.heappop(self._waiting)
         self._step(job)
+
+
+def _beside(what: Callable[[], object]) -> None:
+    with giving_way:
+        what()
+
+
+def _nothing() -> None:
+    """Take a thread."""

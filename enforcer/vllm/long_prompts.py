@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from enforcer.turn.table import Table
 
 _NEAR = 1024  # ids; a millisecond or two where they stand in arguments
-_WEIGHT = 2000  # bytes: a position shares what it has with others
+_WEIGHT = 2000  # bytes: a position shares what it has with others, but for a header's names
 
 
 class LongPrompt:
@@ -39,7 +39,12 @@ class LongPrompt:
     def keep(self, begun: Position) -> None:
         """Remember where it does; not of a text that an engine follows, which is one turn's own."""
         if begun.grammar is None:
-            runtime.kept().get(self._key, lambda: begun, lambda _: _WEIGHT)
+            runtime.kept().get(self._key, lambda: begun, _weight)
+
+
+def _weight(begun: Position) -> int:
+    # The names of thousands of tools, which nothing else may keep any more.
+    return _WEIGHT + (0 if begun.header is None else begun.header.trie.weight)
 
 
 def is_long(table: Table, prompt_ids: Sequence[int] | None) -> bool:

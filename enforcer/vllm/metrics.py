@@ -177,7 +177,7 @@ def switched_off(*, request: str = "") -> None:
 
 
 def relaxed(how: families.Relaxed, problem: Problem | None = None) -> None:
-    """Count a tool or format that is not enforced exactly; None where it has no schema at all."""
+    """Count a tool or format that is not exact, or not in time; None where it has no schema."""
     recorder().add(families.RELAXED, (how.value, "" if problem is None else known(problem.keyword)))
 
 
@@ -188,15 +188,16 @@ def log_relaxed(
 
     Args:
         how: what is enforced in its place.
-        problem: the first thing that is not.
+        problem: the first thing that is why.
         error: class of the error that it would be refused with.
         request: id of the request that brought it first; empty where it has none yet.
         tool: name of the tool; empty for a format.
 
     """
+    enforced = {} if how is families.Relaxed.UNTIMED else {"enforced": how.value}
     _log(
-        "schema not exact",
-        enforced=how.value,
+        "schema not exact" if enforced else "calls may be cut off",
+        **enforced,
         error=_label(error),
         path=problem.path,
         keyword=known(problem.keyword),
@@ -205,9 +206,10 @@ def log_relaxed(
     )
 
 
-def log_more_relaxed(count: int, *, request: str) -> None:
-    """Log how many more schemas of a request are new and not exact."""
-    _log("more schemas not exact", count=str(count), request=request)
+def log_more_relaxed(count: int, *, late: bool, request: str) -> None:
+    """Log how many more schemas of a request are new and not exact, or not in time."""
+    what = "calls to more tools may be cut off" if late else "more schemas not exact"
+    _log(what, count=str(count), request=request)
 
 
 def checked(how: families.Checked) -> None:

@@ -105,15 +105,16 @@ def _patch() -> None:
 
     from enforcer.vllm import (
         backend,
+        client_paths,
         frontend,
         kimi_k3,
+        log_filters,
         metrics,
-        places,
-        quiet,
+        model_format,
         requests,
         required,
         scores,
-        served,
+        served_model,
         stops,
         tool_parser,
     )
@@ -127,20 +128,25 @@ def _patch() -> None:
         "_validate_structured_outputs",
         frontend.validate_structured_outputs,
     )
-    _wrap(EngineArgs, "from_cli_args", served.from_cli_args)
+    _wrap(EngineArgs, "from_cli_args", served_model.from_cli_args)
     _wrap(EngineCore, "preprocess_add_request", required.preprocess_add_request)
     _wrap(AsyncLLM, "add_request", frontend.add_request)
+    _wrap(InputProcessor, "__init__", model_format.input_processor)
     _wrap(InputProcessor, "process_inputs", frontend.process_inputs)
     for request in (ChatCompletionRequest, CompletionRequest):
         _wrap(request, "to_beam_search_params", frontend.beam_search_params)
-    _wrap(AnthropicServingMessages, "to_chat_completion_request", places.to_chat_completion_request)
-    places.keep_unknown(AnthropicMessagesRequest)
+    _wrap(
+        AnthropicServingMessages,
+        "to_chat_completion_request",
+        client_paths.to_chat_completion_request,
+    )
+    client_paths.keep_unknown(AnthropicMessagesRequest)
     if fit.has_cohere():
         from vllm.entrypoints.cohere.protocol import CohereChatV2Request
         from vllm.entrypoints.cohere.serving import CohereServingChatV2
 
-        _wrap(CohereServingChatV2, "to_chat_completion_request", places.from_cohere)
-        places.keep_unknown(CohereChatV2Request)
+        _wrap(CohereServingChatV2, "to_chat_completion_request", client_paths.from_cohere)
+        client_paths.keep_unknown(CohereChatV2Request)
     _wrap(ParserManager, "_compose_parser", tool_parser.compose_parser)
     _wrap(DelegatingParser, "_apply_structural_tag", tool_parser.apply_structural_tag)
     _wrap(IncrementalDetokenizer, "from_new_request", stops.from_new_request)
@@ -155,7 +161,7 @@ def _patch() -> None:
     if settings.current().scores_raw():
         scores.install(_wrap)
     metrics.install()
-    quiet.install()
+    log_filters.install()
     ToolParserManager.register_module(
         _parser_names(), force=True, module=tool_parser.EnforcedToolParser
     )
@@ -188,10 +194,10 @@ def _take_back() -> None:
     """Put back all that was there."""
     from vllm.tool_parsers import ToolParserManager
 
-    from enforcer.vllm import quiet
+    from enforcer.vllm import log_filters
 
     while _replaced:
         setattr(*_replaced.pop())
-    quiet.take_back()
+    log_filters.take_back()
     for name in _parser_names():
         ToolParserManager.tool_parsers.pop(name, None)

@@ -23,8 +23,17 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import RequestError, brief
 from enforcer.request import carrier, history, spec_text
 from enforcer.request.tools import is_same
-from enforcer.vllm import asked, call_ids, kimi_k3, metrics, places, quiet, runtime, settings
-from enforcer.vllm.places import Places, Shown
+from enforcer.vllm import (
+    call_ids,
+    client_paths,
+    kimi_k3,
+    log_filters,
+    metrics,
+    request_context,
+    runtime,
+    settings,
+)
+from enforcer.vllm.client_paths import Places, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,10 +70,10 @@ class _RefusalError(VLLMValidationError):  # type: ignore[misc]
 
 def refusal(error: RequestError) -> VLLMValidationError:
     """Give the error as vLLM answers it: HTTP 400 with the message, in the client's own paths."""
-    of = asked.told(error.path)
+    of = request_context.told(error.path)
     error = error.at(_places.get().of)
     metrics.refused(error, **of)
-    return quiet.said(_RefusalError(f"{type(error).__name__}: {error}", error.path))
+    return log_filters.said(_RefusalError(f"{type(error).__name__}: {error}", error.path))
 
 
 def placed(problem: Problem) -> Problem:
@@ -74,8 +83,8 @@ def placed(problem: Problem) -> Problem:
 
 def option_refusal(option: str, reason: str) -> VLLMValidationError:
     """Give a 400 for a field of the request that enforcement does not go with."""
-    metrics.refused_option(option, request=asked.told()["request"])
-    return quiet.said(VLLMValidationError(reason, parameter=option))
+    metrics.refused_option(option, request=request_context.told()["request"])
+    return log_filters.said(VLLMValidationError(reason, parameter=option))
 
 
 def not_allowed(option: str, what: str) -> VLLMValidationError:
@@ -171,14 +180,14 @@ def write_spec(request: Any) -> str | None:
         )
     switched = _switched(request)
     if "off" in switched:
-        metrics.switched_off(request=asked.told()["request"])
+        metrics.switched_off(request=request_context.told()["request"])
         return None
     brought = _brought(request)
-    shown = places.shown(request, _dialog.get().tools)
+    shown = client_paths.shown(request, _dialog.get().tools)
     choice = _plain(request.tool_choice)
     wanted = _response_format(request)
-    _places.set(places.places(request, shown, choice))
-    asked.name_tools([_name(one.tool) for one in shown])
+    _places.set(client_paths.places(request, shown, choice))
+    request_context.name_tools([_name(one.tool) for one in shown])
     if isinstance(request, ResponsesRequest):
         choice = _nested_choice(choice)
     if not shown and choice == "auto":
@@ -316,7 +325,7 @@ def _nested_choice(choice: Any) -> Any:
     if not isinstance(choice, Mapping):
         return choice
     if choice.get("type") == "allowed_tools":
-        listed = [_nested(tool) for _, tool in places.allowed(choice)]
+        listed = [_nested(tool) for _, tool in client_paths.allowed(choice)]
         mode = {"mode": choice.get("mode"), "tools": listed}
         return {"type": "allowed_tools", "allowed_tools": mode}
     return _nested(choice)

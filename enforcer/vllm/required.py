@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import VLLMValidationError
 
 from enforcer.request import carrier
-from enforcer.vllm import families, metrics, served, settings, stock
+from enforcer.vllm import families, metrics, served_model, settings, stock
 from enforcer.vllm.names import reads_extra
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _unmet(request: Any, excepted: frozenset[str], loaded: object) -> str | None
     tag = own.structural_tag
     if carrier.from_structural_tag(tag) is not None or RequestKind.STRUCTURED.value in excepted:
         return None
-    concerned = [dialect for dialect in served.dialects() if stock.concerns(tag, dialect)]
+    concerned = [dialect for dialect in served_model.dialects() if stock.concerns(tag, dialect)]
     if not concerned:
         return _BARE
     free = [name for dialect in concerned for name in stock.left_free(tag, dialect)]

@@ -8,13 +8,15 @@ tells of its batch.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import torch
 
 from enforcer.errors import EnforcerError
 from enforcer.logits import illegal
-from enforcer.vllm import asked, families, metrics, runtime, stock
-from enforcer.vllm.readable import ReadableMatcher
+from enforcer.turn.transitions import named
+from enforcer.vllm import families, metrics, request_context, runtime, stock
+from enforcer.vllm.misreadings import ReadableMatcher
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 class RowTurn:
     """Follows one request; never raises, since that would end every request of the worker.
 
-    What cannot be followed closes the gate: the turn may only end.
+    What cannot be followed closes the gate: the turn may only end. Schemas that take long are
+    compiled on other threads from the turn's start on; nobody waits for them before a call begins.
 
     Args:
         tokenizer: the model's, of transformers.
@@ -38,7 +41,10 @@ class RowTurn:
 
     """
 
-    __slots__ = ("_budget", "_matcher", "_prompt_ids", "_spec", "_tokenizer", "_told", "read")
+    __slots__ = (
+        *("_budget", "_matcher", "_prompt_ids", "_spec", "_tokenizer", "_told", "read"),
+        *("_prepared", "__weakref__"),
+    )
 
     def __init__(
         self,
@@ -58,12 +64,19 @@ class RowTurn:
         self.read = 0
         self._matcher: Matcher | ReadableMatcher | None = None
         try:
-            matcher = runtime.start(self._tokenizer, self._spec, self._prompt_ids, self._budget)
-            enforcer = runtime.enforcer_for(self._tokenizer, runtime.read(self._spec))
+            spec, lanes, own = runtime.read(self._spec), runtime.lanes(), ref(self)
+            enforcer = runtime.enforcer_for(self._tokenizer, spec)
+            # What comes of it is in the process's cache, and held here as long as the turn lasts.
+            self._prepared = lanes.begin(enforcer.prepare(spec), lambda: own() is not None)
+            matcher = runtime.start(
+                self._tokenizer, self._spec, self._prompt_ids, self._budget, ahead=lanes.short
+            )
             reader = stock.text_reader(enforcer.table)
             self._matcher = matcher if reader is None else ReadableMatcher(matcher, reader)
-        except EnforcerError as error:
-            metrics.log_failed(families.Failure.START, error=type(error).__name__)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
+            metrics.log_failed(
+                families.Failure.START, error=type(named(error, "starting a turn")).__name__
+            )
 
     def catch_up(self, output_ids: Sequence[int]) -> None:
         """Advance over the output's ids that have not been read; all of them are final.
@@ -111,7 +124,7 @@ class RowTurn:
             families.Failure.GATE_CLOSED,
             state=matcher.state,
             error=type(matcher.failure).__name__,
-            tool=asked.told_of_call(matcher.tool)["tool"],
+            tool=request_context.told_of_call(matcher.tool)["tool"],
         )
 
     def fill_drafts(

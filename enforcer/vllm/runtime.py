@@ -26,11 +26,12 @@ from enforcer.schema import Root
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
-from enforcer.vllm import metrics, served, settings
+from enforcer.vllm import metrics, served_model, settings
+from enforcer.vllm.lanes import Lanes
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from enforcer.request.options import Options
     from enforcer.request.spec import Spec
@@ -91,7 +92,7 @@ def dialect_for(tokenizer: Any = None) -> Dialect:
         InvalidVocabulary: it would have to tell, and cannot be read.
 
     """
-    several = served.dialects()
+    several = served_model.dialects()
     if len(several) == 1:
         return several[0]
     with _building:
@@ -221,6 +222,12 @@ def write(schema: str, options: Options, root: Root, dialect: str, vocabulary: V
 
 
 @cache
+def lanes() -> Lanes:
+    """Give the threads on which a process makes turns ready that has no engine of ours."""
+    return Lanes()
+
+
+@cache
 def trusts_plain() -> bool:
     """Tell whether the server's engine compiles whatever is plain, within the default limits."""
     return engines.load(settings.current().engine, _bytes()).capacity.holds_plain
@@ -255,6 +262,7 @@ def _forget() -> None:
     _building = threading.Lock()
     kept.cache_clear()
     pool.cache_clear()
+    lanes.cache_clear()
     for known in _known.values():
         known.enforcers.clear()  # they hold the cache
 
@@ -275,8 +283,13 @@ def _read(text: str) -> Spec:
 
 
 def start(
-    tokenizer: Any, text: str, prompt_ids: Sequence[int] | None, budget: int | None = None
+    tokenizer: Any,
+    text: str,
+    prompt_ids: Sequence[int] | None,
+    budget: int | None = None,
+    *,
+    ahead: Callable[[Callable[[], object]], object] | None = None,
 ) -> Matcher:
-    """Start the turn that a checked spec describes; `budget` as in `Enforcer.start`."""
+    """Start the turn that a checked spec describes; the rest as in `Enforcer.start`."""
     spec = read(text)
-    return enforcer_for(tokenizer, spec).start(spec, prompt_ids, budget)
+    return enforcer_for(tokenizer, spec).start(spec, prompt_ids, budget, ahead=ahead)

@@ -6,6 +6,7 @@ masks are computed, how a line is written.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -54,6 +55,12 @@ class SlowMasks:
         self._lock = threading.Lock()
         self._next = clock()
         self._seen: dict[str, Told] = {}
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        """Have a lock of one's own in a forked child, where whoever held it is not."""
+        self._lock = threading.Lock()
+        self._seen = {}
 
     def see(self, spent: int, tool: Callable[[], str], request: str) -> None:
         """Take a mask into account.

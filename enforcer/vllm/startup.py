@@ -18,7 +18,7 @@ from enforcer.diagnosis import Status
 from enforcer.diagnosis.template import checks_of
 from enforcer.schema import OnUnsupported
 from enforcer.turn import dialects as dialects_
-from enforcer.vllm import families, metrics, names, runtime, served, settings, stock
+from enforcer.vllm import families, metrics, names, runtime, served_model, settings, stock
 
 if TYPE_CHECKING:
     from enforcer.vllm.settings import Settings
@@ -122,7 +122,7 @@ def look_at(tokenizer: Any) -> None:
     if tokenizer is None or id(tokenizer) in _seen:
         return
     _seen.add(id(tokenizer))
-    given = served.chat_template()
+    given = served_model.chat_template()
     whose = "the model's own chat template" if given is None else "the template of --chat-template"
     for check in checks_of(tokenizer, given, runtime.dialect_for(tokenizer)):
         if check.status is Status.BAD:

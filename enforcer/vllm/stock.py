@@ -25,9 +25,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import UnknownTag
-from enforcer.turn import rendered
-from enforcer.vllm import marks, stock_k2, stock_k3
-from enforcer.vllm.readable import Reader
+from enforcer.turn import prompt_calls
+from enforcer.vllm import marker_roles, stock_k2, stock_k3
+from enforcer.vllm.misreadings import Reader
 from enforcer.vllm.stock_shapes import PATH, UnlikeError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def recognise(tag: str, table: Table, prompt_ids: Sequence[int] | None) -> Stock
             "build, and so cannot be enforced: send the tools themselves, or what "
             "`enforcer.extra_body` builds of them",
         ) from None
-    spec = replace(spec, first_index=rendered.count_calls(table, ids))
+    spec = replace(spec, first_index=prompt_calls.count_calls(table, ids))
     return Stock(spec, FrontEnd.THINK_APART if think_apart else FrontEnd.OTHER)
 
 
@@ -163,7 +163,7 @@ def text_reader(table: Table) -> Reader | None:
     if is_known(dialect):
         markers = _misread(dialect, thinks=False)
     else:
-        patterns = marks.of_calls(table)
+        patterns = marker_roles.of_calls(table)
         names = [name for name in dialect.controls if name in controls]
         markers = [name for name in names if any(name in pattern for pattern in patterns)]
     return Reader(table, markers, closed_think=False, trims=False) if markers else None

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from enforcer.request import carrier
-from enforcer.turn.parser import Parser
-from enforcer.vllm import marks, runtime
+from enforcer.vllm import marker_roles, reply_parsers, runtime
 from enforcer.vllm.requests import option_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from enforcer.request.spec import Spec
+    from enforcer.turn.parser import Parser
     from enforcer.turn.table import Table
 
 
@@ -29,7 +29,8 @@ def from_new_request(original: Callable[..., Any]) -> Callable[..., Any]:
         wanted = request.sampling_params.structured_outputs
         enforced = wanted is not None and carrier.from_structural_tag(wanted.structural_tag)
         if enforced and getattr(made, "stop", None):
-            parser = Parser(runtime.table_for(tokenizer), request.prompt_token_ids)
+            table = runtime.table_for(tokenizer)
+            parser = reply_parsers.begin_any(table, request.prompt_token_ids)
             if parser.in_calls:
                 _forget(made)
             else:
@@ -96,7 +97,7 @@ def _refuse_inside(token_ids: Sequence[int] | None, table: Table) -> None:
     if not token_ids:
         return
     # What stands in no call, nor a section of calls, before its end.
-    cuts = marks.tokens(table, marks.inside_calls(table)).union(table.layout.ids)
+    cuts = marker_roles.tokens(table, marker_roles.inside_calls(table)).union(table.layout.ids)
     harmless = table.vocabulary.control_ids - cuts
     inside = [token for token in token_ids if token not in harmless]
     if inside:

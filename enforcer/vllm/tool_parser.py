@@ -22,26 +22,27 @@ from vllm.parser.abstract_parser import Parser as VllmParser
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
 
-from enforcer.errors import ConfigurationError, InvalidVocabulary
+from enforcer.errors import InvalidVocabulary
 from enforcer.request import carrier
 from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
-    asked,
     call_ids,
-    either,
+    client_paths,
     metrics,
+    model_format,
     names,
-    places,
-    reading,
+    parser_choice,
+    reply_parsers,
+    request_context,
     requests,
     runtime,
-    served,
+    served_model,
     startup,
     stops,
 )
 from enforcer.vllm.clip import Clip
 from enforcer.vllm.families import Outcome
-from enforcer.vllm.reading import Thinking
+from enforcer.vllm.reply_parsers import Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +85,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     def adjust_request(self, request: Any) -> Any:
         """Put the spec into the request, in place: vLLM drops what this returns."""
         requests.adopt_dialog_tools(request)
-        places.drop_think_budget(request)
+        client_paths.drop_think_budget(request)
         if request.tools and request.tool_choice is None:
             request.tool_choice = "auto"
         request.skip_special_tokens = False
@@ -168,7 +169,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
 
     def _begin(self, prompt_ids: Sequence[int] | None, request: Any) -> Parser:
-        parser = reading.begin(self._table, prompt_ids, request)
+        parser = reply_parsers.begin(self._table, prompt_ids, request)
         # The rest of a call that the prompt has begun is no call of the reply.
         self._demanded = not parser.in_calls and requests.demands_call(request)
         return parser
@@ -212,7 +213,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if self._demanded and not begun and not parser.dropped:
             metrics.calls(Outcome.NOT_BEGUN, 1)
         if parser.dropped:
-            metrics.log_dropped(**asked.told_of_call(parser.dropped_name))
+            metrics.log_dropped(**request_context.told_of_call(parser.dropped_name))
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Count the ids inside a think, for vLLM's usage statistics."""
@@ -242,18 +243,16 @@ def compose_parser(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ParserManager._compose_parser`, which picks the class for the command line's names."""
 
     def _compose_parser(cls: Any, tool_parser_name: str | None, *args: Any, **kwargs: Any) -> Any:
-        served.tell(tool_parser_name)
+        served_model.tell(tool_parser_name)
         tokenizer = kwargs.get("tokenizer")
         if not names.is_enforced(tool_parser_name):
-            startup.say(tool_parser_name, tuple(one.name for one in served.dialects()))
+            startup.say(tool_parser_name, tuple(one.name for one in served_model.dialects()))
             _warm_for_specs(tokenizer)
             made = original(cls, tool_parser_name, *args, **kwargs)
-            return either.beside(made, tool_parser_name, EnforcedParser)
-        if kwargs.get("enable_auto_tools") is False:
-            raise ConfigurationError(
-                f"--tool-call-parser {tool_parser_name} needs --enable-auto-tool-choice: without "
-                "it vLLM leaves calls that nobody demanded out of its replies"
-            )
+            return parser_choice.beside(made, tool_parser_name, EnforcedParser)
+        # What a server has been asked before its engine was started, whoever starts it otherwise.
+        served_model.demand_auto_tools(tool_parser_name, kwargs.get("enable_auto_tools"))
+        model_format.demand(tokenizer)
         dialect = runtime.dialect_for(tokenizer)
         startup.look_at(tokenizer)
         if tokenizer is not None:
@@ -289,7 +288,7 @@ def apply_structural_tag(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def _apply_structural_tag(self: Any, request: Any) -> Any:
-        if either.brings_spec(request):
+        if parser_choice.brings_spec(request):
             return request
         return original(self, request)
 
@@ -300,4 +299,4 @@ def ours(parser: Any, request: Any) -> type[EnforcedParser] | None:
     """Give our class where it prepares a request: on a server with it, or for a spec beside."""
     if isinstance(parser, type) and issubclass(parser, EnforcedParser):
         return parser
-    return EnforcedParser if either.reads(parser, request) else None
+    return EnforcedParser if parser_choice.reads(parser, request) else None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from enforcer import engines
 from enforcer.api import Enforcer
+from enforcer.checking import beginning as beginnings
 from enforcer.checking import message
 from enforcer.checking.beginning import Beginning, starter
 from enforcer.checking.pool import Pool
 from enforcer.checking.verdict import Verdict
-from enforcer.errors import BudgetTooSmall, IllegalPrefix, UnsupportedSchema
+from enforcer.errors import BudgetTooSmall, IllegalPrefix, InvalidTools, UnsupportedSchema
 from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
@@ -126,3 +128,24 @@ def test_a_worker_finds_the_same() -> None:
     assert isinstance(pool.check(asked(BEGUN + '{"m')).error, IllegalPrefix)
     tight = asked(OPENING, choice="required", budget=4, finish=True)
     assert isinstance(pool.check(tight).error, BudgetTooSmall)
+
+
+def test_a_spec_is_digested_once_for_all_prompts_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    digested = []
+
+    def digest(data: bytes) -> Any:
+        digested.append(len(data))
+        return sha256(data)
+
+    monkeypatch.setattr(beginnings, "sha256", digest)
+    spec = "x" * 100_000
+    keys = {Beginning(spec, at % 7, (at,), None).key() for at in range(100)}
+    assert len(keys) == 100
+    assert sum(digested) < 2 * len(spec)
+
+
+def test_what_a_format_cannot_tell_crosses_the_pipe() -> None:
+    error = InvalidTools("$.response_format", "leave it out")
+    verdict = Verdict.from_json(Verdict(error).to_json())
+    assert type(verdict.error) is InvalidTools
+    assert verdict.error.problems == error.problems

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -374,3 +376,44 @@ def test_every_engine_has_workers(engine: str) -> None:
     closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     asked = check({**closed, "additionalProperties": False})
     assert Pool(engine, BYTES, workers=2).check(asked).error is None
+
+
+def test_handles_that_run_out_for_a_while_end_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    lone = Pool("llguidance", BYTES, workers=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "socketpair", none_left)
+        lone.warm()
+        while lone._idle < 2:
+            time.sleep(0.01)
+        with pytest.raises(ConfigurationError, match="no checking process can be started"):
+            lone.check(quick())
+    assert lone.check(quick()).error is None
+    kept = lone._forker
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "socketpair", none_left)
+        patch.setattr(Process, "is_gone", lambda _: True)  # so that another one is started
+        with pytest.raises(Busy, match="Too many open files"):
+            lone.check(quick(2))
+    assert lone.check(quick(2)).error is None
+    assert lone._forker is kept  # which others' workers end with
+
+
+def test_threads_that_run_out_for_a_while_are_told_as_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    lone = Pool("llguidance", BYTES, workers=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", none_left)
+        for _ in range(3):
+            with pytest.raises(Busy):
+                lone.check(quick())
+        with pytest.raises(ConfigurationError, match="no thread"):
+            lone.warm()
+    assert not lone._jobs
+    assert lone.check(quick()).error is None

@@ -48,6 +48,7 @@ CHECKS = [
     replace(check({"type": "object"}), conventions=Conventions(closed_objects=True)),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3"),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3", controls=(("<|open|>", 7),)),
+    replace(check({"type": "object"}), in_time=True),
 ]
 
 
@@ -182,3 +183,29 @@ def test_getting_ready_tries_json_and_the_layout_whatever_the_engine_cannot_do(
     assert all(each in tried for each in (None, layout))
     warm(engine, None)
     assert tried[2:] == [None]
+
+
+UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+
+
+@pytest.mark.parametrize("on_unsupported", OnUnsupported)
+def test_what_cannot_be_finished_in_time_is_told_beside_the_verdict(
+    on_unsupported: OnUnsupported,
+) -> None:
+    asked = check({"properties": {"a": UNIQUE}}, on_unsupported=on_unsupported)
+    assert perform(asked, ENGINE) == Verdict()
+    verdict = perform(replace(asked, in_time=True), ENGINE)
+    assert verdict.error is None
+    (problem,) = verdict.untimed
+    assert (problem.path, problem.keyword) == ("$.properties.a.uniqueItems", "uniqueItems")
+    assert Verdict.from_json(verdict.to_json()) == verdict
+    assert verdict.weight > Verdict().weight
+    plain = replace(check({"properties": {"a": {"type": "string"}}}), in_time=True)
+    assert perform(plain, ENGINE) == Verdict()
+
+
+def test_text_in_other_formats_cannot_be_finished_in_time() -> None:
+    asked = check("a+", FormatKind.REGEX)
+    assert perform(asked, ENGINE).untimed == ()
+    verdict = perform(replace(asked, in_time=True), ENGINE)
+    assert [each.path for each in verdict.untimed] == ["$.response_format.regex"]

@@ -252,8 +252,10 @@ def test_other_engines_check_as_well(
 def test_text_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "tools.json").write_text(json.dumps([chat("good"), chat("odd", UNIQUE)]))
     assert cli.main(["check", str(tmp_path / "tools.json")]) == 1
-    first, note, second, why, hint, explained, summary = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
+    first, note, second, why, another, hint, explained, summary = lines
     assert note.strip() == "note: open objects (at `$[0].function.parameters`)"
+    assert another.strip() == "note: open objects (at `$[1].function.parameters`)"
     assert explained.startswith("open objects: other properties than the declared are allowed")
     assert (first.split()[0], first.split()[-2]) == ("exact", "good")
     assert (second.split()[0], second.split()[-2]) == ("refused", "odd")
@@ -421,7 +423,7 @@ def test_what_a_server_has_no_time_for_is_refused_in_its_words(
     assert status == 1
     [one] = found["checked"]
     assert (one["status"], one["error"], one["rules"]) == ("refused", "SchemaLimit", 0)
-    assert (one["relaxable"], one["surprises"], one["milliseconds"]) == (False, [], 2500)
+    assert (one["relaxable"], one["milliseconds"]) == (False, 2500)
     [problem] = one["problems"]
     assert problem["path"] == "$.function.parameters"
     assert problem["reason"] == f"{TOO_SLOW}; here it took 2.5 s"
@@ -450,7 +452,8 @@ def test_what_is_slow_on_a_server_is_noted_with_its_time(
     assert (slow["status"], note["path"]) == ("exact", "$[1].function.parameters")
     assert "counts as slow on a server" in note["reason"]
     assert "here it took 0.8 s of processor time" in note["reason"]
-    assert (refused["error"], refused["surprises"]) == ("UnsupportedSchema", [])
+    assert refused["error"] == "UnsupportedSchema"
+    assert [note["keyword"] for note in refused["surprises"]] == ["additionalProperties"]
 
 
 def test_what_would_not_end_is_ended(
@@ -556,12 +559,77 @@ def test_what_cannot_be_finished_within_a_budget(
     assert check([tool])[0] == 0
     found, report = check([tool], options=["--finish-within-budget"])
     assert found == status
+    (one,) = report["checked"]
     if status:
-        (problem,) = report["checked"][0]["problems"]
-        assert problem["path"] == "$[0].function.parameters"
-        assert "cannot be finished within a budget" in problem["reason"]
-        assert report["checked"][0]["error"] == "UnsupportedSchema"  # as on a server
-        assert not report["checked"][0]["relaxable"]
+        (problem,) = one["problems"]
+        assert problem["path"] == "$[0].function.parameters.properties.a.uniqueItems"
+        assert (
+            "(`finish_within_budget`, which may be the server's own setting) it is enforced"
+            in problem["reason"]
+        )
+        assert one["error"] == "UnsupportedSchema"  # as on a server
+        assert one["relaxable"]
+    assert len(one["untimed"]) == status
+    found, report = check([tool], options=["--finish-within-budget", "--relax"])
+    (one,) = report["checked"]
+    assert (found, one["status"]) == (0, "exact")
+    assert len(one["untimed"]) == status
+
+
+def test_whose_calls_may_be_cut_off_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tools.json"
+    unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    tools = [chat("tag", {"type": "object", "properties": {"a": unique}}), chat("f")]
+    file.write_text(json.dumps(tools))
+    assert cli.main(["check", "--finish-within-budget", str(file)]) == 1
+    said = capsys.readouterr().out
+    assert "--relax would enforce it as it is, and let its calls be cut off" in said
+    assert "2 checked: 1 exact, 1 refused\n" in said
+    assert cli.main(["check", "--finish-within-budget", "--relax", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("calls may be cut off by `max_tokens`: how soon an array") == 1
+    assert "2 checked: 2 exact; calls to 1 tool may be cut off by `max_tokens`\n" in said
+
+
+def test_all_that_keeps_calls_from_ending_in_time_is_listed(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
+    each = {"type": "array", "uniqueItems": True}
+    of = {"a": each | {"items": {"type": "string"}}, "b": each | {"items": {"type": "integer"}}}
+    tool = chat("f", {"type": "object", "properties": {**of, "c": {"minProperties": 2}}})
+    _, report = check(tool, options=["--finish-within-budget"])
+    (one,) = report["checked"]
+    assert [(p["path"].rpartition("properties.")[2], p["keyword"]) for p in one["problems"]] == [
+        ("a.uniqueItems", "uniqueItems"),
+        ("b.uniqueItems", "uniqueItems"),
+        ("c.minProperties", "minProperties"),
+    ]
+
+
+def test_a_format_that_cannot_end_in_time_is_refused_relaxed_or_not(
+    check: Callable[..., tuple[int, dict[str, Any]]],
+) -> None:
+    schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    form = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+    for options in (["--finish-within-budget"], ["--finish-within-budget", "--relax"]):
+        status, report = check({"messages": [], "response_format": form}, options=options)
+        (one,) = report["checked"]
+        assert (status, one["status"], one["relaxable"]) == (1, "refused", False)
+        path = "$.response_format.json_schema.schema.uniqueItems"
+        assert one["problems"][0]["path"] == path
+
+
+@pytest.mark.parametrize("options", [[], ["--relax"]])
+def test_what_may_not_be_meant_is_noted_of_what_is_refused_too(
+    check: Callable[..., tuple[int, dict[str, Any]]], options: list[str]
+) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "float"}, "m": {"minlength": 3}}}
+    status, report = check(chat("f", schema), options=options)
+    assert status == 1
+    (one,) = report["checked"]
+    assert [note["keyword"] for note in one["surprises"]] == ["additionalProperties", "minlength"]
 
 
 def test_text_of_which_no_shortest_end_is_known(
@@ -572,7 +640,8 @@ def test_text_of_which_no_shortest_end_is_known(
     status, report = check(body, options=["--finish-within-budget"])
     assert status == 1
     (problem,) = report["checked"][0]["problems"]
-    assert problem["reason"] == "how short such a text can be is not known"
+    assert problem["reason"].startswith("how soon such a text can end is not known")
+    assert problem["path"] == "$.structured_outputs.regex"
 
 
 def test_a_format_of_which_no_shortest_end_is_known(capsys: pytest.CaptureFixture[str]) -> None:

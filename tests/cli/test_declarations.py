@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.cli.declarations import Found, find
+from enforcer.cli.declarations import Found, Functions, find
 from enforcer.documents import Document
 from enforcer.schema import Root
 
@@ -33,6 +33,13 @@ WITHOUT_TOOLS = {
 @pytest.mark.parametrize("value", WITHOUT_TOOLS.values(), ids=WITHOUT_TOOLS)
 def test_a_request_without_tools_is_one(value: dict[str, Any]) -> None:
     assert found(value) == Found((), (), 1)
+
+
+def test_functions_of_a_chat_are_no_tools() -> None:
+    chat = {"model": "m", "messages": [USER], "functions": [{"name": "f", "parameters": {}}]}
+    assert found(chat) == Found((), (), 1, (Functions("file:1", "$.functions"),))
+    assert found(chat | {"functions": []}) == Found((), (), 1)
+    assert found({"tools": [TOOL], "functions": [TOOL]}).functions == ()  # no request
 
 
 SCHEMAS = {

@@ -96,8 +96,8 @@ def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
             status, out = doctor(capsys, "--url", server.url, *options)
         return status, out.splitlines()[-1]
 
-    assert last() == (0, "8 checks, none to mend, but only requests that ask for it are enforced")
-    assert last("--require-all") == (1, "8 checks, 1 to mend")
+    assert last() == (0, "9 checks, none to mend, but only requests that ask for it are enforced")
+    assert last("--require-all") == (1, "9 checks, 1 to mend")
 
 
 def test_without_a_server_no_request_can_be_required(
@@ -128,7 +128,7 @@ def test_a_server_is_checked(
     with serving(answer) as server:
         status, out = doctor(capsys, "--url", server.url)
     assert status == 0
-    assert out.count("ok ") == 8
+    assert out.count("ok ") == 9
     assert out.splitlines()[:3] == ["this environment:", "ok    a: fine", "the server:"]
     assert out.count(":\n") == 2
 

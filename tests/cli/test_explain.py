@@ -120,8 +120,8 @@ def test_errors_have_the_paths_of_the_request(
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"messages": [], "tools": [tool]}))
     status, printed = run(capsys, "--tools", str(request))
-    assert status == 2
-    assert "at `$.tools[0].input_schema.properties.a.type`" in printed.err
+    assert status == 1
+    assert "at `$.tools[0].input_schema.properties.a.type`" in printed.out
 
 
 def test_a_request_brings_its_own_choice_and_dialog(
@@ -184,6 +184,12 @@ def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixtur
     assert status == 1
     assert "taken away: `k` (-0.10): `k` does not fit" in printed.out
     assert printed.out.endswith("ids: changed at 1 of them\n")
+    # Without them a turn that is legal says nothing of what the model would rather have said.
+    status, printed = run(capsys, *words[:-2])
+    assert status == 0
+    assert printed.out.endswith(
+        "ids: all legal; without the model's scores nothing is known of what the mask took away\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,7 +265,7 @@ def test_the_servers_settings_are_taken(capsys: pytest.CaptureFixture[str], tmp_
     (tmp_path / "odd.json").write_text(json.dumps([tool]))
     words = ("--tools", str(tmp_path / "odd.json"))
     call = BEGUN + '{"x": 1}<|tool_call_end|>'
-    assert run(capsys, *words, "--text", call)[0] == 2
+    assert run(capsys, *words, "--text", call)[0] == 1
     for how in ("relax", "isolate"):
         assert run(capsys, *words, "--text", call, "--on-unsupported", how)[0] == 0
     closed = ("--on-unsupported", "relax", "--closed-objects")

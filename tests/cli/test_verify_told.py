@@ -69,6 +69,7 @@ def test_a_model_that_is_not_served_is_told(
     status, report, out, _ = verify(missing, "--schemas", schemas, "--model", "wrong")
     assert (status, report) == (2, None)
     assert "no request was answered: HTTP 404: The model `wrong` does not exist." in out
+    assert "(is wrong a model of that server? --model names it)" in out
     assert "--max-tokens" not in out
 
 

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from bench.demo import __main__ as demo
+from bench.demo import servers
 from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
+from enforcer.verify import client
 from enforcer.verify.replies import Reply
 from tests.processes import descendants, is_running
 
@@ -79,6 +81,36 @@ def test_an_interrupted_demo_leaves_no_process(
     assert "interrupted" in printed
     while [pid for pid in started if is_running(pid)]:  # killed; the kernel needs a moment
         time.sleep(0.05)
+
+
+def test_what_goes_on_is_told_where_no_terminal_draws_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Server:
+        url = "http://127.0.0.1:9"
+
+        def __init__(self, *_: object) -> None:
+            assert capsys.readouterr().out.endswith("which takes a minute or so\n")
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            assert capsys.readouterr().out.rstrip().endswith("is ready, and is sent 2 requests")
+
+        def wait_until_ready(self) -> None:
+            assert not capsys.readouterr().out
+
+        def check_alive(self) -> None:
+            pass
+
+    async def send_all(_endpoint: object, bodies: list[Any], _tell: object) -> list[Reply]:
+        return [Reply(0, "reset") for _ in bodies]
+
+    monkeypatch.setattr(servers, "Server", Server)
+    monkeypatch.setattr(client, "send_all", send_all)
+    demo._serve_all(tmp_path, [{}, {}], tmp_path, {})
+    assert "Enforcer: all its requests are answered" in capsys.readouterr().out
 
 
 def test_an_interrupted_demo_shows_the_servers_that_have_answered(

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from enforcer.cli import declarations
+from enforcer.documents import Document
 from tests.snippets import MESSAGES, ROOT, TOOLS, blocks
 
 if TYPE_CHECKING:
@@ -63,6 +65,57 @@ def test_vllm_writes_such_lines() -> None:
         pytest.skip("vLLM is not installed")
     source = Path(spec.origin).parent / "entrypoints/serve/utils/request_logger.py"
     assert '"Request %s JSON body: %s"' in source.read_text()
+
+
+_SCHEMA = {"properties": {"n": {"enum": [None, 1], "default": None}}}
+_SAID = [*MESSAGES, {"role": "user", "content": [{"type": "text", "text": "a secret"}]}, "a secret"]
+_NAMED = {"type": "json_schema", "name": "n", "schema": _SCHEMA}
+_SERVER = {
+    "type": "mcp",
+    "server_label": "ours",
+    "server_url": "https://mcp.example.com",
+    "authorization": "a secret",
+    "headers": {"key": "a secret"},
+}
+# One for each place where a body of any API has something to check, and what has nothing.
+_BODIES: tuple[dict[str, object], ...] = (
+    {"messages": _SAID, "tools": TOOLS},
+    {"messages": _SAID, "response_format": {"type": "json_schema", "json_schema": _NAMED}},
+    {"messages": _SAID, "response_format": {"type": "json_object"}},
+    {"messages": _SAID, "structured_outputs": {"regex": "a+"}},
+    {"messages": _SAID, "structured_outputs": {"json": _SCHEMA}, "tools": TOOLS},
+    {"messages": [*_SAID, {"role": "system", "content": "a secret", "tools": TOOLS}]},
+    {"messages": _SAID, "tools": [{"name": "n", "input_schema": _SCHEMA}], "system": "a secret"},
+    {"messages": _SAID, "output_config": {"effort": "low", "format": _NAMED}},
+    {"input": "a secret", "model": "kimi", "text": {"format": _NAMED}},
+    {"input": _SAID, "model": "kimi", "tools": [_SERVER, {"type": "function", "name": "n"}]},
+    {"input": "a secret", "model": "kimi", "tools": [_SERVER], "text": "a secret"},
+    {"prompt": "a secret", "model": "kimi", "response_format": {"type": "json_object"}},
+    {"messages": "a secret", "model": "kimi", "tools": [7, {"type": "function"}]},
+)
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+@pytest.mark.parametrize("body", _BODIES, ids=range(len(_BODIES)))
+def test_what_the_check_reads_is_kept_and_what_users_write_is_not(
+    body: dict[str, object], tmp_path: Path
+) -> None:
+    (order,) = (block for block in blocks(PAGE, "sh") if "output_config" in block)
+    (tmp_path / "requests.jsonl").write_text(json.dumps(body) + "\n")
+    subprocess.run([shutil.which("sh"), "-c", order], cwd=tmp_path, check=True)
+    kept = (tmp_path / "tools.jsonl").read_text()
+    assert "secret" not in kept
+    assert MESSAGES[0]["content"] not in kept
+    found = [_read(json.loads(line)) for line in kept.splitlines()]
+    assert found == ([] if "prompt" in body else [_read(body)])
+
+
+def _read(body: dict[str, object]) -> tuple[list[object], int]:
+    """Give what `enforcer check` finds in a body, and how much it cannot read."""
+    found = declarations.find(Document(body, "a file"))
+    return [(one.name, one.schema, one.root, one.form) for one in found.declared], len(
+        found.unreadable
+    )
 
 
 class _Upstream(BaseHTTPRequestHandler):

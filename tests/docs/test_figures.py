@@ -43,3 +43,17 @@ def test_a_page_has_the_figures_of_the_demo(page: str) -> None:
         r"^\| right turns .*\| \| (\d+ of \d+) \| (\d+ of \d+) \|$", text, re.MULTILINE
     ).groups()
     assert f"identical: {ours} valid turns (vLLM, strict: {strict})" in README
+
+
+def test_the_readme_says_what_the_page_of_results_says_that_it_costs() -> None:
+    page = (ROOT / "docs/results.md").read_text().split("## What it costs")[1]
+    (said,) = re.findall(r"^- It costs .*$", README, re.MULTILINE)
+
+    def row(name: str) -> list[str]:
+        (found,) = re.findall(rf"^\| {name} \|(.*)\|$", page, re.MULTILINE)
+        return [cell.split("(")[0].strip() for cell in found.split("|")]
+
+    masks = [row(name)[0] for name in ("128 tools, unseen", "text", "arguments")]
+    shares = [row(f"auto, {n} in flight")[-1] for n in (1, 32)]
+    told = re.findall(r"([\d.]+)(?: (?:ms|µs)| of vLLM's| with 32\b)", said)
+    assert told == [*masks, *shares]

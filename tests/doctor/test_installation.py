@@ -78,6 +78,14 @@ def test_settings(environment: dict[str, Any], status: Status) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "said"),
+    [({}, "may cut calls off"), ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, "calls end in time")],
+)
+def test_the_settings_say_whether_calls_end_in_time(given: dict[str, Any], said: str) -> None:
+    assert said in installation.settings(given).found
+
+
+@pytest.mark.parametrize(
     ("environment", "engine"),
     [
         ({}, "llguidance"),

@@ -67,7 +67,7 @@ def statuses(answer: Callable[..., Any], **options: Any) -> list[Status]:
 
 
 def test_an_enforced_server() -> None:
-    assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 8
+    assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 9
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
 ) -> None:
     with serving(answers(refusals), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url))
-    assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 5
+    assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 6
     assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
     assert [check.caveat for check in checks if check.caveat] == [
         f"schemas that cannot be enforced exactly are {done}"
@@ -141,16 +141,16 @@ def test_a_probe_that_fails_is_told(failing: dict[str, Any], said: str) -> None:
     ],
 )
 def test_a_demanded_call_that_is_wrong(calls: list[dict[str, Any]]) -> None:
-    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, OK, BAD, BAD, OK, OK, NOTE]
+    assert statuses(answers(pick=("tool_calls", calls))) == [OK, OK, OK, BAD, BAD, OK, OK, OK, NOTE]
 
 
 def test_a_demanded_call_that_was_cut_off() -> None:
-    assert statuses(answers(pick=("length", []))) == [OK, OK, OK, NOTE, NOTE, OK, OK, NOTE]
+    assert statuses(answers(pick=("length", []))) == [OK, OK, OK, NOTE, NOTE, OK, OK, OK, NOTE]
 
 
 def test_a_call_without_tools() -> None:
     quiet = ("tool_calls", [call("img_gen", "{}", index=2)])
-    assert statuses(answers(quiet=quiet)) == [OK] * 5 + [BAD, OK, NOTE]
+    assert statuses(answers(quiet=quiet)) == [OK] * 5 + [BAD, OK, OK, NOTE]
 
 
 @pytest.mark.parametrize(
@@ -227,6 +227,33 @@ def test_what_was_found_is_told_before_the_server_falls_silent(
         assert "--timeout" in last.mend
 
 
+LATE = refused("UnsupportedSchema", "$.response_format.json_schema.schema.uniqueItems")
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "said"),
+    [
+        (None, OK, "FINISH_WITHIN_BUDGET is off"),  # served
+        ((400, {"error": {"message": f"{LATE[1]}; finish_within_budget"}}), OK, "in time"),
+        (LATE, NOTE, "not known: HTTP 400"),  # an engine that has no such arrays
+        ((500, {"error": {"message": "broken"}}), NOTE, "broken"),
+    ],
+)
+def test_whether_calls_end_in_time_is_told(answer: Any, status: Status, said: str) -> None:
+    def other(body: dict[str, Any]) -> tuple[int, Any]:
+        if "response_format" in body and "tools" not in body:
+            assert body["max_tokens"] == 1
+            return answer or reply(body, "length", content="[")
+        found: tuple[int, Any] = answers()(body)
+        return found
+
+    with serving(other, metrics=shown(front=1, engine=1)) as fake:
+        checks = list(server.checks(fake.url, require_all=True))
+    [found] = [check for check in checks if check.name == "the end of a call"]
+    assert (found.status, found.caveat) == (status, "")
+    assert said in found.found
+
+
 def test_a_server_without_models() -> None:
     assert statuses(answers(), listing=(200, {"data": []})) == [BAD]
 
@@ -242,7 +269,7 @@ def test_a_wrong_path_in_the_url_is_told() -> None:
 def test_a_gateway_without_a_list_is_checked_all_the_same() -> None:
     with serving(answers(), listing=(404, {})) as fake:
         checks = list(server.checks(fake.url, model="toy"))
-    assert [check.status for check in checks] == [OK] * 7 + [NOTE]
+    assert [check.status for check in checks] == [OK] * 8 + [NOTE]
 
 
 def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., tuple[int, Any]]:
@@ -266,7 +293,7 @@ def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., t
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "said", "number"),
-    [("structured_outputs", "extra_body(…)", 7), ("vllm_xargs", "LOGITS_PROCESSOR", 6)],
+    [("structured_outputs", "extra_body(…)", 8), ("vllm_xargs", "LOGITS_PROCESSOR", 7)],
 )
 def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
     field: str, said: str, number: int
@@ -299,7 +326,7 @@ def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_me
 def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> None:
     with serving(answers(RELAX), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(fake.url, require_all=True))
-    assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 5
+    assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 6
 
 
 @pytest.mark.slow
@@ -340,7 +367,7 @@ REQUIRED = (400, {"error": {"message": f"{REQUIRES}, and this one brings no tool
 
 @pytest.mark.slow
 @pytest.mark.parametrize("require_all", [False, True])
-@pytest.mark.parametrize(("field", "number"), [("structured_outputs", 7), ("vllm_xargs", 6)])
+@pytest.mark.parametrize(("field", "number"), [("structured_outputs", 8), ("vllm_xargs", 7)])
 def test_a_server_that_refuses_what_does_not_ask_serves_nothing_unenforced(
     field: str, number: int, require_all: bool
 ) -> None:

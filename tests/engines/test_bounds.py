@@ -169,6 +169,24 @@ def test_a_grammar_that_cannot_be_read_is_the_clients_fault(
         engine.compile_text(ResponseFormat(FormatKind.GRAMMAR, source))
 
 
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [("grammar", "start: start"), ("regex", r"[^\s\S]"), ("regex", r"a[^\s\S]")],
+)
+def test_a_format_that_no_text_fits_is_refused(
+    engine: ArgumentEngine, kind: str, source: str
+) -> None:
+    with pytest.raises(InvalidSchema, match=rf"no text fits it.*response_format\.{kind}"):
+        engine.compile_text(ResponseFormat(FormatKind(kind), source))
+
+
+@pytest.mark.parametrize(("kind", "source"), [("grammar", 'start: ""'), ("choice", '["", "a"]')])
+def test_a_format_that_no_text_at_all_fits_is_none_of_these(
+    engine: ArgumentEngine, kind: str, source: str
+) -> None:
+    assert engine.compile_text(ResponseFormat(FormatKind(kind), source)).matcher().is_accepting()
+
+
 def test_a_long_text_does_not_outlive_its_lexer_by_being_read_again(
     engine: ArgumentEngine, vocabulary: Vocabulary
 ) -> None:

@@ -178,3 +178,44 @@ def test_servers_matchers_remember_no_text() -> None:
     (option,) = expected(matcher).options
     assert option.what == "more of a text of which no words are kept"
     assert not explain(matcher, V.find(b"1")).legal
+
+
+UNIQUE = {
+    "type": "object",
+    "properties": {
+        "s": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "t": {"type": "array", "items": {"type": "string"}},
+        "p": {"type": "object", "minProperties": 2},
+    },
+    "additionalProperties": False,
+}
+DIFFER = "the elements have to differ"
+OTHER = "unlike those before: any string"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "{",
+            [
+                'the name of a property: one of "s", "t", "p"',
+                '`}`, the end of the arguments of "f"',
+            ],
+        ),
+        ('{"s":[', ['element 0 of "s": any string', '`]`, the end of the value of "s"']),
+        ('{"s":["a",', [f'element 1 of "s", {OTHER}']),
+        ('{"s":["a","a', [f'element 1 of "s": any string (which may not end here: {DIFFER})']),
+        ('{"s":["a","ab', ['element 1 of "s": any string (which may end here)']),
+        (
+            '{"s":["a"',
+            [f'`,` and another element of "s", {OTHER}', '`]`, the end of the value of "s"'],
+        ),
+        ('{"t":["a","a', ['element 1 of "t": any string (which may end here)']),
+        ('{"t":["a",', ['element 1 of "t": any string']),
+        ('{"p":{"x":1', ['the value of "x": a number', "`,` and another property: any other name"]),
+    ],
+)
+def test_what_takes_a_memory_has_words_too(text: str, words: list[str]) -> None:
+    tools = [{"type": "function", "function": {"name": "f", "parameters": UNIQUE}}]
+    assert told(turn(ARGUMENTS.replace("get_weather", "f") + text, tools=tools)) == words

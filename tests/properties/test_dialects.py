@@ -17,9 +17,9 @@ from enforcer.layouts import LayoutKind
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn import dialects
-from enforcer.turn.firsts import Firsts
-from enforcer.turn.kept import KeptRows
+from enforcer.turn.first_ids import FirstIds
 from enforcer.turn.lexer import BLANK_BYTES
+from enforcer.turn.mask_cache import RowCache
 from enforcer.turn.parser import Happening, Parser
 from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.vocabularies import legal, row_of, split, write
@@ -154,11 +154,11 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(
 def forget(matcher: Matcher) -> None:
     """Drop all that is kept of masks, of this turn and others."""
     table = matcher.envelope.table
-    table.kept, table.firsts = KeptRows(), Firsts(table.vocabulary)
+    table.masks, table.firsts = RowCache(), FirstIds(table.vocabulary)
     table.borders._among.cache_clear()
     matcher._first = None
-    if matcher._weaver is not None:
-        matcher._weaver._behind_calls.clear()
+    if matcher._spelled is not None:
+        matcher._spelled._behind_calls.clear()
 
 
 @cache

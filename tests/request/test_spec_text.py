@@ -18,6 +18,7 @@ from tests.spec_cases import TOOL
 
 EMPTY: list[Any] = []
 NOTHING: dict[str, Any] = {}
+INF = float("inf")
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,39 @@ NOTHING: dict[str, Any] = {}
 def test_what_is_no_json_is_refused(value: Any) -> None:
     with pytest.raises(InvalidTools):
         spec_text.write(value, None, None, 0)
+
+
+def _deep() -> Any:
+    value: Any = 1
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"tools": [TOOL, {"function": {"name": "b", "parameters": {"a": INF}}}]},
+         "$.tools[1].function.parameters"),
+        ({"tools": [{"function": {"name": INF}}]}, "$.tools[0].function.name"),
+        ({"tools": [TOOL, TOOL | {"type": INF}]}, "$.tools[1]"),
+        ({"tools": [TOOL, INF]}, "$.tools[1]"),
+        ({"tools": [{"function": {"name": "b", "parameters": {"a": _deep()}}}]},
+         "$.tools[0].function.parameters"),
+        ({"tools": {"f": INF}}, "$.tools"),
+        ({"tool_choice": {"type": INF}}, "$.tool_choice"),
+        ({"parallel": INF}, "$.parallel_tool_calls"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"schema": {"const": INF}}}},
+         "$.response_format.json_schema.schema"),
+        ({"response_format": {"type": "regex", "regex": INF}}, "$.response_format"),
+    ],
+)  # fmt: skip
+def test_what_is_no_json_is_named_where_it_stands(fields: dict[str, Any], path: str) -> None:
+    """JSON has no such numbers, but Python reads `NaN` and `1e999` as them, also on a server."""
+    whole = {"tools": [TOOL], "tool_choice": None, "parallel": None, "first_index": 0, **fields}
+    with pytest.raises(InvalidTools, match="it is not JSON") as refused:
+        spec_text.write(**whole)
+    assert refused.value.path == path
 
 
 SETTLED = {"dialect": "kimi_k2", "engine": "llguidance", "options": Options().to_json()}
@@ -94,3 +128,12 @@ def test_an_index_has_at_most_as_many_digits_as_are_read_back(first: int, good: 
     with pytest.raises(InvalidTools) as caught:
         spec_text.read(text)
     assert caught.value.path == f"$.{KEY}.first_index"
+
+
+def test_documents_are_put_into_a_format_beside_no_tools() -> None:
+    wanted = {"type": "json_schema", "json_schema": {"schema": {"$ref": "urn:x"}}}
+    text = spec_text.write(None, None, True, 0, wanted)
+    spec = specs.bundled(spec_text.read(text), lambda _: '{"const":1}', 100)
+    put = spec_text.read(spec_text.put(text, spec))
+    assert put.response_format is not None
+    assert json.loads(put.response_format.source) == {"const": 1}

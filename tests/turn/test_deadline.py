@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import enforcer
+from enforcer.budget.shortest import Untimed, shortest
 from enforcer.errors import BudgetTooSmall
-from tests.budget_cases import HEADER, PIECES, SCHEMAS, V, least_budget, served, start, tool
+from enforcer.schema import Root, compile_schema
+from tests.budget_cases import (
+    HEADER,
+    PIECES,
+    SCHEMAS,
+    UNIQUE,
+    UNTIMED,
+    V,
+    least_budget,
+    lenient,
+    of,
+    served,
+    start,
+    tool,
+)
 from tests.vocabularies import call, feed, legal, section, write
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
 
 BEGIN = V.control("<|tool_calls_section_begin|>")
 STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
@@ -15,7 +35,7 @@ STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
 
 def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough() -> None:
     need = least_budget()
-    with pytest.raises(BudgetTooSmall, match=f"takes {need} ids, and {need - 1}"):
+    with pytest.raises(BudgetTooSmall, match=f"takes {need} tokens, and {need - 1}"):
         start(need - 1)
     found = start(need)
     ids = []
@@ -71,3 +91,76 @@ def test_another_call_is_begun_only_if_it_fits() -> None:
         found._countdown.total = len(ids) + left
         assert (V.control("<|tool_call_begin|>") in legal(found)) == (left >= another)
         assert V.control("<|tool_calls_section_end|>") in legal(found)
+
+
+def started(budget: int, choice: str, *schemas: str) -> ExplainedMatcher:
+    """Start a turn of which a call to `late` may be cut off."""
+    tools = [tool(UNTIMED, "late"), *(tool(SCHEMAS[name]) for name in schemas)]
+    return lenient().matcher(tools, choice, prompt_ids=write(V, HEADER), budget=budget)
+
+
+def test_a_call_of_which_no_end_is_known_is_begun_where_the_least_could_fit() -> None:
+    least = shortest(compile_schema(UNTIMED, root=Root.OBJECT), PIECES).cost_of_root
+    # Three markers before, and as many ids behind.
+    need = PIECES.count(b"functions.late:0") + int(least) + 6
+    for budget in (need - 1, need):
+        assert (BEGIN in legal(started(budget, "auto"))) == (budget >= need)
+    with pytest.raises(BudgetTooSmall):
+        started(need - 1, "required")
+    assert legal(started(need, "required")) == {BEGIN}
+
+
+def test_what_no_memory_is_needed_for_counts_for_the_least() -> None:
+    for schema, more in (
+        (of(x=UNIQUE), 0),
+        (of(x=UNIQUE | {"minItems": 3}), len('"","",""')),
+        (of(x=UNIQUE, y={"type": "string", "minLength": 40}), 40),
+    ):
+        found = shortest(compile_schema(schema, root=Root.OBJECT), PIECES)
+        assert isinstance(found, Untimed)
+        assert more <= found.cost_of_root - PIECES.count(b'{"x":[]}') <= more + 10
+
+
+def test_it_may_be_cut_off_and_the_others_may_not() -> None:
+    opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions."
+    for name, schemas in (("late", ["plain"]), ("get", ["plain"])):
+        found = started(400, "auto", *schemas)
+        ids = write(V, f"{opened}{name}:0<|tool_call_argument_begin|>")
+        ids += list(b'{"x": ["a"' if name == "late" else b'{"a": "')
+        feed(found, ids)
+        anything = legal(found)
+        found._countdown.total = len(ids) + 5
+        assert (legal(found) == anything) == (name == "late")
+
+
+def test_a_demanded_call_is_begun_while_one_fits_that_ends_in_time() -> None:
+    need = least_budget()  # of the tool that ends in time
+    with pytest.raises(BudgetTooSmall, match=f"takes {need} tokens"):
+        started(need - 1, "required", "plain")
+    found = started(need + 1, "required", "plain")
+    feed(found, [ord("x")])
+    assert legal(found) == {BEGIN}
+
+
+def test_after_a_call_that_ended_too_late_the_turn_can_only_end() -> None:
+    opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions.late:0"
+    ids = write(V, opened + "<|tool_call_argument_begin|>")
+    ids += list(b'{"x":[]}')
+    begin, end = V.control("<|tool_call_begin|>"), V.control("<|tool_calls_section_end|>")
+    for left in (1, 2, 3, 400):
+        found = started(400, "auto", "plain")
+        found._countdown.total = len(ids) + 1 + left
+        feed(found, ids)
+        assert V.control("<|tool_call_end|>") in legal(found)
+        feed(found, write(V, "<|tool_call_end|>"))
+        assert legal(found) == ({begin, end} if left == 400 else {end})
+        feed(found, [end])
+        assert legal(found) <= STOP
+        assert found.failure is None
+
+
+def test_arguments_that_the_prompt_has_begun_are_not_refused() -> None:
+    opened = "<|tool_calls_section_begin|><|tool_call_begin|>functions.late:0"
+    prompt = write(V, HEADER + opened + '<|tool_call_argument_begin|>{"x": ["a"')
+    found = lenient().matcher([tool(UNTIMED, "late")], "auto", prompt_ids=prompt, budget=2)
+    assert ord(",") in legal(found)

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+from contextvars import copy_context
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bench.demo.servers import Server
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Run each test in a context of its own, as a server does each request, in a task.
+
+    What a request leaves there (its id, its tools, its paths) is none of the next one's.
+    """
+    test = pyfuncitem.obj
+    pyfuncitem.obj = lambda **given: copy_context().run(test, **given)
 
 
 @pytest.fixture(scope="session")

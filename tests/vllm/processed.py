@@ -11,7 +11,7 @@ from vllm import SamplingParams
 
 import enforcer
 from enforcer.vllm import stock
-from enforcer.vllm.readable import ReadableMatcher
+from enforcer.vllm.misreadings import ReadableMatcher
 from tests import vocabularies
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -8,9 +9,10 @@ from vllm.exceptions import VLLMValidationError
 
 from enforcer.errors import Problem
 from enforcer.request import spec_text
-from enforcer.vllm import admission, metrics
+from enforcer.vllm import admission, metrics, runtime
 from enforcer.vllm.checks import Inexact
 from enforcer.vllm.families import Relaxed
+from tests import dialect_cases
 
 if TYPE_CHECKING:
     from enforcer.request.spec import Spec
@@ -57,12 +59,42 @@ def test_an_option_that_takes_ids_away_is_refused_by_its_name(
 def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_rest_a_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def inexact(at: int, *, is_new: bool) -> Inexact:
+    def inexact(at: int, *, is_new: bool, how: Relaxed = Relaxed.ISOLATED) -> Inexact:
         problem = Problem(f"$.tools[{at}].function.parameters", "", "no time was left")
-        return Inexact(f"t{at}", Relaxed.ISOLATED, problem, "SchemaLimit", is_new)
+        return Inexact(f"t{at}", how, problem, "SchemaLimit", is_new)
 
     admission.log_inexact([inexact(at, is_new=at % 2 == 0) for at in range(4_000)])
     lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
     assert len(lines) == 9
     assert sum("schema not exact" in line for line in lines) == 8
     assert 'more schemas not exact count="1992"' in lines[-1]
+    caplog.clear()
+    late = [inexact(at, is_new=True, how=Relaxed.UNTIMED) for at in range(10)]
+    admission.log_inexact([*late, inexact(10, is_new=True)])
+    lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
+    assert len(lines) == 10
+    assert 'schema not exact enforced="isolated"' in lines[0]
+    assert all("enforced=" not in line and "calls may be cut off" in line for line in lines[1:-1])
+    assert lines[-1] == 'enforcer: calls to more tools may be cut off count="2"'
+
+
+def test_what_a_client_calls_settled_is_no_larger_than_what_it_does_not() -> None:
+    settled, _ = admission.admit(spec_text.write([TOOL], "auto", True, 0))
+    tools = [
+        {"type": "function", "function": {"name": f"get{at}", "parameters": {"type": "object"}}}
+        for at in range(2_001)
+    ]
+    forged = {**json.loads(settled), "tools": tools}
+    with pytest.raises(VLLMValidationError, match="2001 tools, over 2000"):
+        admission.admit(json.dumps(forged))
+    admission.admit(json.dumps({**forged, "tools": tools[:2_000]}))
+
+
+def test_a_format_beside_calls_that_look_like_text_is_a_400(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runtime, "table_for", lambda *_: dialect_cases.served("granite").table)
+    wanted = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
+    spec = spec_text.read(spec_text.write([TOOL], "auto", True, 0, wanted))
+    with pytest.raises(VLLMValidationError, match=r"cannot be told.*\$\.response_format"):
+        admission.refuse_prefix(None, spec, dialect_cases.opening("granite"))

@@ -290,6 +290,33 @@ def test_a_turn_that_goes_on_waits_for_its_mask_and_forgets_it(turn: Turn, bitma
     assert turn.ids == 7
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_whoever_only_looks_at_a_turn_leaves_its_mask(
+    turn: Turn, bitmask: Any, *, begun: bool
+) -> None:
+    masks = Ahead(turn)
+    masks.fill(bitmask, 1)
+    advance(masks, turn)
+    if begun:
+        begin(turn)
+    masks.pause()
+    masks.announce()
+    masks.fill(bitmask, 1)
+    assert bitmask[1].tolist() == [turn.ids] * 4
+    assert turn.elsewhere() == [False, begun]
+
+
+def test_a_turn_that_goes_on_after_a_look_forgets_its_mask(turn: Turn, bitmask: Any) -> None:
+    masks = Ahead(turn)
+    masks.fill(bitmask, 1)
+    advance(masks, turn)
+    begin(turn)
+    masks.pause()
+    masks.announce()
+    step(masks, turn, bitmask)
+    assert turn.elsewhere() == [False, True, False]
+
+
 def test_what_a_mask_raises_elsewhere_is_raised_here(clock: Clock, bitmask: Any) -> None:
     class Fails(Turn):
         def fill(self, bitmask: Any, row: int = 0) -> None:
@@ -360,3 +387,40 @@ def test_a_fork_has_threads_of_its_own() -> None:
         os.wait()
     """)
     assert printed == "True\n"
+
+
+def test_a_fork_throws_turns_away_though_a_thread_held_the_lock() -> None:
+    printed = _prints("""
+        import os
+        import signal
+        import threading
+        import numpy as np
+        from enforcer.vllm import ahead
+
+        class Turn:
+            def fill(self, bitmask, row=0):
+                assert may_end.wait(60)
+
+        may_end, held, may_go_on = threading.Event(), threading.Event(), threading.Event()
+        threads = ahead._threads()
+
+        def hold():
+            with threads._changed:
+                held.set()
+                may_go_on.wait(60)
+
+        masks = ahead.Ahead(Turn())
+        masks._row = np.zeros(1, dtype=np.int32)
+        masks.announce()
+        threading.Thread(target=hold).start()
+        held.wait(60)
+        if not os.fork():
+            signal.alarm(20)
+            masks.settle()
+            print("thrown away", flush=True)
+            os._exit(0)
+        os.wait()
+        may_end.set()
+        may_go_on.set()
+    """)
+    assert printed == "thrown away\n"

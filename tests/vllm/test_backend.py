@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,7 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 import enforcer
 from enforcer.errors import EnforcerError
 from enforcer.vllm import families, metrics, names, runtime, scores, tryout
+from enforcer.vllm.ahead import Spent, Threads
 from enforcer.vllm.backend import EnforcedGrammar, initialised
 from tests import dialect_cases
 
@@ -48,6 +50,39 @@ def test_a_turn_is_accepted_and_taken_back(grammar: EnforcedGrammar) -> None:
     assert not grammar.is_terminated()
 
 
+def test_a_mask_that_is_there_is_kept_while_drafts_are_validated(
+    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    expected, masks = legal(grammar), grammar._ahead
+    begun: Future[Spent] = Future()
+    begun.set_result(Spent(1, 1))
+    masks._row = np.zeros(V.words, dtype=np.int32)
+    grammar.matcher.fill(masks._row[np.newaxis], 0)
+    masks._announced, masks._threads = begun, Threads(0)
+    monkeypatch.setattr(grammar.matcher, "fill", None)
+    assert grammar.validate_tokens(write(V, "}x")) == write(V, "}")
+    assert legal(grammar) == expected
+
+
+def test_a_mask_of_an_open_gate_is_void_once_a_draft_has_closed_it(
+    grammar: EnforcedGrammar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert grammar.accept_tokens("chatcmpl-1", OPENED)
+    begun: Future[Spent] = Future()
+    begun.set_result(Spent(1, 1))
+    grammar._ahead._row = np.zeros(V.words, dtype=np.int32)
+    grammar._ahead._announced, grammar._ahead._threads = begun, Threads(0)
+
+    def loses(_: list[int]) -> int:
+        grammar.matcher.fail(EnforcerError("the engine's state is lost"))
+        return 0
+
+    monkeypatch.setattr(grammar.matcher, "validate", loses)
+    grammar.validate_tokens(write(V, "}"))
+    assert legal(grammar) == [V.control("[EOS]"), V.control("<|im_end|>")]
+
+
 def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar: EnforcedGrammar) -> None:
     assert grammar.accept_tokens("chatcmpl-1", OPENED)
     grammar.matcher.fail(EnforcerError("a limit of the engine"))
@@ -71,7 +106,7 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
         raise EnforcerError("a limit of the engine")
 
     matcher = enforcer.Enforcer(V).matcher(TOOLS)
-    matcher._moves._arguments = refuses
+    matcher._transitions._arguments = refuses
     grammar = EnforcedGrammar(matcher, "chatcmpl-1")
     header, begun = OPENED[:-2], OPENED[-2:-1]
     assert grammar.accept_tokens("chatcmpl-1", header)
@@ -105,10 +140,22 @@ def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGr
 
 
 @pytest.mark.parametrize(
-    ("parser", "level"), [("kimi_k2_enforced", "WARNING"), ("kimi_k2", "INFO")]
+    ("parser", "level", "cause"),
+    [
+        (
+            "kimi_k2_enforced",
+            "WARNING",
+            "--tool-call-parser kimi_k2_enforced is for models of the format kimi_k2: ",
+        ),
+        ("kimi_k2", "INFO", ""),
+    ],
 )
 def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, parser: str, level: str
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    parser: str,
+    level: str,
+    cause: str,
 ) -> None:
     """A model that merely has the plugin beside it is none of whom a warning is for."""
     caplog.set_level("INFO", logger="vllm.enforcer")
@@ -130,5 +177,5 @@ def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
     (record,) = [each for each in caplog.records if each.name == "vllm.enforcer"]
     assert record.levelname == level
     assert record.getMessage().startswith(
-        "enforcer: this engine enforces nothing: the tokenizer has no control token "
+        f"enforcer: this engine enforces nothing: {cause}the tokenizer has no control token "
     )

@@ -25,7 +25,7 @@ from enforcer.errors import (
 from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
-from enforcer.vllm import asked, checks, runtime, settings
+from enforcer.vllm import checks, request_context, runtime, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,9 +163,9 @@ def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
 def test_what_held_others_up_has_a_line_once(
     run: Callable[..., Any], workers: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked.read_header({})  # what other tests left
-    asked.known_as("order-7")
-    asked.name_tools(["tool_0"])
+    request_context.read_header({})  # what other tests left
+    request_context.known_as("order-7")
+    request_context.name_tools(["tool_0"])
     fake = workers(Fake(seconds=0.26))
     own = {"type": "json_schema", "json_schema": {"name": "x", "schema": pattern(2)}}
     wanted = spec(pattern(1), response_format=own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +49,13 @@ def _commands() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def parser() -> FlexibleArgumentParser:
-    from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-    return make_arg_parser(FlexibleArgumentParser())
+    # In vLLM 0.32, and from 0.33 on.
+    found = [f"vllm.entrypoints.{folder}.cli_args" for folder in ("launchers", "common")]
+    (module,) = (import_module(name) for name in found if find_spec(name))
+    parser: FlexibleArgumentParser = module.make_arg_parser(FlexibleArgumentParser())
+    return parser
 
 
 def test_what_vllm_does_not_know_is_noticed(parser: FlexibleArgumentParser) -> None:

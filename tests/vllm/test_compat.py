@@ -31,7 +31,7 @@ def test_the_installed_vllm_fits_by_its_sources_as_it_does_by_import() -> None:
 @pytest.mark.parametrize("version", TESTED_VERSIONS[1:])
 def test_the_other_tested_versions_fit(version: str) -> None:
     try:
-        root = compat.fetch(version, compat._CACHE)
+        root = compat.fetch(version, compat.CACHE)
     except (subprocess.CalledProcessError, OSError) as error:
         pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
     assert wrong(root) == {}
@@ -126,7 +126,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "parser.set_prompt_token_ids(",
                 "parser._delta_calls(",
             ),
-            "either.EitherParser._delta_calls",
+            "parser_choice.EitherParser._delta_calls",
             "not handed to it",
         ),
     ],

@@ -21,6 +21,7 @@ def test_an_enforced_server_is_well_in_all_its_processes(tiny_server: Server) ->
     assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
     found = {check.name: check.found for check in checks}
     assert found["processes with the plugin"] == "1 front, 1 engine, 1 worker"
+    assert "FINISH_WITHIN_BUDGET is off" in found["the end of a call"]
     assert "versions" in found
 
 
@@ -35,7 +36,7 @@ def test_a_server_with_the_logits_processor_is_well(processor_server: Server) ->
     assert not [check for check in checks if check.status is Status.BAD]
     assert "LOGITS_PROCESSOR" in checks[1].found
     assert checks[1].caveat
-    assert len(checks) == 6
+    assert len(checks) == 7
 
 
 def test_a_server_with_the_logits_processor_is_not_one_that_enforces_every_request(

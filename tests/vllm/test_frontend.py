@@ -27,17 +27,17 @@ from enforcer.request import spec as specs
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import (
-    asked,
     checks,
     frontend,
     metrics,
     names,
+    request_context,
     requests,
     runtime,
-    served,
+    served_model,
     settings,
 )
-from enforcer.vllm.places import Places
+from enforcer.vllm.client_paths import Places
 from tests import vocabularies
 from tests.checking_cases import slow
 from tests.stock_tags import python_tag
@@ -69,8 +69,9 @@ def _vocabulary(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
 def use(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
     chosen = settings.read({f"ENFORCER_{name.upper()}": text for name, text in environment.items()})
     monkeypatch.setattr(settings, "current", lambda: chosen)
-    # The process's own would check for the wrong engine ever after.
+    # The process's own would check, or trust, for the wrong engine ever after.
     monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
+    monkeypatch.setattr(runtime, "trusts_plain", cache(runtime.trusts_plain.__wrapped__))
 
 
 def carried(
@@ -221,14 +222,14 @@ def test_no_room_for_a_check_is_a_503(
     def full(_: Spec) -> None:
         raise Busy("send it again", own=own)
 
-    asked.read_header({})
+    request_context.read_header({})
     monkeypatch.setattr(checks, "check", full)
     with pytest.raises(GracefulHTTPError, match="send it again") as refused:
         validated(parameters(carried()))
     assert refused.value.http_status == 503
     (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
     assert line == f'enforcer: busy schemas="{whose}"'
-    assert asked.when_to_come() == [(b"retry-after", b"1")]
+    assert request_context.when_to_come() == [(b"retry-after", b"1")]
 
 
 class Processor:
@@ -286,7 +287,7 @@ def test_the_engine_is_told_that_a_parser_of_an_unknown_format_reads_the_reply(
     monkeypatch: pytest.MonkeyPatch, parser: str | None, *, as_text: bool
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
-    served.tell(parser)
+    served_model.tell(parser)
     settled = spec_of(validated(parameters(carried()))).settled
     assert settled is not None
     assert settled.as_text == as_text
@@ -384,7 +385,7 @@ def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_ha
             await prepare(body)
             Processor().process(ids("Hi"), parameters(), name="cmpl-1")
 
-        by_route = asked.RequestIdMiddleware(route)
+        by_route = request_context.RequestIdMiddleware(route)
         Context().run(asyncio.run, by_route({"body": body}, None, None) if by_http else both())
 
     ask(CompletionRequest(prompt="Hi"))
@@ -546,7 +547,7 @@ def test_what_only_an_engine_can_refuse_over_http(tiny_server: Server, stream: b
     answer = _post(tiny_server, **body, **extra)
     assert answer.status_code == 400, answer.text
     assert "BudgetTooSmall" in answer.text
-    assert "ids, and 8 are left" in answer.text
+    assert "tokens, and 8 are left" in answer.text
     answer = _post(tiny_server, **{**body, "max_tokens": 60}, **extra)
     assert answer.status_code == 200, answer.text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -93,3 +94,36 @@ def test_nobody_works_for_who_has_gone(lanes: Lanes) -> None:
         one.result(30)
     assert one.cancelled()
     assert len(log) <= 2
+
+
+def test_where_no_more_threads_can_be_started_those_that_are_there_do_it(
+    lanes: Lanes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    made = [lanes.begin(work(str(at), 3, []), lambda: True) for at in range(5)]
+    assert [one.result(30) for one in made] == list("01234")
+
+
+def test_threads_let_go_of_the_interpreter_sooner_while_any_is_at_work(lanes: Lanes) -> None:
+    usual = sys.getswitchinterval()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def steps() -> Generator[None, None, float]:
+        yield
+        begun.set()
+        go_on.wait(30)
+        return sys.getswitchinterval()
+
+    job = lanes.begin(steps(), lambda: True)
+    assert begun.wait(30)
+    during = threading.Event()
+    lanes.short(during.set)  # ends while the other goes on
+    assert during.wait(30)
+    go_on.set()
+    assert job.result(30) < usual / 10
+    for lane in (lanes._short, lanes._long):
+        lane.shutdown()  # waits for what is under way
+    assert sys.getswitchinterval() == usual

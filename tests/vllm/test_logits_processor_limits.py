@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+import vllm
 
 import enforcer
 from bench.demo.servers import MODEL_NAME
@@ -81,7 +82,8 @@ def test_a_call_that_is_cut_is_reported(processor_server: Server) -> None:
     cut = chat(processor_server, max_tokens=few)
     with pytest.raises(json.JSONDecodeError):
         json.loads(arguments(cut))
-    assert cut["choices"][0]["finish_reason"] == "tool_calls"
+    says_so = not vllm.__version__.startswith("0.32")
+    assert cut["choices"][0]["finish_reason"] == ("length" if says_so else "tool_calls")
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from enforcer.vllm.readable import ReadableMatcher
+    from enforcer.vllm.misreadings import ReadableMatcher
 
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_vocabulary")]

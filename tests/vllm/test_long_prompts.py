@@ -51,8 +51,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def steps(host: Any, prompt: str, tool: str = "get") -> Generator[None, None, Any]:
-    tools = [{"type": "function", "function": {"name": tool, "parameters": {"type": "object"}}}]
+def steps(host: Any, prompt: str, *names: str) -> Generator[None, None, Any]:
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+        for name in names or ("get",)
+    ]
     asked = tryout.request("r", write(V, prompt), tryout.structured(tools))
     text = spec_text.write(tools, "auto", True, 0)
     made: Generator[None, None, Any] = host._steps(backend._Source(text, is_ours=True), asked)
@@ -109,3 +112,11 @@ def test_a_text_that_an_engine_follows_is_a_turns_own(host: Any) -> None:
     assert one.position.grammar is not other.position.grammar
     assert one.accept(write(V, '"')[0])
     assert legal(one) != legal(other)
+
+
+def test_names_that_a_kept_prompt_stands_in_are_weighed(host: Any) -> None:
+    begun = LONG + "<|tool_calls_section_begin|><|tool_call_begin|>functions."
+    before = runtime.kept().weight
+    names = [f"get_{at}_{'x' * 100}" for at in range(500)]
+    started(steps(host, begun, *names))
+    assert runtime.kept().weight - before > 2 * sum(map(len, names))

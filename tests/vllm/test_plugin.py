@@ -100,6 +100,16 @@ def test_a_changed_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         fit.check_signatures()
 
 
+def test_a_package_that_vllm_wants_and_has_not_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wants_more.py").write_text("import not_there_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnsupportedHost, match=r"wants_more.* cannot .* 'not_there_at_all'"):
+        fit.find("wants_more.Server.start")
+    assert fit.find("not_there_at_all.Server.start") is None
+
+
 @pytest.mark.parametrize(
     ("enabled", "sdk", "served"),
     [("1", SimpleNamespace(), True), ("0", SimpleNamespace(), False), ("1", None, False)],

@@ -22,8 +22,8 @@ from enforcer.doctor import server as doctor
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import Route
 from enforcer.verify.replies import Reply
-from enforcer.vllm import asked, frontend, metrics, requests, runtime, settings
-from enforcer.vllm.places import Places
+from enforcer.vllm import frontend, metrics, request_context, requests, runtime, settings
+from enforcer.vllm.client_paths import Places
 from tests.vllm_servers import TINY, reader, serving
 
 if TYPE_CHECKING:
@@ -57,13 +57,16 @@ HOPELESS = {
     "empty": _object(n=False),
     "loop": _object(n={"$ref": "#/properties/n"}),
 }
+# Exact, and yet nobody can tell how soon a call ends; the second has a superset of that kind.
+UNTIMED = _object(tags={"type": "array", "items": {"type": "string"}, "uniqueItems": True})
+BOTH = _object(**UNTIMED["properties"], pair=RELAXED["properties"]["tags"])
 TOOLS = {"exact": EXACT, "relaxed": RELAXED, **HOPELESS}
+ALL = TOOLS | {"untimed": UNTIMED, "both": BOTH}
 
 
 def _tools(*names: str) -> list[dict[str, Any]]:
     return [
-        {"type": "function", "function": {"name": name, "parameters": TOOLS[name]}}
-        for name in names
+        {"type": "function", "function": {"name": name, "parameters": ALL[name]}} for name in names
     ]
 
 
@@ -108,7 +111,7 @@ def test_what_is_not_exact_is_told_once_with_its_tool_and_its_first_request(
     monkeypatch.setattr(runtime, "kept", lambda: cache)  # where nothing is known yet
 
     def let_in(request_id: str) -> None:
-        asked.known_as(request_id)
+        request_context.known_as(request_id)
         _let_in(monkeypatch, _tools(*TOOLS), ENFORCER_ON_UNSUPPORTED="isolate")
         _let_in(monkeypatch, _tools("relaxed"), ENFORCER_ON_UNSUPPORTED="relax")
 
@@ -170,6 +173,67 @@ def test_the_other_choices_refuse_what_they_always_did(
     assert {how for how, _ in counted} <= {"relaxed"}
 
 
+IN_TIME = {"ENFORCER_FINISH_WITHIN_BUDGET": "on"}
+
+
+@pytest.mark.parametrize("word", ["relax", "isolate"])
+def test_a_tool_that_cannot_end_in_time_stays_exact_and_is_counted(
+    monkeypatch: pytest.MonkeyPatch,
+    counted: list[Any],
+    caplog: pytest.LogCaptureFixture,
+    word: str,
+) -> None:
+    cache = Cache(1 << 20)
+    monkeypatch.setattr(runtime, "kept", lambda: cache)  # where nothing is known yet
+    environment = IN_TIME | {"ENFORCER_ON_UNSUPPORTED": word}
+    for _ in range(2):
+        spec = _let_in(monkeypatch, _tools("exact", "untimed", "both"), **environment)
+    schemas = {name: json.loads(tool.schema) for name, tool in spec.toolset.tools.items()}
+    assert schemas == {"exact": EXACT, "untimed": UNTIMED, "both": BOTH}
+    tags = "$.tools[{}].function.parameters.properties.tags.uniqueItems"
+    pair = "$.tools[2].function.parameters.properties.pair.uniqueItems"
+    found = {("untimed", tags.format(1)), ("untimed", tags.format(2)), ("relaxed", pair)}
+    assert set(counted) == found
+    assert len(counted) == 2 * len(found)
+    lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
+    assert [line.split(" error=")[0] for line in lines] == [
+        'enforcer: schema not exact enforced="relaxed"',
+        "enforcer: calls may be cut off",
+        "enforcer: calls may be cut off",
+    ]
+    assert 'keyword="uniqueItems"' in lines[1]
+    assert lines[1].endswith('tool="untimed"')
+
+
+def test_a_tool_that_cannot_end_in_time_is_refused_with_its_place(
+    monkeypatch: pytest.MonkeyPatch, counted: list[Any]
+) -> None:
+    with pytest.raises(VLLMValidationError, match=r"tags\.uniqueItems.*keyword `uniqueItems`"):
+        _let_in(monkeypatch, _tools("exact", "untimed"), **IN_TIME)
+    _let_in(monkeypatch, _tools("exact", "untimed"))  # without the option
+    assert counted == []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"type": "json_schema", "json_schema": {"schema": UNTIMED}},
+        {"type": "regex", "regex": "a+"},
+    ],
+)
+@pytest.mark.parametrize("word", ["refuse", "relax", "isolate"])
+def test_a_format_that_cannot_end_in_time_is_all_that_is_promised(
+    monkeypatch: pytest.MonkeyPatch, wanted: dict[str, Any], word: str
+) -> None:
+    environment = IN_TIME | {"ENFORCER_ON_UNSUPPORTED": word}
+    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+    tag = carrier.structural_tag(spec_text.write([], None, None, 0, wanted))
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+    validate = frontend.validate_structured_outputs(lambda *_: None)
+    with pytest.raises(VLLMValidationError, match=r"\$\.response_format\."):
+        Context().run(validate, params, None, None, None)
+
+
 def test_a_format_is_not_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         settings, "current", lambda: settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
@@ -185,26 +249,32 @@ def test_a_format_is_not_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.vllm
 def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) -> None:
-    environment = {"ENFORCER_ON_UNSUPPORTED": "isolate", "ENFORCER_ALLOW_CLIENT": "off"}
+    environment = {"ENFORCER_ON_UNSUPPORTED": "isolate", "ENFORCER_ALLOW_CLIENT": "off", **IN_TIME}
     log = tmp_path / "server.log"
     with serving(TINY, ENFORCED, log, **environment) as server:
         body = {
             "model": MODEL_NAME,
             "messages": [{"role": "user", "content": "Where?"}],
-            "tools": _tools(*TOOLS),
+            "tools": _tools(*ALL),
             "max_tokens": 100,
             "temperature": 0,
         }
-        for name, schema in TOOLS.items():
+        for name, schema in ALL.items():
             sent = body | {"tool_choice": {"type": "function", "function": {"name": name}}}
             answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=120)
             assert answer.status_code == 200, answer.text
             choice = answer.json()["choices"][0]
-            for call in choice["message"].get("tool_calls") or ():
+            calls = choice["message"].get("tool_calls") or ()
+            assert calls or schema in (UNTIMED, BOTH)  # the others end in time
+            for call in calls:
                 arguments = json.loads(call["function"]["arguments"])
                 assert isinstance(arguments, dict)
+                assert schema is not UNTIMED or len(set(arguments["tags"])) == len(
+                    arguments["tags"]
+                )
                 assert schema is not EXACT or arguments["city"] in ("Paris", "Rome")
-        off = body | {"vllm_xargs": {"enforcer": "off"}, "request_id": "off-1"}
+        switch = {"vllm_xargs": {"enforcer": "off"}, "request_id": "off-1"}
+        off = body | switch | {"tools": _tools(*TOOLS)}
         from_a_proxy = {"X-Request-Id": "proxy-9"}
         for headers in ({}, from_a_proxy):
             url = f"{server.url}/v1/chat/completions"
@@ -229,9 +299,10 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
             assert "evil" not in answer.text
         seen = httpx.get(f"{server.url}/metrics", timeout=60).text
         for line in (
-            'enforcer_tools_relaxed_total{how="isolated",keyword="type"} 5.0',
-            'enforcer_tools_relaxed_total{how="isolated",keyword="$ref"} 5.0',
-            'enforcer_tools_relaxed_total{how="relaxed",keyword="uniqueItems"} 5.0',
+            'enforcer_tools_relaxed_total{how="isolated",keyword="type"} 7.0',
+            'enforcer_tools_relaxed_total{how="isolated",keyword="$ref"} 7.0',
+            'enforcer_tools_relaxed_total{how="relaxed",keyword="uniqueItems"} 14.0',
+            'enforcer_tools_relaxed_total{how="untimed",keyword="uniqueItems"} 14.0',
             "enforcer_requests_switched_off_total 4.0",
             'enforcer_calls_total{outcome="dropped"} 2.0',
         ):
@@ -241,7 +312,9 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
     assert not [check for check in found.values() if check.status is Status.BAD]
     assert found["what cannot be enforced"].found.startswith("isolated: ")
     assert told.count('schema not exact enforced="isolated"') == len(HOPELESS)
-    assert told.count('schema not exact enforced="relaxed"') == 1
+    assert told.count('schema not exact enforced="relaxed"') == 2
+    assert told.count("enforcer: calls may be cut off") == 2
+    assert "in time" in found["the end of a call"].found
     for request_id in ("off-1", "proxy-9", "off-False", "off-True"):
         assert told.count(f'enforcer: switched off request="{request_id}"') == 1
     for request_id in ("off-False", "off-True"):

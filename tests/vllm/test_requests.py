@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.serve.exception_handling.error_response import create_error_response
 from vllm.exceptions import VLLMValidationError
 
@@ -31,6 +32,13 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(metrics, "recorder", Recorder)
     return found
+
+
+def test_functions_are_not_read_by_vllm() -> None:
+    """Which `enforcer check` says of them."""
+    old = [{"name": "f", "parameters": {}}]
+    sent = {"messages": [{"role": "user", "content": "hi"}], "functions": old}
+    assert ChatCompletionRequest.model_validate(sent).tools is None
 
 
 def test_a_refused_option_is_counted_logged_and_named(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from transformers import AutoTokenizer
 
-from enforcer.vllm import families, metrics, served, settings, startup, stats
+from enforcer.vllm import families, metrics, served_model, settings, startup, stats
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_the_template_of_the_command_line_is_looked_at_in_its_place(
     own = AutoTokenizer.from_pretrained(TINY).chat_template
     wrong = own.replace("add_generation_prompt", "no_such_variable")
     (tmp_path / "wrong.jinja").write_text(wrong)
-    read = served.from_cli_args(lambda cls, args: (cls, args))
+    read = served_model.from_cli_args(lambda cls, args: (cls, args))
 
     def start(*flags: str) -> None:
         parsed = make_arg_parser(FlexibleArgumentParser()).parse_args(

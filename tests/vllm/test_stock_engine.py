@@ -21,7 +21,7 @@ from enforcer.turn import dialects
 from enforcer.verify.measure import Fault, judge
 from enforcer.verify.replies import Call, Reply
 from enforcer.vllm import metrics, plugin, runtime, stock
-from enforcer.vllm.readable import ReadableMatcher
+from enforcer.vllm.misreadings import ReadableMatcher
 from tests.vllm_managers import manager, request
 from tests.vllm_servers import TINY
 from tests.vocabularies import write

@@ -27,7 +27,7 @@ from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn.parser import Parser
 from enforcer.vllm import metrics, names, plugin, runtime, stock_k3
-from enforcer.vllm.readable import ReadableMatcher
+from enforcer.vllm.misreadings import ReadableMatcher
 from enforcer.vllm.stock_shapes import UnlikeError
 from enforcer.vocabulary import Vocabulary
 from tests.vllm_managers import manager, request

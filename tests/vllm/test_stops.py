@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from contextvars import copy_context
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,12 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
 
 from enforcer.request import carrier, spec_text
-from enforcer.vllm import marks, runtime, stops
+from enforcer.turn.parser import Parser
+from enforcer.vllm import marker_roles, runtime, stops
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
@@ -169,16 +171,44 @@ def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
 ) -> None:
     table = runtime.table_for(tokenizer)
     looks: list[int] = []
-    tokens = marks.tokens
+    tokens = marker_roles.tokens
 
     def _tokens(*given: Any) -> frozenset[int]:
         looks.append(1)
         return tokens(*given)
 
-    monkeypatch.setattr(marks, "tokens", _tokens)
+    monkeypatch.setattr(marker_roles, "tokens", _tokens)
     params = SamplingParams(stop_token_ids=sorted(table.turn_end_ids) * 1000)
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
     stops.refuse_ids_beside(
         params, spec_text.read(spec_text.write(tools, "auto", True, 0)), tokenizer
     )
     assert len(looks) == 1
+
+
+def test_what_a_prompt_has_begun_is_read_once_for_all_replies(
+    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
+    tokenizer: TokenizersBackend,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+    feed = Parser.feed
+
+    def counted(self: Parser, token_ids: Iterable[int]) -> Any:
+        ids = list(token_ids)
+        seen.extend(ids)
+        return feed(self, ids)
+
+    monkeypatch.setattr(Parser, "feed", counted)
+    begun = "so it is " * 100
+    ids = tokenizer.encode(CALL, add_special_tokens=False)
+
+    def replies() -> None:
+        made = [
+            detokenizer(["Paris"], prompt="<|im_assistant|>a<|im_middle|>" + begun)
+            for _ in range(8)
+        ]
+        assert [_feed(one, ids, 3)[1] for one in made] == [None] * 8
+
+    copy_context().run(replies)
+    assert len(seen) < 2 * len(tokenizer.encode(begun)) + 8 * len(ids)

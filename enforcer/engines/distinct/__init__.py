@@ -1,16 +1,18 @@
 """Arrays whose elements must differ, kept so by a memory beside the engine.
 
-Elements from an endless set are more than a grammar can tell apart. `tracks` tells by the names and
-indices that lead to a place of a text whether an array of that kind is there, and `engine` puts a
-keeper around an engine, of which there are two (`keepers`).
+Elements from an infinite set are more than a grammar can tell apart. `uniqueness` says, by the
+names and indices that lead to a place of a text, whether an array of that kind is there, and
+`engine` puts a keeper around an engine. There are two keepers (`keepers`), which do the same for
+different elements:
 
-Where all elements are strings, `memory` holds those of one array and knows what may still be
-written, `following` reads a text along the tracks, and `tokens` finds the ids that would repeat
-one.
+| elements are | strings only | of any kind |
+|---|---|---|
+| what an array holds so far | `seen_strings` | `seen_elements`, numbers in a `number_index` |
+| follows a text, byte by byte | `string_follower` | `element_follower`, through `element_places` |
+| finds the ids to be masked | `string_tokens` | `element_tokens` |
 
-Elements of any kind are `values`, `used` holds those of one array, its numbers by their first
-`digits`, and `shapes` is what they may be. `elements` reads a text, from one of its `places` to the
-next; `living` knows by its `ends`, and by what `numbers` there are, whether an element can still
-become another one, and `doubts` finds the ids after which it could not. All burn `fuel`, so that
-no text keeps others waiting.
+Elements of any kind are `values`, and `shapes` is what they may be. `liveness` tells whether an
+element that has been begun can still become one that is not there yet; it lists the `completions`
+of the text so far, those of numbers by `number_completions`. Texts are `persistent_text`, which
+shares what places have in common. Work is bounded by `fuel`, so that no text keeps others waiting.
 """

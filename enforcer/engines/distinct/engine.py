@@ -1,8 +1,8 @@
-"""An engine whose arrays keep their elements distinct, and objects their names, where need be.
+"""An engine around another one, which keeps elements of arrays and names of objects distinct.
 
-Owns: the protocols of an engine, a grammar and a matcher around those of another, whichever masks
-the rest; a grammar without such arrays and objects passes through as it is. Must not know: which
-engine it is around.
+Owns: the engine, grammar and matcher of `enforcer.engines`, around those of another engine that
+masks everything else; a grammar in which nothing has to be distinct passes through unchanged. Must
+not know: which engine it is around.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from array import array
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from enforcer.engines.distinct import tracks
-from enforcer.engines.distinct.doubts import Doubts
+from enforcer.engines import ArgumentEngine
+from enforcer.engines.distinct import uniqueness
+from enforcer.engines.distinct.element_tokens import ElementTokens
 from enforcer.engines.distinct.keepers import keepers
-from enforcer.engines.distinct.tokens import Tokens
+from enforcer.engines.distinct.string_tokens import StringTokens
 from enforcer.errors import EngineFailure, Problem, UnsupportedSchema
 from enforcer.layouts import LayoutKind
 from enforcer.schema.finishing.distinct import offence, remembered
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.engines.capacity import Capacity
     from enforcer.engines.distinct.keepers import Keeper
     from enforcer.layouts import BoundLayout
@@ -42,7 +43,7 @@ _EACH_STATE = 1_500  # bytes of a state of what is written without quotes
 _LISTS = 800_000  # bytes of the numbers that are remembered of one grammar, at most
 
 
-class DistinctEngine:
+class DistinctEngine(ArgumentEngine):
     """Keeps elements distinct around another engine; see `enforcer.engines.ArgumentEngine`."""
 
     def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
@@ -60,55 +61,49 @@ class DistinctEngine:
         return self.engine.capacity
 
     @cached_property
-    def _tokens(self) -> Tokens:
-        return Tokens(self._vocabulary)
+    def _string_tokens(self) -> StringTokens:
+        return StringTokens(self._vocabulary)
 
     @cached_property
-    def _doubts(self) -> Doubts:
-        return Doubts(self._vocabulary)
+    def _element_tokens(self) -> ElementTokens:
+        return ElementTokens(self._vocabulary)
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise what `write` or `read` would."""
-        self._ways(grammar, layout)
+        self._uniqueness(grammar, layout)
         self.engine.check(grammar, layout)
 
     def write(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
     ) -> str:
-        """Write a grammar, and the ways to arrays of distinct elements if it has any."""
-        ways = self._ways(grammar, layout)
+        """Write a grammar, and what has to be distinct in its texts if anything has."""
+        distinct = self._uniqueness(grammar, layout)
         text = self.engine.write(grammar, layout, quick=quick)
-        return _MARK + json.dumps([text, ways]) if ways else text
+        return _MARK + json.dumps([text, distinct]) if distinct else text
 
     def read(self, written: str) -> CompiledGrammar:
         """Compile what `write` has given."""
         if not written.startswith(_MARK):
             return self.engine.read(written)
-        text, ways = json.loads(written.removeprefix(_MARK))
-        found = tracks.read(ways)
+        text, distinct = json.loads(written.removeprefix(_MARK))
+        found = uniqueness.read(distinct)
         inner = self.engine.read(text)
-        made = keepers(found, lambda: self._tokens, lambda: self._doubts)
+        made = keepers(found, lambda: self._string_tokens, lambda: self._element_tokens)
         weight = _EACH * (len(found.tracks) + len(found.definitions)) + _EACH_STATE * found.states
         return _Grammar(inner, made, self._vocabulary, weight + (_LISTS if found.states else 0))
 
-    def compile(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
-    ) -> CompiledGrammar:
-        """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar, layout))
-
     @staticmethod
-    def _ways(grammar: ArgumentGrammar, layout: BoundLayout | None) -> list[Any]:
-        ways = tracks.written(grammar)
-        if not ways:
-            return ways
+    def _uniqueness(grammar: ArgumentGrammar, layout: BoundLayout | None) -> list[Any]:
+        found = uniqueness.written(grammar)
+        if not found:
+            return found
         if layout is None or layout.layout.kind is LayoutKind.JSON:
-            few = tracks.too_few(grammar)
+            few = uniqueness.too_few(grammar)
             if few:
                 reason = "fewer values than `minItems` asks for are described; allow fewer elements"
                 raise _unsupported(few, reason)
-            return ways
-        # They lead through JSON, from its first bracket on.
+            return found
+        # Tracks lead through JSON, from its first bracket on.
         raise _unsupported(
             (shape for value in grammar.definitions.values() for shape in remembered(value)),
             "elements can only be kept distinct, and more properties than a few be counted, in "

@@ -1,9 +1,9 @@
-"""How much may be looked at for one mask, or for one id.
+"""How much work one mask, or one id, may take.
 
-A host fills masks in one thread for all its texts. So a text that asks for too much ends, alone,
+A host fills the masks of all its texts in one thread. So a text that asks for too much ends, alone,
 as it does where an engine gives up (decision 0010). What is counted is the same on every machine.
 
-Owns: that count. Must not know: what is looked at.
+Owns: that count. Must not know: what the work is.
 """
 
 from __future__ import annotations
@@ -52,6 +52,6 @@ class Fuel:
             )
 
 
-def endless() -> Fuel:
-    """Give what is enough for anything, for what is done before any text."""
+def unlimited() -> Fuel:
+    """Give fuel that never runs out, for what is prepared before any text is followed."""
     return Fuel(1 << 62)

@@ -1,6 +1,6 @@
-"""Two ways to keep elements distinct: where all of them are strings, and any others.
+"""Two ways to keep elements distinct: one for strings, one for elements of any kind.
 
-Strings alone need no shapes, and what is left of a language is quickly said. Names of objects are
+Strings need no shapes, and what is left of their language is quickly told. Names of objects are
 strings.
 
 Owns: what an engine's matcher asks of either. Must not know: engines, how texts are followed.
@@ -11,13 +11,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from enforcer.engines.distinct.doubts import DoubtsOf
-from enforcer.engines.distinct.elements import START as SPOT
-from enforcer.engines.distinct.elements import Elements
-from enforcer.engines.distinct.following import START, Follower
-from enforcer.engines.distinct.fuel import Fuel, endless
+from enforcer.engines.distinct.element_follower import START as FIRST_SPOT
+from enforcer.engines.distinct.element_follower import ElementFollower
+from enforcer.engines.distinct.element_tokens import ElementMask
+from enforcer.engines.distinct.fuel import Fuel, unlimited
 from enforcer.engines.distinct.shapes import ElementShapes
-from enforcer.engines.distinct.tokens import among, clear
+from enforcer.engines.distinct.string_follower import START, StringFollower
+from enforcer.engines.distinct.string_tokens import among, clear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines.distinct.doubts import Doubts
-    from enforcer.engines.distinct.following import Place
-    from enforcer.engines.distinct.places import Spot
-    from enforcer.engines.distinct.tokens import Tokens
-    from enforcer.engines.distinct.tracks import Ways
+    from enforcer.engines.distinct.element_places import Spot
+    from enforcer.engines.distinct.element_tokens import ElementTokens
+    from enforcer.engines.distinct.string_follower import Place
+    from enforcer.engines.distinct.string_tokens import StringTokens
+    from enforcer.engines.distinct.uniqueness import Uniqueness
     from enforcer.schema.grammar import ValueId
 
     Row = npt.NDArray[np.int32]
@@ -55,7 +55,7 @@ class Keeper(Protocol):
 class StringKeeper:
     """Keeps elements distinct that all are strings."""
 
-    def __init__(self, follower: Follower, tokens: Tokens) -> None:
+    def __init__(self, follower: StringFollower, tokens: StringTokens) -> None:
         self.start = START
         self._follower = follower
         self._tokens = tokens
@@ -95,20 +95,24 @@ class ElementKeeper:
     """Keeps elements of any kind distinct, in one text, with fuel of its own.
 
     Args:
-        ways: to the arrays.
+        uniqueness: where the arrays are.
         shapes: of their elements.
-        doubts: of the vocabulary.
+        tokens: of the vocabulary.
         risky: for each kind of element, the ids that may end it behind a comma.
 
     """
 
     def __init__(
-        self, ways: Ways, shapes: ElementShapes, doubts: Doubts, risky: Mapping[ValueId, Row]
+        self,
+        uniqueness: Uniqueness,
+        shapes: ElementShapes,
+        tokens: ElementTokens,
+        risky: Mapping[ValueId, Row],
     ) -> None:
-        self.start = SPOT
+        self.start = FIRST_SPOT
         self._fuel = Fuel()
-        self._elements = Elements(ways.tracks, shapes, self._fuel)
-        self._doubts = DoubtsOf(doubts, self._elements, risky)
+        self._elements = ElementFollower(uniqueness.tracks, shapes, self._fuel)
+        self._mask = ElementMask(tokens, self._elements, risky)
 
     def read(self, place: Spot, data: bytes) -> Spot | None:
         """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
@@ -118,35 +122,37 @@ class ElementKeeper:
     def forbid(self, place: Spot, row: Row) -> None:
         """Leave out of a mask row the ids for which it is None."""
         self._fuel.fill()
-        self._doubts.forbid(place, row)
+        self._mask.forbid(place, row)
 
 
 def keepers(
-    ways: Ways, tokens: Callable[[], Tokens], doubts: Callable[[], Doubts]
+    uniqueness: Uniqueness,
+    string_tokens: Callable[[], StringTokens],
+    element_tokens: Callable[[], ElementTokens],
 ) -> Callable[[], Keeper]:
     """Prepare what the texts of a grammar share, and give what makes a keeper for each.
 
     Args:
-        ways: to the arrays and objects of the grammar.
-        tokens: gives the vocabulary as a keeper of strings needs it.
-        doubts: gives it as a keeper of any elements needs it.
+        uniqueness: what has to be distinct in texts of the grammar.
+        string_tokens: gives the vocabulary as a keeper of strings needs it.
+        element_tokens: gives it as a keeper of any elements needs it.
 
     """
-    languages = ways.languages
+    languages = uniqueness.languages
     if languages is not None:
         # What it looks at hardly grows with a text.
-        strings = StringKeeper(Follower(ways.tracks, languages), tokens())
+        strings = StringKeeper(StringFollower(uniqueness.tracks, languages), string_tokens())
         return lambda: strings
-    elements = _element_keepers(ways, doubts())
-    if not ways.has_names:
+    elements = _element_keepers(uniqueness, element_tokens())
+    if not uniqueness.has_names:
         return elements
-    names = StringKeeper(Follower(ways.tracks, {}), tokens())
+    names = StringKeeper(StringFollower(uniqueness.tracks, {}), string_tokens())
     return lambda: BothKeepers(names, elements())
 
 
-def _element_keepers(ways: Ways, doubts: Doubts) -> Callable[[], ElementKeeper]:
+def _element_keepers(uniqueness: Uniqueness, tokens: ElementTokens) -> Callable[[], ElementKeeper]:
     """Prepare what the texts of a grammar share, and give what makes a keeper for each."""
-    shapes = ElementShapes(ways.definitions, ways.bare)
-    elements = Elements(ways.tracks, shapes, endless())
-    risky = {element: doubts.risky(elements, element) for element in ways.elements}
-    return partial(ElementKeeper, ways, shapes, doubts, risky)
+    shapes = ElementShapes(uniqueness.definitions, uniqueness.bare)
+    elements = ElementFollower(uniqueness.tracks, shapes, unlimited())
+    risky = {element: tokens.risky(elements, element) for element in uniqueness.elements}
+    return partial(ElementKeeper, uniqueness, shapes, tokens, risky)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from enforcer.budget.arrays import Arrays
 from enforcer.budget.objects import Objects
-from enforcer.engines.distinct.numbers import Few
+from enforcer.engines.distinct.number_completions import Few
 from enforcer.numbers.sets import NumberSet
-from enforcer.regex import NOTHING, portable, states
-from enforcer.regex.states import State
+from enforcer.regex import NOTHING, minimal_automaton
+from enforcer.regex.minimal_automaton import State
+from enforcer.regex.serialization import from_json, to_json
 from enforcer.schema.finishing.distinct import bare_states, is_remembered
-from enforcer.schema.finishing.endless import is_endless
+from enforcer.schema.finishing.infinite import is_infinite
 from enforcer.schema.grammar import (
     NEVER,
     ArrayShape,
@@ -64,7 +65,7 @@ class ElementShapes:
         self._definitions = definitions
         self.few = Few()
         self.bare: Mapping[ValueId, Regex] = (
-            _Lazy(definitions, lambda value: states.read(bare_states(value)))
+            _Lazy(definitions, lambda value: minimal_automaton.read(bare_states(value)))
             if bare is None
             else bare
         )
@@ -128,7 +129,7 @@ class ElementShapes:
 
         return (
             not any(map(_is_vast, value.numbers))
-            and (value.strings is None or not is_endless(value.strings))
+            and (value.strings is None or not is_infinite(value.strings))
             and all(
                 known(child for _, child in shape.names)
                 and not any(self.lives(child) for _, child in shape.classes)
@@ -201,7 +202,7 @@ def written(definitions: Mapping[ValueId, Value], numbers: Iterable[ValueId]) ->
 def read(found: list[Any]) -> tuple[dict[ValueId, Value], dict[ValueId, Regex]]:
     """Read what `written` has given: the values, and what is written of each without quotes."""
     values, tables = found
-    bare = [states.read(table) for table in tables]
+    bare = [minimal_automaton.read(table) for table in tables]
     return (
         {ValueId(number): _read(value) for number, _, value in values},
         {ValueId(number): bare[table] for number, table, _ in values},
@@ -224,7 +225,7 @@ def _written(value: Value) -> list[Any]:
             ]
             for x in value.numbers
         ],
-        None if value.strings is None else portable.to_json(value.strings),
+        None if value.strings is None else to_json(value.strings),
         [
             [
                 x.prefix,
@@ -239,7 +240,7 @@ def _written(value: Value) -> list[Any]:
         [
             [
                 x.names,
-                [[portable.to_json(names), child] for names, child in x.classes if child != NEVER],
+                [[to_json(names), child] for names, child in x.classes if child != NEVER],
                 sorted(x.required),
                 sorted(map(sorted, x.some)),
                 x.minimum,
@@ -267,7 +268,7 @@ def _read(found: list[Any]) -> Value:
             )
             for low, low_open, high, high_open, multiple, not_multiples, plain in numbers
         ),
-        strings=None if strings is None else portable.from_json(strings),
+        strings=None if strings is None else from_json(strings),
         arrays=tuple(
             ArrayShape(
                 prefix=tuple(prefix),
@@ -285,7 +286,7 @@ def _read(found: list[Any]) -> Value:
         objects=tuple(
             ObjectShape(
                 names=tuple((name, child) for name, child in names),
-                classes=tuple((portable.from_json(regex), child) for regex, child in classes),
+                classes=tuple((from_json(regex), child) for regex, child in classes),
                 required=frozenset(required),
                 some=frozenset(map(frozenset, some)),
                 minimum=minimum,

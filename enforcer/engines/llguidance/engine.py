@@ -16,13 +16,14 @@ import llguidance
 import numpy as np
 from llguidance.gbnf_to_lark import any_to_lark
 
+from enforcer.engines import ArgumentEngine
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.grammar import PATIENCE, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import to_lark
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
-from enforcer.errors import EngineFailure, InvalidSchema, Problem, SchemaLimit
+from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import BITS
@@ -30,7 +31,6 @@ from enforcer.schema.limits import BITS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from enforcer.engines import ArgumentEngine
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
@@ -117,7 +117,7 @@ def _table(
     )
 
 
-class LLGuidanceEngine:
+class LLGuidanceEngine(ArgumentEngine):
     """Compiles argument grammars with llguidance for one vocabulary."""
 
     name = "llguidance"
@@ -183,12 +183,6 @@ class LLGuidanceEngine:
 
         """
         return self._read(written, _LIMITS, _COMPILED)
-
-    def compile(
-        self, grammar: ArgumentGrammar, layout: BoundLayout | None = None
-    ) -> LLGuidanceGrammar:
-        """Write and read a grammar; raises what these do."""
-        return self.read(self.write(grammar, layout))
 
     def _read(
         self, written: str, limits: llguidance.LLParserLimits, patience: int
@@ -266,7 +260,7 @@ class LLGuidanceEngine:
         """Compile a regular expression, choices, or a grammar in Lark's or GBNF's notation.
 
         Raises:
-            InvalidSchema: llguidance cannot read the source.
+            InvalidSchema: llguidance cannot read the source, or no text can begin to fit it.
 
         """
         try:
@@ -274,9 +268,13 @@ class LLGuidanceEngine:
         except Exception as error:  # whatever a parser that is not ours thinks of
             raise _unreadable(wanted, str(error)) from error
         try:
-            return self._compiled(text, self._any_text, _LIMITS)
+            compiled = self._compiled(text, self._any_text, _LIMITS)
         except EngineFailure as error:
             raise _unreadable(wanted, str(error)) from error
+        if compiled.fits_nothing:
+            kind = wanted.kind.value
+            raise InvalidSchema.of(f"$.response_format.{kind}", kind, "no text fits it")
+        return compiled
 
 
 def _slices(first: str) -> list[str]:
@@ -287,7 +285,7 @@ def _slices(first: str) -> list[str]:
 
 
 def _too_large(path: str, reason: str) -> SchemaLimit:
-    return SchemaLimit((Problem(path, "", f"the engine cannot hold this schema: {reason:.300}"),))
+    return SchemaLimit.of(path, "", f"the engine cannot hold this schema: {reason:.300}")
 
 
 def _text_grammar(wanted: ResponseFormat) -> str:
@@ -311,7 +309,7 @@ def _text_grammar(wanted: ResponseFormat) -> str:
 def _unreadable(wanted: ResponseFormat, why: str) -> InvalidSchema:
     kind = wanted.kind.value
     reason = f"llguidance cannot read this {kind}: {(why.strip().splitlines() or [''])[0]:.300}"
-    return InvalidSchema((Problem(f"$.response_format.{kind}", kind, reason),))
+    return InvalidSchema.of(f"$.response_format.{kind}", kind, reason)
 
 
 def build(vocabulary: Vocabulary) -> ArgumentEngine:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from enforcer.engines.spellable import Option, Spellable
     from enforcer.layouts import BoundLayout
     from enforcer.layouts.pattern import Piece
+    from enforcer.numbers.sets import NumberSet
     from enforcer.regex import Regex
     from enforcer.schema.grammar import Value, ValueId
 
@@ -47,12 +48,8 @@ class Framing(Protocol):
         """What stands behind the last pair."""
         ...
 
-    def name(self, name: str) -> str:
-        """Return the symbols of a name, and of all that stands between it and its value."""
-        ...
-
-    def any_name(self, names: Sequence[str]) -> str:
-        """Return those of one of some names."""
+    def name(self, *names: str) -> str:
+        """Return the symbols of one of some names, and of all between it and its value."""
         ...
 
     def other_name(self, names: Regex, but: Sequence[str]) -> str:
@@ -79,13 +76,9 @@ class JsonFraming:
         self._sheet = sheet
         self._symbol_of = symbol_of
 
-    def name(self, name: str) -> str:
-        """Return the symbols of a name; see `Framing`."""
-        return f"{self._sheet.name(name)} COLON"
-
-    def any_name(self, names: Sequence[str]) -> str:
-        """Return those of one of some names."""
-        return f"{self._sheet.any_name(names)} COLON"
+    def name(self, *names: str) -> str:
+        """Return the symbols of one of some names; see `Framing`."""
+        return f"{self._sheet.name(*names)} COLON"
 
     def other_name(self, names: Regex, but: Sequence[str]) -> str:
         """Return those of a name of a language, but none of some."""
@@ -107,12 +100,8 @@ class PythonFraming:
         self._sheet = sheet
         self._symbol_of = symbol_of
 
-    def name(self, name: str) -> str:
-        """Return the symbols of a name; see `Framing`."""
-        return self._named(literal(name))
-
-    def any_name(self, names: Sequence[str]) -> str:
-        """Return those of one of some names."""
+    def name(self, *names: str) -> str:
+        """Return the symbols of one of some names; see `Framing`."""
         return self._named(either(*map(literal, names)))
 
     def other_name(self, names: Regex, but: Sequence[str]) -> str:
@@ -135,7 +124,7 @@ class TaggedFraming:
         sheet: what terminals and rules are written on.
         spellable: tells how the values of properties can be written.
         symbol_of: returns the symbol of a value that is no scalar, in JSON.
-        division: returns the symbol of numbers that have no terminal.
+        divided: returns the symbols of sets of numbers that have no terminal.
 
     """
 
@@ -146,22 +135,18 @@ class TaggedFraming:
         sheet: Sheet,
         spellable: Spellable,
         symbol_of: Callable[[Value], str],
-        division: Callable[[Option], Iterable[str]],
+        divided: Callable[[Iterable[NumberSet]], Iterable[str]],
     ) -> None:
         self._sheet = sheet
         self._spellable = spellable
         self._symbol_of = symbol_of
-        self._division = division
+        self._divided = divided
         self._layout: BoundLayout = spellable.layout
         self._typed = spellable.typed
         self.closing = self._sequence(self._layout.close)
 
-    def name(self, name: str) -> str:
-        """Return the symbols of a name; see `Framing`."""
-        return self._named(literal(name))
-
-    def any_name(self, names: Sequence[str]) -> str:
-        """Return those of one of some names."""
+    def name(self, *names: str) -> str:
+        """Return the symbols of one of some names; see `Framing`."""
         return self._named(either(*map(literal, names)))
 
     def other_name(self, names: Regex, but: Sequence[str]) -> str:
@@ -191,7 +176,7 @@ class TaggedFraming:
         for texts in (option.scalar, option.quick):
             if texts is not None:
                 yield self._sequence((*before, texts, *stop))
-        symbols = [*self._division(option)]
+        symbols = [*self._divided(option.hard)]
         if option.nested is not None:
             symbols.append(self._symbol_of(option.nested))
         end = self._sequence((Space.OPTIONAL, *stop))

@@ -1,10 +1,10 @@
-"""A grammar of llguidance's, and the texts that follow it, from any number of threads.
+"""A compiled grammar of llguidance, and the matchers of its texts, for any number of threads.
 
 Owns: how texts survive the loss of the lexer that they share, what they may cost, and turning error
 states into exceptions. Must not know: how a grammar is written, schemas, limits.
 
-A mask that was kept before ids are taken back is given out again by llguidance after others in
-their place, wherever the new text stands in the same state of the lexer: it is computed anew here.
+After a rollback llguidance may return the mask that it had kept for the ids taken back, if the new
+text has come to the same state of the lexer: so that mask is computed anew here.
 """
 
 from __future__ import annotations
@@ -96,6 +96,12 @@ class LLGuidanceGrammar:
         if lost is not None and not self.can_be_rebuilt:
             raise EngineFailure(_gave_up(lost))
         return LLGuidanceMatcher(self)
+
+    @property
+    def fits_nothing(self) -> bool:
+        """Whether no text can even begin, and none at all does not fit either."""
+        first = self.lexer().first
+        return (first is None or not first.any()) and not self.matcher().is_accepting()
 
     def start(self) -> llguidance.LLMatcher:
         """Return the matcher that new texts begin as copies of."""

@@ -9,9 +9,9 @@ vocabularies, matchers.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from enforcer.engines.llguidance.division import division
 from enforcer.engines.llguidance.framing import JsonFraming, PythonFraming, TaggedFraming
 from enforcer.engines.llguidance.lark_arrays import Arrays
 from enforcer.engines.llguidance.lark_objects import Objects
@@ -19,15 +19,16 @@ from enforcer.engines.llguidance.sheet import Sheet
 from enforcer.engines.llguidance.terminals import expression
 from enforcer.engines.spellable import Spellable
 from enforcer.layouts import BoundLayout, Layout, LayoutKind, WhiteSpace
-from enforcer.numbers.languages import number_texts
-from enforcer.numbers.multiples import NotSpellableError
-from enforcer.regex import either
+from enforcer.numbers.division import divided
+from enforcer.numbers.languages import spelled_sets
 from enforcer.schema.grammar import fresh
 from enforcer.spelling import JSON, PYTHON, RAW, WHITE_SPACE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from enforcer.engines.llguidance.framing import Framing
-    from enforcer.engines.spellable import Option
+    from enforcer.numbers.division import Multiples
     from enforcer.numbers.sets import NumberSet
     from enforcer.schema.grammar import ArgumentGrammar, Value, ValueId
 
@@ -102,7 +103,7 @@ class Writer:
         if self.layout.layout.kind is LayoutKind.PYTHON:
             framing = PythonFraming(self._sheet, self.value)
         else:
-            framing = TaggedFraming(self._sheet, self._spellable, self._part, self._division)
+            framing = TaggedFraming(self._sheet, self._spellable, self._part, self._divided)
         whole = self.definitions[self.root]
         return "|".join(Objects(self._sheet, framing).bodies(whole.objects, dict(whole.cells)))
 
@@ -114,8 +115,9 @@ class Writer:
             self._parts[value] = number
         return self.value(self._parts[value])
 
-    def _division(self, option: Option) -> list[str]:
-        return [self._sheet.rule(division(each), "n") for each in option.hard]
+    def _divided(self, sets: Iterable[NumberSet]) -> list[str]:
+        """Return the symbols of sets of numbers that have no terminal."""
+        return [self._sheet.rule(_multiples(each), "n") for each in sets]
 
     def value(self, number: ValueId) -> str:
         """Return the symbol of a value, to be defined if it is new."""
@@ -149,9 +151,10 @@ class Writer:
             first, *rules = self._sheet.strings(value.strings)
             terminals.append(first)
         if value.numbers:
-            numbers, more = self._numbers(value.numbers)
-            terminals.extend(numbers)
-            rules.extend(more)
+            numbers, hard = spelled_sets(value.numbers)
+            if numbers is not None:
+                terminals.append(self._sheet.text(numbers))
+            rules.extend(self._divided(hard))
         if value.null or value.booleans:
             words = self._words_of(value)
             terminals.append(f"/{words}/" if terminals else self._sheet.terminal(f"/{words}/"))
@@ -167,17 +170,29 @@ class Writer:
         words.extend(self._words[each] for each in sorted(value.booleans))
         return "|".join(words)
 
-    def _numbers(self, sets: tuple[NumberSet, ...]) -> tuple[list[str], list[str]]:
-        """Return the terminal of sets of numbers, if any, and symbols of those that have none."""
-        spelled, symbols = [], []
-        for each in sets:
-            try:
-                spelled.append(number_texts(each))
-            except NotSpellableError:
-                symbols.append(self._sheet.rule(division(each), "n"))
-        if not spelled:
-            return [], symbols
-        return [self._sheet.text(either(*spelled) if len(spelled) > 1 else spelled[0])], symbols
+
+def _multiples(numbers: NumberSet) -> str:
+    """Write multiples of a large number as a rule: llguidance's own arithmetic follows them.
+
+    Raises:
+        UnsupportedSchema: neither the divisor nor the bounds are such that this is exact.
+
+    """
+    # llguidance knows no negative multiples, so those are a sign and their opposite.
+    signs = {False: "", True: '"-" '}
+    return " | ".join(f"{signs[x.negative]}%json {_json_schema(x)}" for x in divided(numbers))
+
+
+def _json_schema(numbers: Multiples) -> str:
+    return json.dumps(
+        {
+            "type": "integer" if numbers.whole else "number",
+            "exclusiveMinimum" if numbers.low_open else "minimum": numbers.low,
+            "exclusiveMaximum" if numbers.high_open else "maximum": numbers.high,
+            "multipleOf": numbers.multiple,
+            "x-guidance": {"whitespace_flexible": False},
+        }
+    )
 
 
 def to_lark(grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:

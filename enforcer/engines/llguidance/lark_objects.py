@@ -5,8 +5,8 @@ counted is. Must not know: values other than by their symbol, what names, bracke
 like (`framing` does), what the bits of the parameter stand for but in the usual object, where each
 name has one (`tracking` does).
 
-Where no name can repeat, since somebody beside the engine keeps them distinct, more required names
-than bits are a number.
+Where names are kept distinct beside the engine (`engines.distinct`), required names need no bits:
+they are counted, so there may be more of them than bits.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Objects:
         ]
         untracked = [x for x in shape.names if x[1] != NEVER and x not in kept.bits]
         for symbol, alike in self._by_value(untracked).items():
-            terminal = framing.any_name([name for name, _ in alike])
+            terminal = framing.name(*(name for name, _ in alike))
             properties.append(Way(terminal, symbol, alike[0]))
         properties.extend(Way(*each) for each in self._undeclared_of(shape))
         names = _names(shape)
@@ -178,7 +178,7 @@ class Objects:
     def _alike(self, declared: Sequence[Property]) -> list[str]:
         framing = self._framing
         return [
-            f"{framing.any_name([name for name, _ in alike])} {value}"
+            f"{framing.name(*(name for name, _ in alike))} {value}"
             for value, alike in self._by_value(declared).items()
         ]
 

@@ -1,16 +1,16 @@
-"""What the copies of one of llguidance's matchers share, and how its loss is found out.
+"""The lexer that all copies of one llguidance matcher share, and how its loss is noticed.
 
 Owns: the vocabulary as llguidance holds it, a lexer's first mask, its fuel and its end, and turning
 panics into exceptions. Must not know: texts, schemas.
 
-All copies of one matcher share a lexer, which finds out its states as texts reach them. That
-has consequences that llguidance leaves to its host:
+The lexer builds its states lazily, as texts reach them. That has consequences which llguidance
+leaves to its host:
 
-- A lexer at one of its limits is lost to every text. Computing a mask says so; taking an id
-  does not: every id looks illegal then. So an id is only called illegal while the lexer lives.
-- The fuel of a step is filled up by computing a mask, never by taking an id.
-- Calls for a shared lexer wait for each other and, but for those for a mask, keep every other
-  thread of Python waiting too.
+- A lexer at one of its limits is lost to every text. Computing a mask says so; accepting an id does
+  not: every id looks illegal then. So an id is only called illegal while the lexer lives.
+- The fuel of a step is refilled by computing a mask, never by accepting an id.
+- Calls to a shared lexer wait for each other and, but for those for a mask, hold Python's global
+  interpreter lock meanwhile.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Texts that show what a grammar may cost an engine: to the edge of each of its values.
+"""Texts that show what a grammar may cost an engine, up to the edge of each of its values.
 
-Owns: which beginnings of texts are worth trying, and how few are enough. Must not know:
-engines, vocabularies, how a grammar is written.
+Owns: which beginnings of texts are worth trying, and how few are enough. Must not know: engines,
+vocabularies, how a grammar is written.
 
-A text is tried to find out two things: whether the engine bears it, and, on the way, the
-states that the first masks of a call would have to find otherwise.
+A text is tried for two reasons: to find out whether the engine bears it, and to have the lexer
+build, when the grammar is compiled, the states that the first masks of a call would need.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from enforcer.engines.spellable import Spellable
 from enforcer.layouts import ID, LayoutKind
 from enforcer.layouts.texts import keys, written_key
 from enforcer.regex import ANY, RegexBudget, both, demanding, either, example, inverse, literal
-from enforcer.regex.keeping import kept
+from enforcer.regex.caching import cached
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _languages(value: Value) -> Iterator[tuple[str, Regex]]:
             yield "{", names
 
 
-@kept
+@cached
 def _edges(language: Regex, texts: int) -> tuple[str, ...]:
     return tuple(demanding(language, _LENGTH, texts, budget=_WORK))
 
@@ -159,7 +159,7 @@ def _properties(shape: ObjectShape, allowed: Regex = ANY) -> Iterator[tuple[str,
             yield found, False, child
 
 
-@kept
+@cached
 def _first(names: Regex) -> str | None:
     try:
         return example(names, budget=_SEARCHED)

@@ -1,7 +1,7 @@
-"""A sheet of llguidance's Lark that rules and terminals are written on.
+"""The rules and terminals of one grammar in llguidance's Lark, as they are collected.
 
-Owns: that equal ones are written once, under names that are not taken, and how strings are
-spelled. Must not know: which rules a value needs.
+Owns: that equal ones are written once, under names that are not taken, and how strings are spelled.
+Must not know: which rules a value needs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines.llguidance.terminals import definitions, expression
 from enforcer.layouts.texts import holding, quick, without
 from enforcer.regex import literal
-from enforcer.regex.keeping import kept
+from enforcer.regex.caching import cached
 from enforcer.regex.syntax import names_in
 from enforcer.spelling import JSON, RAW
 
@@ -71,10 +71,6 @@ class Sheet:
         """Return the terminal of a language of texts that stand as they are."""
         return self.terminal(self._expression(regex, RAW))
 
-    def string(self, regex: Regex) -> str:
-        """Return the terminal of a string language."""
-        return self._strings(regex)
-
     def strings(self, regex: Regex, but: Sequence[str] = ()) -> tuple[str, ...]:
         """Return terminals that together are a string language, two where that is faster.
 
@@ -89,26 +85,26 @@ class Sheet:
             found += [] if some is None else [some]
         return tuple(self.string_but(x, but) if but else self.string(x) for x in found)
 
-    def name(self, name: str) -> str:
-        """Return the terminal of one string."""
-        if len(self._spellings) > 1 or any(each in name for each in self._avoided):
-            return self.string(literal(name))
-        return self.terminal(_name(name, *self._spellings))
-
-    def any_name(self, names: Sequence[str]) -> str:
+    def name(self, *names: str) -> str:
         """Return the terminal of one of some strings.
 
         It is made of theirs, which properties have anyway: to read a name takes the engine far
         longer than to look one up.
         """
-        found = [self.name(each) for each in names]
+        found = [self._name(each) for each in names]
         return found[0] if len(found) == 1 else self.terminal("|".join(found))
+
+    def _name(self, name: str) -> str:
+        if len(self._spellings) > 1 or any(each in name for each in self._avoided):
+            return self.string(literal(name))
+        return self.terminal(_written_name(name, *self._spellings))
 
     def string_but(self, regex: Regex, names: Sequence[str]) -> str:
         """Return the terminal of a string language without some names."""
-        return self.terminal(f"{self.string(regex)}&~{self.any_name(names)}")
+        return self.terminal(f"{self.string(regex)}&~{self.name(*names)}")
 
-    def _strings(self, regex: Regex) -> str:
+    def string(self, regex: Regex) -> str:
+        """Return the terminal of a string language."""
         if len(self._spellings) == 1:
             text = self._expression(regex, *self._spellings)
         else:
@@ -127,10 +123,10 @@ class Sheet:
 
 
 @lru_cache(maxsize=8192)
-def _name(name: str, spelling: Spelling) -> str:
+def _written_name(name: str, spelling: Spelling) -> str:
     return expression(literal(name), spelling)
 
 
-@kept
+@cached
 def _cached(regex: Regex, spelling: Spelling) -> str:
     return expression(regex, spelling)

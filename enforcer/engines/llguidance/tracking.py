@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.errors import UnsupportedSchema
 from enforcer.schema.finishing.factoring import factored, nested
 from enforcer.schema.grammar import NEVER
 from enforcer.schema.limits import BITS
@@ -200,16 +200,12 @@ def all_set(count: int) -> str:
 
 def refuse_width(shape: ObjectShape, keyword: str = "required") -> NoReturn:
     """Refuse a shape that needs more bits than there are."""
-    raise UnsupportedSchema(
-        (
-            Problem(
-                shape.path,
-                keyword,
-                f"at most {BITS} properties on which it depends whether an object is "
-                "complete can be tracked; make some optional, or group them into "
-                "objects of their own",
-            ),
-        )
+    raise UnsupportedSchema.of(
+        shape.path,
+        keyword,
+        f"at most {BITS} properties on which it depends whether an object is "
+        "complete can be tracked; make some optional, or group them into "
+        "objects of their own",
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, NOTHING, RegexBudget, both, finite_members
 from enforcer.regex import is_empty as regex_is_empty
 from enforcer.regex import size as regex_size
@@ -72,7 +72,7 @@ class Languages:
     def _checked(self, regex: Regex) -> Regex:
         if regex_size(regex) > self._limits.regex_size:
             reason = f"string patterns combine to one that is too large {named('regex_size')}"
-            raise SchemaLimit((Problem("$", "pattern", reason),))
+            raise SchemaLimit.of("$", "pattern", reason)
         return regex
 
     def members(self, regex: Regex, limit: int) -> tuple[str, ...] | None:
@@ -86,15 +86,11 @@ class Languages:
         """Count work; raises `SchemaLimit` when there was too much of it."""
         self._steps += steps
         if self._steps > self._most_steps:
-            raise SchemaLimit(
-                (
-                    Problem(
-                        "$",
-                        "",
-                        f"the schema's alternatives multiply beyond {self._limits.steps} steps "
-                        f"{named('steps')}; use fewer overlapping branches",
-                    ),
-                )
+            raise SchemaLimit.of(
+                "$",
+                "",
+                f"the schema's alternatives multiply beyond {self._limits.steps} steps "
+                f"{named('steps')}; use fewer overlapping branches",
             )
 
     @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, TypeVar
 
-from enforcer.errors import Problem, SchemaLimit, UnsupportedSchema
+from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.numbers import sets as numbers
 from enforcer.regex import either, inverse
 from enforcer.schema.algebra.arrays import ArraySets
@@ -116,15 +116,11 @@ class Algebra(Formulas, Languages):
         try:
             return self._normal_of(formula)
         except _UnderWay as loop:
-            raise UnsupportedSchema(
-                (
-                    Problem(
-                        "$" if loop.key is None else self._path_of(loop.key),
-                        "$ref",
-                        "references lead back to themselves without passing through a "
-                        "property or an element; break the loop",
-                    ),
-                )
+            raise UnsupportedSchema.of(
+                "$" if loop.key is None else self._path_of(loop.key),
+                "$ref",
+                "references lead back to themselves without passing through a "
+                "property or an element; break the loop",
             ) from None
 
     def _normal_of(self, formula: Formula) -> Value:
@@ -363,14 +359,10 @@ class Algebra(Formulas, Languages):
     def _few(self, parts: list[_T]) -> tuple[_T, ...]:
         out = tuple(dict.fromkeys(parts)) if len(parts) > 1 else tuple(parts)
         if len(out) > self._limits.branches:
-            raise SchemaLimit(
-                (
-                    Problem(
-                        getattr(out[0], "path", "$"),
-                        "",
-                        f"one value has more than {self._limits.branches} alternatives "
-                        f"{named('branches')}; use fewer overlapping branches",
-                    ),
-                )
+            raise SchemaLimit.of(
+                getattr(out[0], "path", "$"),
+                "",
+                f"one value has more than {self._limits.branches} alternatives "
+                f"{named('branches')}; use fewer overlapping branches",
             )
         return out

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, both, either, fullmatch, inverse, literal
 from enforcer.schema.algebra.shapes import ALWAYS, NEVER, ObjectShape, Witness, least
 from enforcer.schema.limits import named
@@ -76,7 +76,7 @@ class ObjectSets:
             return ((ANY, next(iter(merged))),)
         if len(merged) > self._limits.branches:
             reason = f"too many overlapping name patterns {named('branches')}"
-            raise SchemaLimit((Problem("$", "patternProperties", reason),))
+            raise SchemaLimit.of("$", "patternProperties", reason)
         return tuple((names, value) for value, names in merged.items())
 
     def tidy(self, shape: ObjectShape) -> ObjectShape | None:

@@ -37,7 +37,7 @@ def cells(
 
     Args:
         algebra: the arena of the formulas.
-        shapes: settled shapes.
+        shapes: lowered ones.
         is_writable: tells whether a formula can be enforced exactly.
 
     """

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.errors import UnsupportedSchema
 
 if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape, ElementChoice, ValueId
@@ -56,15 +56,11 @@ def counting_automaton(array: ArrayShape) -> CountingAutomaton:
     # The first element differs from the others in that no comma stands before it.
     top = max(last, array.minimum, array.maximum or 0, 1)
     if (top + 1) * prod(cap + 1 for cap in caps) > _MOST_STATES:
-        raise UnsupportedSchema(
-            (
-                Problem(
-                    f"{array.path}.contains",
-                    "contains",
-                    "the numbers of elements to count are too large together; lower "
-                    "`minItems`, `maxItems` or `minContains`",
-                ),
-            )
+        raise UnsupportedSchema.of(
+            f"{array.path}.contains",
+            "contains",
+            "the numbers of elements to count are too large together; lower "
+            "`minItems`, `maxItems` or `minContains`",
         )
     start: State = (0, tuple(0 for _ in caps))
     edges: dict[State, tuple[tuple[ValueId, State], ...]] = {}

@@ -5,8 +5,8 @@ Such an array stays `unique` in a finished grammar, without choices; such an obj
 `distinct_names`.
 
 Owns: which these are, what elements they cannot have, since what one can still become must be
-countable member by member, and doing without. Must not know: keywords' syntax, engines, the ways
-that lead there (those are `ways`'), how texts are followed.
+countable member by member, and doing without. Must not know: keywords' syntax, engines, the paths
+of a text that lead there (`tracks`), how texts are followed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import NotSpellableError
 from enforcer.regex import either, literal
-from enforcer.regex.states import TooManyStates, minimal
-from enforcer.schema.finishing.endless import can_be_explored, is_endless
+from enforcer.regex.minimal_automaton import TooManyStates, minimal
+from enforcer.schema.finishing.infinite import can_be_explored, is_infinite
 from enforcer.schema.grammar import NEVER, ObjectShape
 from enforcer.schema.limits import BITS
 
@@ -143,7 +143,7 @@ def obstacle(value: Value) -> str | None:
         if shape.distinct_names:
             return _TALLIED
         usable = [names for names, child in shape.classes if child != NEVER]
-        if not all(map(is_endless, usable)):
+        if not all(map(is_infinite, usable)):
             return _NAMED
         if usable and shape.maximum is not None:
             return _LIMITED  # a name that is repeated counts twice, and its last value alone

@@ -1,7 +1,7 @@
 """From the root formula to the values that it reaches.
 
-Owns: working out the normal form of each, settling it, and giving equal ones one name. Must not
-know: keywords, how a value is settled, engines.
+Owns: working out the normal form of each, lowering it, and giving equal ones one name. Must not
+know: keywords, how a value is lowered, engines.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.schema.grammar import ValueId
 from enforcer.schema.limits import named
 
@@ -40,13 +40,13 @@ class Unfolded:
     mentioned: dict[ValueId, Value]
 
 
-def unfold(root: Formula, limits: Limits, settle: Callable[[Formula], Value]) -> Unfolded:
+def unfold(root: Formula, limits: Limits, lower: Callable[[Formula], Value]) -> Unfolded:
     """Expand the root and all that it reaches; equal values become one definition.
 
     Args:
         root: the formula of the whole value.
         limits: bounds.
-        settle: gives the normal form of a formula, in which constraints that cannot be kept
+        lower: gives the normal form of a formula, in which constraints that cannot be kept
             are replaced, having noted them.
 
     Raises:
@@ -60,21 +60,17 @@ def unfold(root: Formula, limits: Limits, settle: Callable[[Formula], Value]) ->
     for formula in queue:
         if formula in alias:
             continue
-        value = settle(formula)
+        value = lower(formula)
         found = alias[formula] = canonical.setdefault(value, ValueId(formula))
         if found == formula:
             definitions[found] = value
             queue.extend(value.children())
         if len(definitions) > limits.definitions:
-            raise SchemaLimit(
-                (
-                    Problem(
-                        "$",
-                        "",
-                        f"the schema unfolds to more than {limits.definitions} distinct values "
-                        f"{named('definitions')}; combine fewer recursive references",
-                    ),
-                )
+            raise SchemaLimit.of(
+                "$",
+                "",
+                f"the schema unfolds to more than {limits.definitions} distinct values "
+                f"{named('definitions')}; combine fewer recursive references",
             )
     renamed = definitions
     if len(definitions) < len(alias):

@@ -18,7 +18,7 @@ import referencing.exceptions
 import referencing.jsonschema as dialects
 from referencing import Specification
 
-from enforcer.errors import InvalidSchema, Problem, SchemaError, UnsupportedSchema
+from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
 from enforcer.schema.reading.drafts import Draft, draft_of
 from enforcer.schema.reading.identifiers import tolerant
 
@@ -62,11 +62,11 @@ def step(path: str, key: str | int) -> str:
 
 def _no_identifier(path: str, error: Exception) -> InvalidSchema:
     reason = f"`$id`, `$anchor` and the like must be texts that name a place ({error!s:.200})"
-    return InvalidSchema((Problem(path, "$id", reason),))
+    return InvalidSchema.of(path, "$id", reason)
 
 
 class Closing(Enum):
-    """Whether the objects that a subschema describes are to be closed; see `closing`."""
+    """Whether the objects that a subschema describes are to be closed; see `closed_objects`."""
 
     OPEN = "never"
     WHOLE = "here, with all that the subschema is composed of"
@@ -235,12 +235,12 @@ class SchemaDocument:
         if is_known or ref.startswith("#"):
             where = "this schema" if ref.startswith("#") else "that document"
             reason = f"the reference {ref[:120]!r} leads to nothing in {where}"
-            return InvalidSchema((Problem(problem_at, keyword, reason),))
+            return InvalidSchema.of(problem_at, keyword, reason)
         reason = (
             f"the reference {ref[:120]!r} leads out of this schema; copy its target into `$defs`, "
             "or let the server be given its document (ENFORCER_DOCUMENTS)"
         )
-        return UnsupportedSchema((Problem(problem_at, keyword, reason),))
+        return UnsupportedSchema.of(problem_at, keyword, reason)
 
 
 def _looked_up(resolver: Any, ref: str, *, dynamic: bool) -> tuple[Any, Any]:

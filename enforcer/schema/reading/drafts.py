@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from enforcer.errors import Problem, UnsupportedSchema
+from enforcer.errors import UnsupportedSchema
 
 
 class Draft(IntEnum):
@@ -72,14 +72,9 @@ def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
     # Both schemes are in use for every draft.
     found = _DRAFTS.get(named.strip().rstrip("#/").removeprefix("https:").removeprefix("http:"))
     if found is None:
-        raise UnsupportedSchema(
-            (
-                Problem(
-                    "$.$schema",
-                    "$schema",
-                    f"the dialect {named[:120]!r} is not known; use draft 4, 6, 7, 2019-09 or "
-                    "2020-12",
-                ),
-            )
+        raise UnsupportedSchema.of(
+            "$.$schema",
+            "$schema",
+            f"the dialect {named[:120]!r} is not known; use draft 4, 6, 7, 2019-09 or 2020-12",
         )
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import InvalidSchema, Problem, SchemaError, SchemaLimit
+from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
 
@@ -122,8 +122,8 @@ def _check_scalar(value: Any, path: str) -> None:
 
 
 def _invalid(path: str, reason: str) -> None:
-    raise InvalidSchema((Problem(path, "", reason),))
+    raise InvalidSchema.of(path, "", reason)
 
 
 def _limit(path: str, reason: str) -> None:
-    raise SchemaLimit((Problem(path, "", reason),))
+    raise SchemaLimit.of(path, "", reason)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.numbers.doubles import exact
 from enforcer.regex import RegexError, growth, not_matching, parse
 from enforcer.schema.limits import named
@@ -75,7 +75,7 @@ class Keywords:
                 f"{named('regex_growth')}; put between the parts what they cannot hold, or drop "
                 "the inner counts"
             )
-            raise SchemaLimit((Problem(path, keyword, reason),))
+            raise SchemaLimit.of(path, keyword, reason)
         for language in (matching, failing):
             self.reader.patterns.setdefault(language, (path, keyword))
         return matching, failing

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, both, either, inverse
 from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, ObjectShape
 from enforcer.schema.limits import named
@@ -60,14 +60,10 @@ class ObjectKeywords:
         if not isinstance(required, list) or not all(isinstance(x, str) for x in required):
             raise Malformed("required", "must be a list of property names")
         if len(declared) > reader.limits.properties or len(required) > reader.limits.properties:
-            raise SchemaLimit(
-                (
-                    Problem(
-                        step(place.path, "properties"),
-                        "properties",
-                        f"more than {reader.limits.properties} properties {named('properties')}",
-                    ),
-                )
+            raise SchemaLimit.of(
+                step(place.path, "properties"),
+                "properties",
+                f"more than {reader.limits.properties} properties {named('properties')}",
             )
         own = ObjectShape(
             names=tuple((name, reader.child(place, "properties", name)) for name in declared),

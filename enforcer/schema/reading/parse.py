@@ -10,13 +10,13 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import Problem, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.numbers.sets import INTEGERS, REALS
 from enforcer.regex import ANY
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, Value
 from enforcer.schema.limits import named
-from enforcer.schema.reading.closing import closable, declares
+from enforcer.schema.reading.closed_objects import closable, declares
 from enforcer.schema.reading.document import Closing, Place, SchemaDocument, step
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.keywords import Keywords
@@ -184,14 +184,10 @@ class SchemaParser(SchemaReader):
             if not isinstance(values, list):
                 raise Malformed("enum", "must be a list of values")
             if len(values) > self.limits.enum:
-                raise SchemaLimit(
-                    (
-                        Problem(
-                            step(place.path, "enum"),
-                            "enum",
-                            f"{len(values)} values, more than {self.limits.enum} {named('enum')}",
-                        ),
-                    )
+                raise SchemaLimit.of(
+                    step(place.path, "enum"),
+                    "enum",
+                    f"{len(values)} values, more than {self.limits.enum} {named('enum')}",
                 )
             parts.append(constant(self.algebra, values))
         if self.has(schema, "const", place.draft):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from enforcer.numbers.doubles import exact
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, meet, single
 from enforcer.regex import ANY, both, either, format_regex, inverse, length, literal
-from enforcer.regex.regexes import broken, regexes
+from enforcer.regex.regex_format import broken, regexes
 from enforcer.schema.algebra.shapes import (
     ALWAYS,
     ANYTHING,
@@ -25,7 +25,7 @@ from enforcer.schema.algebra.shapes import (
 from enforcer.schema.limits import Formats
 from enforcer.schema.reading.document import Place, step
 from enforcer.schema.reading.drafts import Draft
-from enforcer.schema.reading.idle import malformed
+from enforcer.schema.reading.excluded_types import malformed
 from enforcer.schema.reading.object_keywords import ObjectKeywords
 from enforcer.schema.reading.reader import Malformed
 
@@ -151,24 +151,18 @@ class TypeKeywords:
             ("minimum", "exclusiveMinimum"),
             ("maximum", "exclusiveMaximum"),
         ):
-            below = keyword == "minimum"
             # Draft 4 writes a boolean beside the bound; schemas without `$schema` may too.
             flag = schema.get(exclusive)
-            bound = self._keywords.number(keyword)
-            if bound is not None:
-                is_open = flag is True
-                found.append(
-                    NumberSet(low=bound, low_open=is_open)
-                    if below
-                    else NumberSet(high=bound, high_open=is_open)
-                )
+            bounds = [(self._keywords.number(keyword), flag is True)]
             if flag is not None and not isinstance(flag, bool):
-                bound = self._keywords.number(exclusive)
-                found.append(
-                    NumberSet(low=bound, low_open=True)
-                    if below
-                    else NumberSet(high=bound, high_open=True)
-                )
+                bounds.append((self._keywords.number(exclusive), True))
+            found += [
+                NumberSet(low=bound, low_open=is_open)
+                if keyword == "minimum"
+                else NumberSet(high=bound, high_open=is_open)
+                for bound, is_open in bounds
+                if bound is not None
+            ]
         divisor = self._keywords.number("multipleOf")
         if divisor is not None:
             if divisor <= 0:

@@ -22,7 +22,7 @@ from enforcer.schema.algebra.shapes import (
     ObjectShape,
     Value,
 )
-from enforcer.schema.reading.closing import parts_of
+from enforcer.schema.reading.closed_objects import parts_of
 from enforcer.schema.reading.document import Closing
 from enforcer.schema.reading.drafts import Draft
 from enforcer.schema.reading.object_keywords import absent

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.budget import steps
-from enforcer.engines.distinct import ends
+from enforcer.engines.distinct import completions
 from enforcer.engines.distinct.engine import DistinctEngine, _Matcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import derivative
@@ -336,7 +336,7 @@ def test_no_mask_of_numbers_works_out_a_derivative(monkeypatch: pytest.MonkeyPat
 
     for module in (steps, derivative):
         monkeypatch.setattr(module, "derivative", slow)
-    monkeypatch.setattr(ends, "successors", slow)
+    monkeypatch.setattr(completions, "successors", slow)
     matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
     for token_id in V.encode("[" + ", ".join(str(43 * i) for i in range(40)) + "]"):
         matcher.fill(row)

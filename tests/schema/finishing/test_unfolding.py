@@ -7,7 +7,7 @@ import pytest
 
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Limits, compile_schema
-from enforcer.schema.finishing.settle import Settler
+from enforcer.schema.finishing.lowering import Lowering
 from enforcer.schema.finishing.unfolding import unfold
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
@@ -41,16 +41,16 @@ def unfolded(
     limits = limits or Limits()
     parser = parser_of(schema, limits)
 
-    def settle(formula: Formula) -> Value:
+    def lower(formula: Formula) -> Value:
         if seen is not None:
             seen.append(formula)
-        return settler.settle(formula)
+        return lowering.lower(formula)
 
     def refuse(*problem: object) -> None:
         raise AssertionError(problem)
 
-    settler = Settler(parser.algebra, limits, refuse, parser.divisors, parser.patterns)
-    return unfold(parser.parse(parser.document.root), limits, settle)
+    lowering = Lowering(parser.algebra, limits, refuse, parser.divisors, parser.patterns)
+    return unfold(parser.parse(parser.document.root), limits, lower)
 
 
 def test_recursion_unfolds_no_further_than_its_values() -> None:

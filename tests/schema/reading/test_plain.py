@@ -44,7 +44,13 @@ KEYS = st.sampled_from(
         *("title", "default", "not", "$ref", "minimum", "format", "anyOf", "maxItems"),
     ]
 )
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | WORDS
+)
 KINDS = st.sampled_from(["string", "integer", "number", "boolean", "null", "any"])
 BOUNDS = st.integers(-3, 5) | st.sampled_from([0.5, True, None, 10**12, 10**30, 64, 10_000])
 LEAVES = (

@@ -1,0 +1,97 @@
+"""How long a step takes whose thread shares the interpreter with turns that are made ready.
+
+    python -m bench.giving_way
+
+A step stands for a scheduler's: short pieces of Python, between which it lets go of the
+interpreter. Beside it the lanes of an engine work out how short the calls of new, large schemas can
+be, in Python alone (`ENFORCER_FINISH_WITHIN_BUDGET=on`), once with Python's own interval between
+threads and once with theirs.
+
+Owns: the step, the schemas, the figures. Must not know: how lanes give way.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from bench.first_mask.run import vocabulary as find_vocabulary
+from enforcer.budget.pieces import Pieces
+from enforcer.budget.shortest import Shortest
+from enforcer.schema import compile_schema
+from enforcer.vllm import lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+_PIECES = 30
+_BREAK = 3e-4  # seconds
+_SCHEMAS = 6
+
+
+def step() -> float:
+    """Take one; gives its seconds."""
+    begun = time.perf_counter()
+    for _ in range(_PIECES):
+        time.sleep(_BREAK)
+        sum(range(2_000))
+    return time.perf_counter() - begun
+
+
+def schema(word: str) -> dict[str, Any]:
+    """Give one that no other has: six alternatives of twelve objects."""
+    alternatives = {
+        f"{word}{at}": {
+            "oneOf": [
+                {
+                    "type": "object",
+                    "properties": {f"k{n}": {"const": f"v{n}{at}"}, "n": {"minimum": n}},
+                    "required": [f"k{n}"],
+                }
+                for n in range(12)
+            ]
+        }
+        for at in range(6)
+    }
+    return {"type": "object", "properties": alternatives}
+
+
+def beside(pieces: Pieces, word: str) -> list[float]:
+    """Take steps while schemas are worked out; gives the seconds of each."""
+    made = lanes.Lanes()
+
+    def steps(own: str) -> Generator[None, None, None]:
+        yield
+        Shortest(compile_schema(schema(own)), pieces)
+
+    under_way = [made.begin(steps(f"{word}{at}"), lambda: True) for at in range(_SCHEMAS)]
+    taken = []
+    while not all(job.done() for job in under_way):
+        taken.append(step())
+    made.close()
+    for job in under_way:
+        job.result()
+    return taken
+
+
+def main() -> None:
+    name, vocabulary = find_vocabulary()
+    pieces = Pieces(vocabulary)
+    Shortest(compile_schema(schema("warm")), pieces)
+    print(f"vocabulary: {name}; milliseconds of a step, median and longest")
+    show("alone", [step() for _ in range(100)])
+    usual, own = sys.getswitchinterval(), lanes._INTERVAL  # noqa: SLF001 - what is compared
+    lanes._INTERVAL = usual  # noqa: SLF001
+    show("beside, Python's own interval", beside(pieces, "a"))
+    lanes._INTERVAL = own  # noqa: SLF001
+    show("beside, that of the lanes", beside(pieces, "b"))
+
+
+def show(what: str, taken: list[float]) -> None:
+    print(f"{what:<32}{statistics.median(taken) * 1e3:8.1f}{max(taken) * 1e3:8.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""What `enforcer check` has found out, and how it is shown.
+
+Owns: the rows for people, what stands below them, and the one object for machines. Must not know:
+how anything is checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from enforcer.checking.work import SECONDS
+from enforcer.schema import Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from enforcer.cli.declarations import Declaration, Functions
+    from enforcer.cli.request_limits import Oversized
+    from enforcer.errors import Problem
+
+_SHOWN = 20  # records that cannot be read
+# Nearly every tool has such objects, so that what they mean is said once, below the rows.
+_OPEN = "additionalProperties"
+_MILLI = 1000
+_PART = "a request that declares all of them is refused; it may declare a part"
+_FUNCTIONS = (
+    "note: vLLM does not read `functions`, so that nothing is declared there and nothing enforced: "
+    "declare them in `tools`"
+)
+_HEAVY = (
+    "the schemas of this request take {seconds:.1f} s of processor time together; a server may "
+    "answer 503 to it until those that have passed are remembered: send it again"
+)
+
+
+class Status(Enum):
+    """How a schema is enforced."""
+
+    EXACT = "exact"
+    RELAXED = "relaxed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found out about one declaration.
+
+    Attributes:
+        problems: why it is refused, or what is not enforced where it is relaxed; paths
+            from the document's root.
+        error: name of the error's class where it is refused.
+        relaxable: refused, and `--relax` would enforce a superset.
+        milliseconds: of processor time, with a vocabulary of single bytes.
+        rules: number of distinct values that the compiled grammar defines; 0 if refused.
+        surprises: what is enforced as the standard says, and may not be meant.
+        untimed: why nobody can tell how soon its texts can end, where they are to end in time.
+
+    """
+
+    declaration: Declaration
+    status: Status
+    problems: tuple[Problem, ...] = ()
+    error: str = ""
+    relaxable: bool = False
+    milliseconds: float = 0.0
+    rules: int = 0
+    surprises: tuple[Problem, ...] = ()
+    untimed: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heavy:
+    """A request whose schemas have more time each than all together.
+
+    Attributes:
+        where: the file, and the line in JSON Lines.
+        path: where it stands there.
+        milliseconds: what its schemas take that are not refused.
+
+    """
+
+    where: str
+    path: str
+    milliseconds: float
+
+
+@dataclass(slots=True)
+class Tally:
+    """Everything that was found out, as it comes in.
+
+    Attributes:
+        checked: in the order of the files.
+        unreadable: messages about records that are none of the kinds, or no JSON.
+        repeated: how often a tool or format came again with the same schema.
+        without_tools: how many requests declare no tool that could be checked.
+        functions: what requests declare in a form that vLLM does not read.
+        oversized: what is too much for one request, each only once however many requests bring it.
+
+    """
+
+    checked: list[Checked] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    repeated: int = 0
+    without_tools: int = 0
+    functions: list[Functions] = field(default_factory=list)
+    oversized: dict[str, Oversized] = field(default_factory=dict)
+
+    def add_oversized(self, found: Iterable[Oversized]) -> None:
+        """Keep what is not the same again."""
+        for one in found:
+            known = self.oversized.get(one.reason)
+            if known is None or (one.refused and not known.refused):
+                self.oversized[one.reason] = one
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether a server refuses a schema, or a request for all of its schemas together."""
+        whole = any(one.refused for one in self.oversized.values())
+        return whole or self.counts[Status.REFUSED] > 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was found: neither what can be checked, nor a request without any."""
+        return not (self.checked or self.unreadable or self.without_tools)
+
+    def heavy(self) -> list[Heavy]:
+        """List the requests that a server has no time for at once.
+
+        It checks equal schemas once, and none that it remembers of earlier requests.
+        """
+        spent: dict[tuple[str, str], dict[str, float]] = {}
+        for one in self.checked:
+            of = one.declaration
+            if of.request is not None and one.status is not Status.REFUSED:
+                schema = json.dumps([of.root.value, of.schema, of.form], sort_keys=True)
+                spent.setdefault((of.where, of.request), {})[schema] = one.milliseconds
+        sums = [Heavy(*place, sum(each.values())) for place, each in spent.items()]
+        return [one for one in sums if one.milliseconds > SECONDS * _MILLI]
+
+    @property
+    def counts(self) -> Counter[Status]:
+        """How many schemas are enforced in which way."""
+        return Counter(one.status for one in self.checked)
+
+
+def row(one: Checked) -> Iterator[str]:
+    """Give the lines about one schema. The columns are as wide for any other."""
+    rules = f"{one.rules:5} rules" if one.rules else " " * 11
+    yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
+    for problem in one.problems:
+        yield f"         {problem}"
+    for problem in one.untimed if one.status is not Status.REFUSED else ():
+        yield f"         calls may be cut off by `max_tokens`: {problem}"
+    for line in _notes(one.surprises):
+        yield f"         note: {line}"
+    if one.relaxable:
+        yield "         --relax would enforce " + (
+            "the nearest superset"
+            if not one.untimed
+            else "it as it is, and let its calls be cut off by `max_tokens`"
+        )
+
+
+def summary(tally: Tally) -> Iterator[str]:
+    """Give the lines below the rows: what notes mean, the counts."""
+    opened = [p for one in tally.checked for p in one.surprises if p.keyword == _OPEN]
+    if opened:
+        yield f"open objects: {opened[0].reason}"
+    for one in tally.heavy():
+        inside = "" if one.path == "$" else f" {one.path}"
+        yield f"{one.where}{inside}: {_HEAVY.format(seconds=one.milliseconds / _MILLI)}"
+    for large in tally.oversized.values():
+        said_of = f"refused, {large.reason}" if large.refused else f"{large.reason}: {_PART}"
+        yield f"{large.where} {large.path}: {said_of}"
+    if tally.functions:
+        first, *others = tally.functions
+        more = f", and in {_number(len(others), 'more request')}" if others else ""
+        yield f"{first.where} {first.path}: {_FUNCTIONS}{more}"
+    counts = tally.counts
+    said = [f"{counts[status]} {status.value}" for status in Status if counts[status]]
+    line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
+    taken = (one for one in tally.checked if one.status is not Status.REFUSED)
+    late = sum(bool(one.untimed) for one in taken)
+    if late:
+        line += f"; calls to {_number(late, 'tool')} may be cut off by `max_tokens`"
+    if any(large.refused for large in tally.oversized.values()):
+        line += " by themselves; a request that declares too much is refused"
+    if tally.repeated:
+        line += f"; {tally.repeated} more were the same again"
+    if tally.without_tools:
+        line += f"; {_number(tally.without_tools, 'request')} without tools"
+    if tally.functions:
+        line += f"; {_number(len(tally.functions), 'request')} with `functions`, which are not read"
+    if tally.unreadable:
+        line += f"; {len(tally.unreadable)} could not be read"
+    yield line
+
+
+def complaints(tally: Tally) -> Iterator[str]:
+    """Give the lines about what could not be read, or was not there."""
+    yield from tally.unreadable[:_SHOWN]
+    if len(tally.unreadable) > _SHOWN:
+        yield f"and {len(tally.unreadable) - _SHOWN} more that cannot be read; --json has them all"
+    if tally.is_empty:
+        yield "nothing to check: what was given has no schema, no tool and no request"
+    elif not tally.checked and not tally.unreadable:
+        yield "no tool was found in what was given"
+
+
+def as_json(tally: Tally) -> dict[str, Any]:
+    """Give everything as JSON values."""
+    counts = tally.counts
+    return {
+        "checked": [_values(one) for one in tally.checked],
+        "counts": {status.value: counts[status] for status in Status},
+        "repeated": tally.repeated,
+        "without_tools": tally.without_tools,
+        "functions": [asdict(one) for one in tally.functions],
+        "unreadable": list(tally.unreadable),
+        "heavy": [asdict(one) for one in tally.heavy()],
+        "oversized": [asdict(one) for one in tally.oversized.values()],
+    }
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" + ("" if count == 1 else "s")
+
+
+def _notes(surprises: Sequence[Problem]) -> Iterator[str]:
+    """Give one line for all places of a schema that are surprising for one reason."""
+    alike: dict[str, list[Problem]] = {}
+    for problem in surprises:
+        alike.setdefault(problem.reason, []).append(problem)
+    for first, *others in alike.values():
+        said = f"open objects (at `{first.path}`)" if first.keyword == _OPEN else str(first)
+        yield f"{said}, and in {_number(len(others), 'more place')}" if others else said
+
+
+def _title(one: Checked) -> str:
+    declaration = one.declaration
+    if declaration.root is Root.OBJECT:
+        return f"{declaration.name}  {declaration.where}"
+    inside = "" if declaration.path == "$" else f" {declaration.path}"
+    return declaration.where + inside
+
+
+def _values(one: Checked) -> dict[str, Any]:
+    return {
+        "name": one.declaration.name,
+        "where": one.declaration.where,
+        "path": one.declaration.path,
+        "status": one.status.value,
+        "error": one.error or None,
+        "problems": [_problem(problem) for problem in one.problems],
+        "surprises": [_problem(problem) for problem in one.surprises],
+        "relaxable": one.relaxable,
+        "untimed": [_problem(problem) for problem in one.untimed],
+        "milliseconds": round(one.milliseconds, 3),
+        "rules": one.rules,
+    }
+
+
+def _problem(problem: Problem) -> dict[str, str]:
+    return {"path": problem.path, "keyword": problem.keyword, "reason": problem.reason}

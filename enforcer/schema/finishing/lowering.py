@@ -1,0 +1,154 @@
+"""What an engine cannot count or spell, rewritten so that it can, or refused by its path.
+
+Owns: lowering one value: which divisors can be written as text and which strings be followed,
+and the hand-over of its arrays and objects. Must not know: keywords' syntax, engines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+from enforcer.numbers.division import can_be_written, reason
+from enforcer.regex import entangled, loosened, positive, unwritten
+from enforcer.schema.algebra.shapes import NEVER
+from enforcer.schema.finishing.cells import cells
+from enforcer.schema.finishing.lowering_arrays import ArrayLowering
+from enforcer.schema.finishing.lowering_objects import ObjectLowering
+from enforcer.schema.finishing.unfolding import unfold
+from enforcer.schema.grammar import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from enforcer.numbers.sets import NumberSet
+    from enforcer.regex import Regex
+    from enforcer.schema.algebra.normal_form import Algebra
+    from enforcer.schema.algebra.shapes import Formula
+    from enforcer.schema.grammar import ArrayShape, ObjectShape
+    from enforcer.schema.limits import Limits
+
+_ENTANGLED = (
+    "strings without a match of this pattern are more than the engine can follow, by a count in "
+    "it, by classes such as \\d and \\w with all of Unicode, or by a limit on the length; write "
+    "a shorter pattern, with [0-9] and [a-z], or drop the limit"
+)
+_Shape = TypeVar("_Shape", "ArrayShape", "ObjectShape")
+
+
+class Lowering:
+    """Rewrites the shapes of one value after another.
+
+    Args:
+        algebra: the arena of the formulas.
+        limits: bounds.
+        refuse: notes the formula whose value cannot be kept, a path, a keyword and a reason;
+            in relax mode the constraint is then left out.
+        divisors: where each value of `multipleOf` stands in the schema.
+        patterns: path and keyword of each pattern, by the language of its matches and by that
+            of what it does not match.
+
+    """
+
+    def __init__(
+        self,
+        algebra: Algebra,
+        limits: Limits,
+        refuse: Callable[[Formula, str, str, str], None],
+        divisors: Mapping[Fraction, str],
+        patterns: Mapping[Regex, tuple[str, str]],
+    ) -> None:
+        self._arrays = ArrayLowering(algebra, self._refuse)
+        self._objects = ObjectLowering(algebra, limits, self._refuse)
+        self._algebra = algebra
+        self._limits = limits
+        self._divisors = divisors
+        self._patterns = patterns
+        self._note = refuse
+        self._current: Formula = NEVER
+
+    def _refuse(self, path: str, keyword: str, reason: str) -> None:
+        self._note(self._current, path, keyword, reason)
+
+    def lower(self, formula: Formula) -> Value:
+        """Return the value of a formula with every shape countable and every number writable."""
+        self._current = formula
+        value = self._algebra.normal(formula)
+        numbers, strings = value.numbers, value.strings
+        if self._divisors and numbers:
+            numbers = tuple(dict.fromkeys(map(self._divisible, numbers)))
+        if strings is not None and strings.boolean:
+            strings = self._followed(strings)
+        arrays = [found for shape in value.arrays for found in self._arrays.lower(shape)]
+        objects = [found for shape in value.objects for found in self._objects.lower(shape)]
+        objects = [self._with_names_followed(shape) for shape in objects]
+        return Value(
+            value.null, value.booleans, numbers, strings, _unlike(arrays), _unlike(objects)
+        )
+
+    def lower_with_cells(self, formula: Formula) -> Value:
+        """Lower a value, and find what its alternatives are told apart by."""
+        value = self.lower(formula)
+        if len(value.objects) < 2:  # noqa: PLR2004 - nothing to tell apart
+            return value
+        found = cells(self._algebra, value.objects, self._is_writable)
+        return value._replace(cells=found) if found else value
+
+    def _is_writable(self, formula: Formula) -> bool:
+        """Tell whether a value, and all that it reaches, is enforced as it is."""
+        refused: list[str] = []
+
+        def refuse(_: Formula, path: str, keyword: str, reason: str) -> None:
+            refused.append(f"{path} {keyword} {reason}")
+
+        other = Lowering(self._algebra, self._limits, refuse, self._divisors, self._patterns)
+        unfold(formula, self._limits, other.lower)
+        return not refused
+
+    def _with_names_followed(self, shape: ObjectShape) -> ObjectShape:
+        if not any(names.boolean for names, value in shape.classes if value != NEVER):
+            return shape
+        return replace(
+            shape,
+            classes=tuple(
+                (names if value == NEVER else self._followed(names), value)
+                for names, value in shape.classes
+            ),
+        )
+
+    def _followed(self, strings: Regex) -> Regex:
+        spend = self._algebra.spend
+        found = positive(strings, spend)
+        hard = entangled(found)
+        if not hard:
+            return found
+        places = [at for known, at in self._patterns.items() if hard & unwritten(known, spend)]
+        if not places:  # a format's: soon most texts do not fit it
+            return found
+        self._refuse(*places[0], _ENTANGLED)
+        return loosened(found)
+
+    def _divisible(self, numbers: NumberSet) -> NumberSet:
+        if can_be_written(numbers):
+            return numbers
+        involved = [
+            *numbers.not_multiples,
+            *(() if numbers.multiple is None else [numbers.multiple]),
+        ]
+        paths = [
+            path
+            for divisor, path in self._divisors.items()
+            if any((each / divisor).denominator == 1 for each in involved)
+        ]
+        self._refuse(paths[0] if paths else "$", "multipleOf", reason(numbers))
+        whole = numbers.multiple is not None and numbers.multiple.denominator == 1
+        return replace(
+            numbers,
+            multiple=Fraction(1) if whole else None,
+            not_multiples=numbers.not_multiples & {Fraction(1)},
+        )
+
+
+def _unlike(shapes: Sequence[_Shape]) -> tuple[_Shape, ...]:
+    return tuple(dict.fromkeys(shapes)) if len(shapes) > 1 else tuple(shapes)

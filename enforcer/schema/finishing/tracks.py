@@ -1,0 +1,271 @@
+"""Where a text has arrays or objects that must be kept distinct, by names and indices.
+
+Owns: the tracks of a finished grammar. A track stands for all values that one path of names and
+indices may lead to, whichever alternatives the text has taken (a powerset construction). It says
+what has to be kept distinct there; a grammar in which the path does not tell is refused. Must not
+know: keywords' syntax, engines, how texts are followed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from enforcer.regex import ANY, either, literal
+from enforcer.schema.finishing.distinct import (
+    ENTANGLED,
+    Mixed,
+    bare_key,
+    bare_states,
+    is_bounded,
+    is_remembered,
+    is_text,
+    obstacle,
+    reached,
+    remembered,
+)
+from enforcer.schema.finishing.infinite import can_be_explored, stays_infinite
+from enforcer.schema.finishing.presence import can_join
+from enforcer.schema.grammar import NEVER, ObjectShape
+from enforcer.schema.limits import BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from enforcer.regex import Regex
+    from enforcer.schema.grammar import ArrayShape, Value, ValueId
+
+_MOST_TRACKS = 5_000
+_ALL_NUMBERS = 4_000  # of all of them together
+_TWO = 2  # elements that can be equal
+_NUMEROUS = (
+    "the elements have more kinds of numbers than can be followed; give them the same bounds, or "
+    "drop `uniqueItems`"
+)
+_MIXED_NAMES = (
+    "what is said of undeclared or of so many required properties depends on other parts of the "
+    "text; say it in one place, declare fewer names beside it, or leave out their greatest length"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """What is known of a value by the way that leads to it.
+
+    Attributes:
+        element: the value of the elements, if it is an array whose elements must differ.
+        unrepeated: if it is an object whose names must differ, the language of all of them;
+            where some fresh name is left behind any beginning of one, `ANY` will do.
+        prefix: tracks of the first elements of an array.
+        rest: that of all further elements.
+        names: tracks of properties by declared name.
+        others: that of all other properties.
+
+    """
+
+    element: ValueId | None = None
+    prefix: tuple[int, ...] = ()
+    rest: int = 0
+    names: tuple[tuple[str, int], ...] = ()
+    others: int = 0
+    unrepeated: Regex | None = None
+
+    def at(self, index: int) -> int:
+        """Give the track of the element at an index of an array."""
+        return self.prefix[index] if index < len(self.prefix) else self.rest
+
+
+NOWHERE = 0  # the track of values that have no such array and no such object in them
+ROOT = 1  # the track of the whole text
+
+
+def tracks(definitions: Mapping[ValueId, Value], root: ValueId) -> tuple[Track, ...]:
+    """Follow all ways from the root to arrays of distinct elements.
+
+    Returns:
+        Tracks; `NOWHERE` and `ROOT` are indices of them. None at all if there are no such
+        arrays and objects.
+
+    Raises:
+        Mixed: a way leads to such an array or to another, or to objects that rule names out.
+
+    """
+    kept = [shape for value in definitions.values() for shape in remembered(value)]
+    if not kept:
+        return ()
+    numbers: dict[frozenset[ValueId], int] = {}
+    order: list[frozenset[ValueId]] = []
+
+    def number(formulas: Iterable[ValueId]) -> int:
+        key = frozenset(f for f in formulas if f != NEVER and f in definitions)
+        if not key:
+            return NOWHERE
+        if key not in numbers:
+            if len(order) > _MOST_TRACKS:
+                raise Mixed(kept)
+            order.append(key)
+            numbers[key] = len(order)
+        return numbers[key]
+
+    number((root,))
+    found = [Track()]
+    for key in order:
+        values = [definitions[f] for f in sorted(key)]
+        found.append(_track(values, definitions, number))
+    elements = {track.element for track in found if track.element is not None}
+    every = {definitions[each] for x in elements for each in reached(definitions, x)}
+    automata = {bare_key(value): len(bare_states(value)) for value in every}
+    if sum(automata.values()) > _ALL_NUMBERS:
+        arrays = (x for x in kept if not isinstance(x, ObjectShape))
+        raise Mixed((x for x in arrays if not is_text(definitions[x.rest])), _NUMEROUS)
+    return _relevant(found)
+
+
+def _track(
+    values: list[Value],
+    definitions: Mapping[ValueId, Value],
+    of: Callable[[Iterable[ValueId]], int],
+) -> Track:
+    arrays = [
+        shape
+        for value in values
+        for shape in value.arrays
+        if shape.maximum is None or shape.maximum >= _TWO
+    ]
+    element = _element(arrays, definitions)
+    length = max((len(x.choices) - 1 if x.choices else len(x.prefix) for x in arrays), default=0)
+    every = [shape for value in values for shape in value.arrays]
+    at = [of(f for shape in every for f in _elements(shape, i)) for i in range(length + 1)]
+    objects = [shape for value in values for shape in value.objects]
+    parts = {(name, whole): pieces for value in values for (name, whole), pieces in value.cells}
+    names = {name for shape in objects for name, _ in shape.names}
+    return Track(
+        element,
+        tuple(at[:-1]),
+        at[-1],
+        tuple(
+            (name, of(f for shape in objects for f in _properties(shape, name, parts)))
+            for name in sorted(names)
+        ),
+        of(
+            f
+            for shape in objects
+            for f in (*(x for _, x in shape.classes), *(mark.value for mark in shape.marks))
+        ),
+        _unrepeated(objects, parts),
+    )
+
+
+def _element(arrays: list[ArrayShape], definitions: Mapping[ValueId, Value]) -> ValueId | None:
+    kept = [shape for shape in arrays if is_remembered(shape)]
+    if not kept:
+        return None
+    elements = {shape.rest for shape in kept}
+    if len(kept) < len(arrays) or len(elements) > 1:
+        raise Mixed(kept)
+    element = elements.pop()
+    if is_text(definitions[element]):
+        if not is_bounded(definitions[element]):
+            raise Mixed(kept, ENTANGLED)
+        return element
+    for each in reached(definitions, element):
+        reason = obstacle(definitions[each])
+        if reason is not None:
+            raise Mixed(kept, reason)
+    return element
+
+
+def _unrepeated(
+    objects: list[ObjectShape], parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
+) -> Regex | None:
+    """Give the names that may not be written twice here, if that has to be kept.
+
+    A text must not come to where only used names could follow. Grammars let no name be written
+    twice that they have a bit for; behind any beginning of another one there are fresh names, if
+    that is so of every object that there may be. Where there is one alone, with more names than
+    bits, it is known which are left.
+    """
+    kept = [shape for shape in objects if shape.distinct_names]
+    if not kept:
+        return None
+    joined = [shape for shape in objects if can_join(shape)]
+    if all(map(_has_bits, objects)) and _have_bits(joined, parts):
+        return ANY
+    others = [names for names, value in kept[0].classes if value != NEVER]
+    if len(set(objects)) > 1 or not all(map(can_be_explored, others)):
+        raise Mixed(kept, _MIXED_NAMES)
+    return either(*(literal(name) for name, value in kept[0].names if value != NEVER), *others)
+
+
+def _has_bits(shape: ObjectShape) -> bool:
+    """Tell whether every declared name has a bit, and others never run out."""
+    usable = [names for names, value in shape.classes if value != NEVER]
+    counted = len(shape.witnesses) + (shape.minimum if shape.maximum is None else shape.maximum)
+    return len(shape.names) + counted <= BITS and all(map(stays_infinite, usable))
+
+
+def _have_bits(
+    joined: list[ObjectShape], parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
+) -> bool:
+    """Tell whether all the properties of objects that become one have a bit each."""
+    names = {name for shape in joined for name, value in shape.names if value != NEVER}
+    if len(names) > BITS:
+        return False
+    values = {
+        (name, value)
+        for shape in joined
+        for name in names
+        for value in _properties(shape, name, parts)
+        if value != NEVER
+    }
+    return len(values) <= BITS
+
+
+def _elements(shape: ArrayShape, index: int) -> Iterable[ValueId]:
+    if shape.choices:
+        return (choice.value for choice in shape.choices[min(index, len(shape.choices) - 1)])
+    return (shape.prefix[index] if index < len(shape.prefix) else shape.rest,)
+
+
+def _properties(
+    shape: ObjectShape, name: str, parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
+) -> Iterable[ValueId]:
+    whole = shape.child(name)
+    return (whole, *parts.get((name, whole), ()))
+
+
+def _relevant(found: list[Track]) -> tuple[Track, ...]:
+    """Leave out what leads to no such array."""
+    leading: set[int] = {
+        i
+        for i, track in enumerate(found)
+        if track.element is not None or track.unrepeated is not None
+    }
+    grown = True
+    while grown:
+        more = {
+            i
+            for i, track in enumerate(found)
+            if not leading.isdisjoint(
+                (*track.prefix, track.rest, track.others, *(n for _, n in track.names))
+            )
+        }
+        grown = not more <= leading
+        leading |= more
+
+    def kept(number: int) -> int:
+        return number if number in leading else NOWHERE
+
+    return tuple(
+        Track(
+            track.element,
+            tuple(map(kept, track.prefix)),
+            kept(track.rest),
+            tuple((name, kept(number)) for name, number in track.names),
+            kept(track.others),
+            track.unrepeated,
+        )
+        if i in leading
+        else Track()
+        for i, track in enumerate(found)
+    )

@@ -1,0 +1,105 @@
+"""Which objects are closed under the option `closed_objects`.
+
+Owns: that convention: an object whose schema declares `properties` has no others, unless it says
+so. It is about the whole of what a schema is composed of, as the branches of an `allOf` declare
+for one another; where only one of its parts declares any, that part is closed by itself. What a
+schema is asked by `not`, `if` or `contains` is never closed, for that would let more values fit.
+Must not know: formulas, how an object is closed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from enforcer.schema.reading.document import Closing, Place
+from enforcer.schema.reading.drafts import Draft
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from enforcer.schema.reading.reader import SchemaReader
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_SAID = ("additionalProperties", "unevaluatedProperties")
+
+
+def closable(reader: SchemaReader, place: Place) -> Closing:
+    """Tell how to parse what is to be closed: as one whole, or so that its parts are closed."""
+    if _hides(place):
+        return Closing.HANDED
+    schema = place.schema
+    if "properties" in schema or _says(reader, place):
+        return Closing.PART
+    # One reference, one branch of an `allOf`, or alternatives of which one or another holds.
+    groups = [
+        [target]
+        for keyword in _REFERENCES
+        if reader.has(schema, keyword, place.draft)
+        and (target := reader.target(place, keyword)) is not None
+    ]
+    groups += [[branch] for branch in _branches(place, "allOf")]
+    if any(_says(reader, part) for (part,) in groups) and len(groups) > 1:
+        return Closing.PART
+    groups += [_branches(place, keyword) for keyword in ("anyOf", "oneOf")]
+    declaring = sum(any(_declares(reader, each, frozenset()) for each in x) for x in groups)
+    conditional = any(_declares(reader, each, frozenset()) for each in _conditional(reader, place))
+    return Closing.HANDED if declaring == 1 and not conditional else Closing.PART
+
+
+def declares(reader: SchemaReader, place: Place) -> bool:
+    """Tell whether a subschema or its parts declare properties, and itself says no more."""
+    return not _says(reader, place) and _declares(reader, place, frozenset())
+
+
+def _says(reader: SchemaReader, place: Place) -> bool:
+    """Tell whether a subschema says itself whether there are other properties."""
+    schema = place.schema
+    return isinstance(schema, dict) and any(
+        reader.has(schema, keyword, place.draft) for keyword in _SAID
+    )
+
+
+def parts_of(reader: SchemaReader, place: Place) -> Iterator[Place]:
+    """List the subschemas that say more about the same value, if they hold."""
+    schema = place.schema
+    for keyword in _REFERENCES:
+        if reader.has(schema, keyword, place.draft):
+            target = reader.target(place, keyword)
+            if target is not None:
+                yield target
+    if _hides(place):
+        return
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        yield from _branches(place, keyword)
+    yield from _conditional(reader, place)
+
+
+def _declares(reader: SchemaReader, place: Place, around: frozenset[Hashable]) -> bool:
+    schema = place.schema
+    if not isinstance(schema, dict) or place.key in around:
+        return False
+    if "properties" in schema and not _hides(place):
+        return True
+    within = around | {place.key}
+    return any(_declares(reader, part, within) for part in parts_of(reader, place))
+
+
+def _hides(place: Place) -> bool:
+    """Tell whether a reference hides everything beside it, as up to draft 7."""
+    return "$ref" in place.schema and place.draft <= Draft.DRAFT7
+
+
+def _branches(place: Place, keyword: str) -> list[Place]:
+    listed = place.schema.get(keyword)
+    count = len(listed) if isinstance(listed, list) else 0
+    return [place.child(keyword, i) for i in range(count)]
+
+
+def _conditional(reader: SchemaReader, place: Place) -> Iterator[Place]:
+    schema, draft = place.schema, place.draft
+    if reader.has(schema, "if", draft):
+        yield from (place.child(word) for word in ("if", "then", "else") if word in schema)
+    for keyword in ("dependentSchemas", "dependencies"):
+        named = schema.get(keyword)
+        if reader.has(schema, keyword, draft) and isinstance(named, dict):
+            yield from (place.child(keyword, name) for name in named)

@@ -1,0 +1,137 @@
+"""Masks, headers and cut tokens that are kept from one request to the next.
+
+Owns: how much of each is kept, and that a mask is given only if the grammars that it was computed
+with are still those of the request. Must not know: states, what headers and masks are of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import ref
+
+from enforcer.turn.bits import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from enforcer.engines import Startable
+    from enforcer.turn.bits import Row, Sparse
+    from enforcer.turn.cuts import Cut
+    from enforcer.turn.header import HeaderTrie
+
+_BYTES = 8 << 20  # of all masks together, which is four hundred at least
+_TRIES = 256  # of headers, which weigh little if they have few tools
+_TRIES_BYTES = 16 << 20
+_ENTRY = 600  # what one costs beside its words: its key, the grammars
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry:
+    row: Sparse
+    weight: int
+    grammars: tuple[tuple[str, ref[Startable]], ...]
+
+
+class CutCache:
+    """Cut tokens that may come behind a border, whatever the request; for any number of threads.
+
+    Args:
+        most: how many are kept; each is smaller than the cut, which the table keeps.
+
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._cuts: dict[Hashable, Cut] = {}
+
+    def get(self, key: Hashable) -> Cut | None:
+        """Give what was found."""
+        return self._cuts.get(key)
+
+    def keep(self, key: Hashable, cut: Cut) -> None:
+        """Keep what was found.
+
+        Args:
+            key: says all that it depends on.
+            cut: what was found.
+
+        """
+        if len(self._cuts) >= self._most:
+            self._cuts = {}
+        self._cuts[key] = cut
+
+
+class TrieCache:
+    """Headers by what they are of, least recently used first to go; for any number of threads.
+
+    How many tools they have is up to clients, so they are weighed whenever one is added.
+    """
+
+    def __init__(self) -> None:
+        self._tries: dict[Hashable, HeaderTrie] = {}
+
+    @property
+    def weight(self) -> int:
+        """Bytes that they hold, about."""
+        return sum(trie.weight for trie in tuple(self._tries.values()))
+
+    def get(self, key: Hashable, make: Callable[[], HeaderTrie]) -> HeaderTrie:
+        """Give those of a key, which says all that they depend on."""
+        found = self._tries.pop(key, None)
+        is_new = found is None
+        if found is None:
+            found = make()
+        self._tries[key] = found
+        while is_new and (len(self._tries) > _TRIES or self.weight > _TRIES_BYTES):
+            self._tries.pop(next(iter(tuple(self._tries)), None), None)
+        return found
+
+
+class RowCache:
+    """Mask rows by where they were computed; for any number of threads."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Hashable, _Entry] = {}
+        self._weight = 0
+
+    @property
+    def weight(self) -> int:
+        """Bytes that the rows hold, about."""
+        return self._weight
+
+    def get(self, key: Hashable, grammar: Callable[[str], Startable | None]) -> Sparse | None:
+        """Give a row that was kept, if what it depends on is as it was.
+
+        Args:
+            key: says where, and all that the row depends on but grammars.
+            grammar: gives the grammar of a tool.
+
+        """
+        kept = self._rows.get(key)
+        if kept is None:
+            return None
+        for name, found in kept.grammars:
+            now = grammar(name)
+            if now is None or now is not found():
+                return None
+        return kept.row
+
+    def keep(self, key: Hashable, row: Row, grammars: Mapping[str, Startable]) -> None:
+        """Keep a row.
+
+        Args:
+            key: as for `get`.
+            row: the row.
+            grammars: those that it was computed with, by the name of the tool.
+
+        """
+        words = sparse(row)
+        weight = words.weight + _ENTRY
+        before = self._rows.get(key)
+        more = weight - (0 if before is None else before.weight)
+        if self._weight + more > _BYTES:
+            self._rows, self._weight, more = {}, 0, weight
+        found = tuple((name, ref(grammar)) for name, grammar in grammars.items())
+        self._rows[key] = _Entry(words, weight, found)
+        self._weight += more

@@ -1,0 +1,141 @@
+"""The envelope of a request, and whether its prompt has begun a turn that it does not allow.
+
+Owns: how a request's fields and options become an envelope, and which tools a format cannot call.
+Must not know: engines, schemas, hosts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from enforcer.errors import InvalidTools
+from enforcer.request.tools import ToolChoice
+from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.matcher import Matcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.engines import ArgumentMatcher
+    from enforcer.request.options import Options
+    from enforcer.request.spec import Spec
+    from enforcer.request.tools import ToolSet
+    from enforcer.turn.dialect import Dialect
+    from enforcer.turn.table import Table
+
+
+def envelope(
+    table: Table,
+    spec: Spec,
+    options: Options,
+    text_format: Callable[[], ArgumentMatcher] | None,
+) -> Envelope:
+    """Say what a request allows, where `options` hold for it.
+
+    Raises:
+        InvalidTools: text with a format could not be told from a call.
+
+    """
+    toolset = spec.toolset
+    if text_format is not None and toolset.allowed and table.spells_calls:
+        raise InvalidTools(
+            "$.response_format",
+            f"calls of the format {table.dialect.name} begin with text, from which a reply that "
+            "has a format cannot be told: leave out the format, or the tools (`tool_choice: none`)",
+        )
+    due = Due.NOTHING if options.allow_empty_turns else Due.WORD
+    return Envelope(
+        table,
+        toolset.allowed,
+        due=Due.CALL if toolset.choice is ToolChoice.REQUIRED else due,
+        most=options.max_calls if toolset.parallel else 1,
+        first=spec.first_index,
+        preamble=options.preamble_ids,
+        text_format=text_format,
+    )
+
+
+def refuse_names(dialect: Dialect, toolset: ToolSet) -> None:
+    """Refuse tools that a format has no call for.
+
+    Raises:
+        InvalidTools: there is one.
+
+    """
+    for tool in toolset.tools.values():
+        refuse_name(dialect, tool.name, tool.path.removesuffix("parameters") + "name")
+
+
+def refuse_name(dialect: Dialect, name: str, path: str) -> None:
+    """Refuse a tool, whose name stands at `path`, if a format has no call for it.
+
+    Raises:
+        InvalidTools: it has none.
+
+    """
+    if not dialect.can_write(name):
+        raise InvalidTools(
+            path,
+            f"{name!r} cannot be called in the format {dialect.name}, where a name is an "
+            "identifier of Python's, no keyword, and has no underscore first: rename the tool",
+        )
+
+
+def look_at_prompt(table: Table, spec: Spec, options: Options, prompt_ids: Sequence[int]) -> int:
+    """Refuse a prompt that has begun a turn which a request does not allow.
+
+    Cheap: nothing is compiled. So what the prompt has begun inside a call's arguments, or of a
+    text that has a format, is taken for right here.
+
+    Returns:
+        How many ids of the prompt stand in its turn, if only an engine can tell whether they
+        are right; else 0.
+
+    Raises:
+        IllegalPrefix: it has.
+
+    """
+    resolved = spec.resolve(options)
+    followed: list[_Anything] = []
+
+    def follow() -> _Anything:
+        followed.append(_Anything(table))
+        return followed[-1]
+
+    text_format = None if spec.response_format is None else follow
+    Matcher(envelope(table, spec, resolved, text_format), lambda _: _Followed(follow), prompt_ids)
+    if not any(text.has_begun for text in followed):
+        return 0
+    return len(table.opened(prompt_ids)[1])
+
+
+@dataclass(eq=False)
+class _Followed:
+    """Starts texts of whatever kind, in the place of a tool's grammar."""
+
+    matcher: Callable[[], _Anything]
+
+
+class _Anything:
+    """Text of whatever kind, in the place of one that an engine would follow."""
+
+    def __init__(self, table: Table) -> None:
+        self.has_begun = False
+        self._text = table.vocabulary.text_row
+
+    def fill(self, row: npt.NDArray[np.int32]) -> None:
+        row[:] = self._text
+
+    def accept(self, token_id: int) -> bool:  # noqa: ARG002 - the matcher has seen to controls
+        self.has_begun = True
+        return True
+
+    def rollback(self, count: int) -> None:
+        """Take nothing back: nothing is held."""
+
+    def is_accepting(self) -> bool:
+        return True

@@ -1,0 +1,373 @@
+"""Arrays of distinct elements of any kind: numbers, objects, arrays, and all of them mixed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tracemalloc
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.engines.distinct.uniqueness import Uniqueness
+from enforcer.errors import UnsupportedSchema
+from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, is_valid, walk
+from tests.vocabularies import bits
+
+
+def distinct(items: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, "uniqueItems": True, **more}
+
+
+def closed(properties: dict[str, Any], *required: str, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+TEXT = {"type": "string"}
+AB = {"enum": ["a", "b"]}
+LEAF = {"$ref": "#/$defs/leaf"}
+ELEMENTS = {
+    "integers": {"type": "integer"},
+    "digits and more": {"type": "integer", "minimum": -1},
+    "numbers": {"type": "number"},
+    "ports": {"type": "integer", "minimum": 0, "maximum": 99},
+    "few numbers": {"type": "number", "minimum": 0, "maximum": 0, "multipleOf": 1, "title": "x"},
+    "number or word": {"anyOf": [{"type": "integer"}, {"enum": [None, True, "x"]}]},
+    "anything": {},
+    "text or null": {"type": ["string", "null"]},
+    "open": {"type": "object", "properties": {"a": AB}, "required": ["a"]},
+    "open text": {"type": "object", "additionalProperties": TEXT},
+    "closed": closed({"a": AB, "b": {"type": "boolean"}}),
+    "closed text": closed({"a": TEXT, "b": AB}, "a"),
+    "text last": closed({"k": AB, "v": {"type": "string", "pattern": "^[xy]?$"}}, "k", "v"),
+    "counted": closed({x: {"type": "boolean"} for x in "abc"}, minProperties=1, maxProperties=2),
+    "one of two": {"anyOf": [closed({"a": AB}, "a"), closed({"a": {"type": "integer"}}, "a")]},
+    "overlapping": {"anyOf": [closed({"a": AB, "b": AB}, "a"), closed({"a": AB, "c": AB}, "a")]},
+    "some": closed({"a": AB, "b": AB}, anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
+    "arrays": {"type": "array", "items": TEXT},
+    "short arrays": {"type": "array", "items": AB, "maxItems": 3},
+    "pairs": {"type": "array", "prefixItems": [AB, AB], "items": False, "minItems": 1},
+    "nested": distinct({"type": "integer"}, maxItems=2),
+    "nested few": distinct(closed({"a": {"type": "boolean"}}), maxItems=2),
+    "tags": closed({"tags": distinct({"type": "string", "pattern": "^[ab]{0,1}$"}), "k": AB}, "k"),
+    "mixed": {"anyOf": [TEXT, closed({"name": TEXT, "b": AB}, "name")]},
+    "patterns": {"type": "object", "patternProperties": {"^x": AB}, "additionalProperties": False},
+}
+SCHEMAS = {name: distinct(items) for name, items in ELEMENTS.items()}
+SCHEMAS["below"] = closed({"p": distinct(closed({"n": TEXT, "q": distinct({})})), "q": {}})
+SCHEMAS["sized"] = distinct(
+    {"type": "integer", "minimum": 0, "maximum": 70}, minItems=3, maxItems=5
+)
+SCHEMAS["recursive"] = {
+    "$defs": {"leaf": closed({"v": AB, "below": distinct(LEAF)})},
+    **distinct(LEAF),
+}
+
+
+def check_fits(schema: dict[str, Any], seed: int) -> None:
+    text = walk(compiled(schema), Random(seed))
+    if text is not None:
+        assert is_valid(schema, json.loads(text)), text
+
+
+def check_masks(schema: dict[str, Any], seed: int) -> None:
+    # Short elements, so that some come near to being repeated.
+    agree_along_a_walk(
+        compiled(schema).matcher(), V, Random(seed), lambda data: set(data) & set(b'"},')
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+@given(seed=st.integers(0, 10**9))
+def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
+    schema: dict[str, Any], seed: int
+) -> None:
+    check_fits(schema, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+@given(seed=st.integers(0, 10**9))
+def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
+    schema: dict[str, Any], seed: int
+) -> None:
+    check_masks(schema, seed)
+
+
+# Elements that are few, so that all of them can be listed: what is left is known exactly.
+BOOL = {"type": "boolean"}
+VALUES = ["a", "b", True, False, None, 0, 1]
+FEW = {
+    "closed": closed({"a": AB, "b": BOOL}),
+    "required": closed({"a": AB, "b": BOOL, "c": {"enum": [None, 1]}}, "a"),
+    "counted": closed(dict.fromkeys("abc", BOOL), minProperties=1, maxProperties=2),
+    "overlapping": {"anyOf": [closed({"a": AB, "b": AB}, "a"), closed({"a": AB, "c": AB}, "a")]},
+    "some": closed({"a": AB, "b": AB}, anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
+    "short arrays": {"type": "array", "items": AB, "maxItems": 2},
+    "pairs": {"type": "array", "prefixItems": [AB, BOOL], "items": False, "minItems": 1},
+    "distinct pairs": distinct({"enum": ["a", "b", True]}, maxItems=2),
+    "distinct objects": distinct(closed({"a": BOOL}), maxItems=2),
+    "object in object": closed({"a": closed({"b": BOOL}), "b": AB}),
+    "similar names": closed({"a": BOOL, "ab": BOOL, "abc": AB}, "ab"),
+    "mixed": {"anyOf": [{"enum": ["a", "ab", None]}, closed({"a": BOOL}), AB]},
+}
+NAMES = ["a", "b", "c", "ab", "abc"]
+
+
+INNER = [{}, {"a": True}, {"a": False}, {"b": True}, {"b": False}]
+
+
+def small_values() -> Any:
+    yield from (*VALUES, "ab", *INNER)
+    for n in range(3):
+        yield from ([*xs] for xs in itertools.product([*VALUES, *INNER], repeat=n))
+    for n in range(1, 4):
+        for names in itertools.combinations(NAMES, n):
+            members = [*VALUES, *INNER] if n < 3 else VALUES
+            for xs in itertools.product(members, repeat=n):
+                yield dict(zip(names, xs, strict=True))
+
+
+@cache
+def listed(name: str) -> Any:
+    """List what fits a schema of few, and for each its spellings without white space."""
+    found = {}
+    for value in small_values():
+        if canonical(value) not in found and is_valid(FEW[name], value):
+            texts = {json.dumps(x, separators=(",", ":")) for x in orders(value)}
+            found[canonical(value)] = (value, texts)
+    return list(found.values())
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def orders(value: Any) -> Any:
+    """Give all orders of an object's properties, at every depth."""
+    if isinstance(value, list):
+        yield from (list(xs) for xs in itertools.product(*map(list, map(orders, value))))
+    elif isinstance(value, dict):
+        for names in itertools.permutations(value):
+            for xs in itertools.product(*(list(orders(value[name])) for name in names)):
+                yield dict(zip(names, xs, strict=True))
+    else:
+        yield value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEW)
+@given(data=st.data())
+def test_a_beginning_is_a_dead_end_exactly_if_nothing_else_begins_so(
+    name: str, data: st.DataObject
+) -> None:
+    every, random = listed(name), data.draw(st.randoms(use_true_random=False))
+    count = data.draw(st.sampled_from([0, 1, len(every) // 2, len(every) - 2, len(every) - 1]))
+    order = random.sample(every, len(every))
+    used, left = order[: max(count, 0)], order[max(count, 0) :]
+    grammar = compiled(distinct(FEW[name]))
+    before = "[" + "".join(random.choice(sorted(texts)) + "," for _, texts in used)
+    matcher = grammar.matcher()
+    assert all(map(matcher.accept, before.encode()))
+    open_texts = {text for _, texts in left for text in texts}
+    for _, texts in random.sample(every, min(len(every), 12)):
+        text = random.choice(sorted(texts))
+        taken = 0
+        for end in range(1, len(text) + 1):
+            expected = any(each.startswith(text[:end]) for each in open_texts)
+            assert matcher.accept(ord(text[end - 1])) == expected, (before, text[:end])
+            taken += expected
+            if not expected:
+                break
+        matcher.rollback(taken)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEW)
+def test_an_array_can_be_filled_up_and_is_full_then(name: str) -> None:
+    every, grammar = listed(name), compiled(distinct(FEW[name]))
+    texts = [min(each) for _, each in every]
+    assert 3 < len(texts) < 200
+    assert accepts(grammar, f"[{','.join(texts)}]")
+    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
+    assert all(map(matcher.accept, f"[{','.join(texts)}".encode()))
+    matcher.fill(row)
+    assert ord(",") not in bits(row)
+    assert not matcher.accept(ord(","))
+    assert matcher.accept(ord("]"))
+
+
+# Equality is JSON's, however a value is spelled.
+POOL = [0, 1, -1, 10, 0.5, 1.5, True, None, "", "1", "a\u00e9/", [], [1], {}, {"a": 1, "b": [0]}]
+POOL += [{"b": "x", "a": "y"}, [[1], {"a": 0.5}], {"a": {"b": True}}, 9007199254740993, 1e22]
+
+
+def spelled(value: Any, draw: Any) -> str:
+    """Write a value in one of the ways that JSON has."""
+    gap = draw(["", "", " ", "\n  "])
+    if isinstance(value, dict):
+        members = sorted(value.items(), key=lambda _: draw(range(9)))
+        inner = f",{gap}".join(f"{spelled(k, draw)}:{spelled(v, draw)}" for k, v in members)
+        return f"{{{gap}{inner}{gap}}}"
+    if isinstance(value, list):
+        return f"[{gap}{f'{gap},'.join(spelled(v, draw) for v in value)}]"
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, str):
+        return str(draw([json.dumps(value), json.dumps(value, ensure_ascii=False)]))
+    ways = [json.dumps(value)]
+    if value in (1, -1, 10):
+        ways += [f"{value}.0", f"{value / 10 if value == 10 else value:.2f}e{int(value == 10)}"]
+    if value == 0:
+        ways += ["-0", "0.0", "0e1", "-0.00E+2"]
+    if value == 1.5:
+        ways += ["1.50", "15.0e-1", "1.5E+0", "1.500000000000000000001"]
+    return str(draw(ways))
+
+
+@pytest.mark.parametrize(
+    "items", [{}, {"type": ["number", "string"]}, {"type": ["object", "array", "integer"]}]
+)
+@given(data=st.data(), seed=st.integers(0, 10**9))
+def test_equal_elements_are_equal_however_they_are_spelled_and_split(
+    items: Any, data: st.DataObject, seed: int
+) -> None:
+    def draw(ways: Any) -> Any:
+        return data.draw(st.sampled_from(ways))
+
+    values = [draw(POOL) for _ in range(data.draw(st.integers(0, 4)))]
+    text = f"[{', '.join(spelled(value, draw) for value in values)}]"
+    plain = accepts(compiled({"type": "array", "items": items}), text)
+    expected = plain and is_valid(distinct(items), json.loads(text))
+    assert accepts(compiled(distinct(items)), text, Random(seed)) == expected
+
+
+@given(st.lists(st.integers(0, 99), unique=True, min_size=60, max_size=99))
+def test_which_numbers_are_left_is_known_digit_by_digit(used: Any) -> None:
+    matcher = compiled(distinct(ELEMENTS["ports"])).matcher()
+    assert all(map(matcher.accept, f"[{','.join(map(str, used))},".encode()))
+    left = set(range(100)) - set(used)
+    for number in range(100):
+        text, taken = str(number), 0
+        for end in range(1, len(text) + 1):
+            expected = any(str(x).startswith(text[:end]) for x in left)
+            assert matcher.accept(ord(text[end - 1])) == expected
+            if not expected:
+                break
+            taken += 1
+        else:
+            assert matcher.accept(ord("]")) == (number in left)
+            taken += number in left
+        matcher.rollback(taken)
+
+
+@given(seed=st.integers(0, 10**9))
+def test_strings_are_kept_by_either_keeper_alike(seed: int) -> None:
+    schema = distinct({"type": "string", "pattern": '^[ab"]{0,2}$|^é|^è$'})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Uniqueness, "languages", None)
+        others = compiled(schema)
+    random, matchers = Random(seed), [compiled(schema).matcher(), others.matcher()]
+    rows = np.zeros((2, V.words), np.int32)
+    for _ in range(40):
+        for matcher, row in zip(matchers, rows, strict=True):
+            matcher.fill(row)
+        legal = bits(rows[0])
+        assert bits(rows[1]) == legal
+        if not legal:
+            break
+        chosen = random.choice([i for i in legal if i != ord("]")] or [*legal])
+        assert all(matcher.accept(chosen) for matcher in matchers)
+
+
+HOSTILE = {
+    "many": [str(i) for i in range(1_500)],
+    "deep": ["[" * 50 + end + "]" * 50 for end in ("1", "2")],
+    "digits": ["1" * 48, "1" * 47],
+    "places": ["0." + "1" * 30, "0." + "1" * 31 + "e5"],
+    "objects": [f'{{"n{i}":{i}}}' for i in range(300)],
+    "names": ["{" + ",".join(f'"n{i}":{i + j}' for i in range(300)) + "}" for j in range(2)],
+    "text": [f'"{"x" * 5_000}"', f'"{"x" * 4_999}y"'],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("elements", HOSTILE.values(), ids=HOSTILE)
+def test_large_elements_are_known_again(elements: Any) -> None:
+    matcher, row = compiled(distinct({})).matcher(), np.zeros(V.words, np.int32)
+    assert all(map(matcher.accept, V.encode(f"[{','.join(elements)},")))
+    for each in elements[:2]:
+        ids = V.encode(each)
+        taken = sum(itertools.takewhile(bool, map(matcher.accept, ids)))
+        if taken == len(ids):  # a number, which what follows ends
+            matcher.fill(row)
+            assert ord(",") not in bits(row)
+            assert not matcher.accept(ord(","))
+        matcher.rollback(taken)
+    assert all(map(matcher.accept, b'"new"]'))
+
+
+@pytest.mark.slow
+def test_what_a_text_holds_grows_with_its_length_and_not_with_the_square_of_it() -> None:
+    grammar, held = compiled(distinct({})), []
+    for count in (200, 800):
+        text = "[" + ",".join(f'{{"id":{i}}}' for i in range(count))
+        tracemalloc.start()
+        try:
+            matcher = grammar.matcher()
+            assert all(map(matcher.accept, text.encode()))
+            held.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+    assert held[1] < 6 * held[0]
+
+
+@pytest.mark.parametrize("gap", ["  ", " \n", "\n\n", "\n" + " " * 65, "\r\n \n"])
+@pytest.mark.parametrize(("opened", "closed"), ["[]", "{}"])
+def test_behind_two_gaps_only_the_end_follows(opened: str, closed: str, gap: str) -> None:
+    grammar, row = compiled(distinct({})), np.zeros(V.words, np.int32)
+    assert accepts(grammar, f"[{opened}{gap}{closed}]")
+    for before, legal in ((f"[{opened}{closed},{opened}", False), (f"[1,{opened}", True)):
+        matcher = grammar.matcher()
+        assert all(map(matcher.accept, (before + gap[:-1]).encode()))
+        matcher.fill(row)
+        assert (ord(gap[-1]) in bits(row)) == legal
+        assert matcher.accept(ord(gap[-1])) == legal
+
+
+def test_more_elements_than_there_are_values_are_refused() -> None:
+    assert compiled(distinct(FEW["closed"], minItems=9))
+    with pytest.raises(UnsupportedSchema, match="fewer values than") as caught:
+        compiled(distinct(FEW["closed"], minItems=10))
+    assert caught.value.path == "$.uniqueItems"
+
+
+def test_an_exponent_beyond_all_doubles_is_not_worked_out() -> None:
+    grammar = compiled(distinct({}))
+    assert not accepts(grammar, "[1e999999999, 1e999999999]")
+    assert not accepts(grammar, "[1e999999999]")  # as without `uniqueItems`
+
+
+@pytest.mark.parametrize("items", [{}, {"type": "object", "properties": {"k": AB}}])
+def test_of_a_name_that_is_repeated_the_last_value_counts(items: Any) -> None:
+    grammar, row = compiled(distinct(items)), np.zeros(V.words, np.int32)
+    for again, legal in (("2", False), ("1", True), ("3", True)):
+        matcher = grammar.matcher()
+        assert all(map(matcher.accept, f'[{{"x":2}},{{"x":1,"x":{again}'.encode()))
+        matcher.fill(row)
+        assert (ord("}") in bits(row)) == legal
+        assert matcher.accept(ord("}")) == legal
+        if not legal:
+            assert all(map(matcher.accept, b',"y":[{}]}]'))

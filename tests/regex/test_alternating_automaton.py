@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import assume, given
+
+from enforcer.regex import RegexError, fullmatch, is_empty, not_matching, parse
+from enforcer.regex.alternating_automaton import language
+from enforcer.regex.edges import Reading
+from enforcer.regex.pattern import read
+from tests.languages import SHARP, looping_patterns, texts
+
+if TYPE_CHECKING:
+    from enforcer.regex.syntax import Regex
+
+
+_AGREED = "abAB01_- .,"
+
+
+def _language(pattern: str, reading: Reading = Reading.NARROW) -> Regex:
+    try:
+        return language(read(pattern), reading, pattern)
+    except RegexError as error:
+        assume("states" not in error.reason)
+        raise
+
+
+@pytest.mark.slow
+@given(looping_patterns, texts(_AGREED))
+def test_loops_match_as_in_python(pattern: str, text: str) -> None:
+    assume(text or r"\B" not in pattern)
+    found = re.search(pattern, text) is not None
+    assert fullmatch(_language(pattern), text) == found
+    assert fullmatch(_language(pattern, Reading.WIDE), text) == found
+
+
+@pytest.mark.slow
+@given(looping_patterns, texts(SHARP))
+def test_where_readings_differ_both_have_to_agree(pattern: str, text: str) -> None:
+    found = re.search(pattern, text) is not None
+    if fullmatch(_language(pattern), text):
+        assert found
+    if not fullmatch(_language(pattern, Reading.WIDE), text):
+        assert not found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "members", "others"),
+    [
+        (r"^((?!ab).)*$", ["", "ba", "aa"], ["ab", "xabx", "a\nb"]),
+        (r"^(\/?((\.{2})|([a-z0-9\-]*))($|\/))*$", ["a/b", "../a", "/a/", ""], ["a//b/.", "A"]),
+        (r"^(?:\w+(?:,|$))+$", ["a", "a,b", "a,"], ["", ",", "a b", "a,,b"]),
+        (r"(?<!foo)bar", ["bar", "xbar", "foobarbar"], ["foobar", "ba"]),
+        (r"(?<=^|, )x$", ["x", "a, x"], ["ax", ",x"]),
+        (r"^(?:(?=a)[ab]|(?!a)c)*$", ["", "aca"], ["b", "abc"]),
+        (r"^(?:\b\w+\b\s*)+$", ["a bc d"], ["", "a-b", " a"]),
+        (r"^(?:(?!--)[a-z-])+$", ["a-b", "-"], ["a--b", ""]),
+        (r"(?:(?<=a)b){2,}", [], ["abb", "abab"]),
+        (r"^(?:(?:^a|b)c?)*$", ["acbbc", "b"], ["aca", "c"]),
+        (r"^(?!.*(.*foo$|bar)).*(?<!ba|z)$", ["x", "oo"], ["xfoo", "ba", "barx", "z"]),
+    ],
+)
+def test_typical_loops(pattern: str, members: list[str], others: list[str]) -> None:
+    for text in members:
+        assert fullmatch(parse(pattern), text)
+        assert not fullmatch(not_matching(pattern), text)
+    for text in others:
+        assert not fullmatch(parse(pattern), text)
+        assert fullmatch(not_matching(pattern), text)
+
+
+def test_results_are_plain_expressions() -> None:
+    assert not parse(r"^((?!ab).)*$").boolean
+    assert parse(r"^((?!ab).)*$").size < 30
+    assert is_empty(parse(r"^(?:(?=b)a)+$"))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^(?:(?=.*a)(?=.*b)(?=.*c)(?=.*d)(?=.*e)(?=.*f)(?=.*g)(?=.*h).)+x",
+        r"(?:(?!a.{40}).)*b.{40}",
+        r"(?:(?:^|a)?){100}",
+        "(?:" * 30 + "(?!a)b?" + "){65,}" * 30,
+        r"(?<=(?=a)b)c",
+        r"(?<=a\b)c",
+    ],
+)
+def test_what_is_too_large_or_too_strange_is_refused(pattern: str) -> None:
+    with pytest.raises(RegexError):
+        parse(pattern)

@@ -1,0 +1,44 @@
+"""Which languages go on without end, and behind which beginnings."""
+
+from __future__ import annotations
+
+import pytest
+
+from enforcer.regex import both, inverse, literal, parse
+from enforcer.schema.finishing.infinite import is_infinite, stays_infinite
+
+
+@pytest.mark.parametrize(
+    ("pattern", "endless"),
+    [("^a*$", True), ("^[ab]{0,9}$", False), ("^a|b.*$", True), ("^x$", False), ("^(ab)+$", True)],
+)
+def test_a_language_is_endless_if_some_text_in_it_can_go_round(pattern: str, endless: bool) -> None:
+    language = parse(pattern)
+    assert is_infinite(language) == endless
+    without = both(language, inverse(literal("ab")))
+    assert is_infinite(without) == endless
+    assert not is_infinite(both(language, parse("^.{0,4}$")))
+    assert not is_infinite(both(parse("^a*$"), inverse(parse("^aaa"))))  # of no known length
+
+
+@pytest.mark.parametrize(
+    ("pattern", "never"),
+    [
+        ("^.*$", True),
+        ("^x-", True),
+        ("^[a-z]+$", True),
+        ("^(ab)+$", True),
+        ("^[ab]{0,9}$", False),
+        ("^a|b.*$", True),  # anything that begins with an a, too
+        ("^(a|b.*)$", False),  # behind an a there is nothing
+        ("^(x.*|ab|cd)$", False),
+    ],
+)
+def test_a_language_never_runs_out_if_every_beginning_can_go_round(
+    pattern: str, never: bool
+) -> None:
+    language = parse(pattern)
+    assert stays_infinite(language) == never
+    # Without a few texts it does not run out sooner.
+    assert stays_infinite(both(language, inverse(literal("abab")))) == never
+    assert not stays_infinite(both(language, parse("^.{0,6}$")))

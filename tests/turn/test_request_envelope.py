@@ -1,0 +1,143 @@
+"""A look at a prompt agrees with the turn that is then started, wherever it can."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import enforcer
+from enforcer.engines.llguidance import engine as llguidance
+from enforcer.errors import IllegalPrefix, InvalidTools
+from enforcer.request import spec as specs
+from enforcer.request import spec_text, tools
+from enforcer.request.options import Options
+from enforcer.turn import dialects, request_envelope
+from enforcer.turn.envelope import Due
+from enforcer.turn.request_envelope import look_at_prompt
+from tests import vocabularies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from enforcer.request.spec import Spec
+    from enforcer.request.tools import ToolSet
+
+
+VOCABULARY = vocabularies.small()
+ENFORCER = enforcer.Enforcer(VOCABULARY)
+OPENING = "<|im_assistant|>assistant<|im_middle|>"
+BEGIN = "<|tool_calls_section_begin|><|tool_call_begin|>"
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+ARGUMENTS = "<|tool_call_argument_begin|>"
+FORMAT = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
+
+
+def spec(
+    choice: str | None = "auto",
+    tools: tuple[dict[str, Any], ...] = (TOOL,),
+    response_format: dict[str, Any] | None = None,
+) -> Spec:
+    return spec_text.read(spec_text.write(list(tools), choice, True, 0, response_format))
+
+
+@pytest.mark.parametrize(
+    ("parallel", "options", "most", "due"),
+    [
+        (True, Options(max_calls=7), 7, Due.WORD),
+        (False, Options(max_calls=7), 1, Due.WORD),
+        (True, Options(max_calls=7, allow_empty_turns=True), 7, Due.NOTHING),
+    ],
+)
+@pytest.mark.parametrize("choice", ["auto", "required"])
+def test_what_a_request_allows(
+    parallel: bool, options: Options, most: int, due: Due, choice: str
+) -> None:
+    wanted = spec_text.read(spec_text.write([TOOL], choice, parallel, 4))
+    found = request_envelope.envelope(ENFORCER.table, wanted, options, None)
+    assert (found.names, found.first, found.most) == (("get",), 4, most)
+    assert found.preamble == options.preamble_ids
+    assert found.due is (Due.CALL if choice == "required" else due)
+
+
+def is_refused(look: Callable[..., Any], text: str) -> bool:
+    try:
+        look(vocabularies.write(VOCABULARY, text))
+    except IllegalPrefix:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("begun", "wanted", "refused"),
+    [
+        ("", spec(), False),
+        ("<think>", spec(), False),
+        ("<think></think>the tool", spec("required"), False),
+        (BEGIN, spec(), False),
+        (BEGIN + "functions.get:0" + ARGUMENTS + "{}", spec(), False),
+        (BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>", spec(), False),
+        (BEGIN, spec(None, ()), True),
+        (BEGIN, spec("none"), True),
+        (BEGIN + "functions.get:1", spec(), True),
+        (BEGIN + "functions.other", spec(), True),
+        (BEGIN + "functions.get:0" + ARGUMENTS + "<|im_end|>", spec(), True),
+        ("<|im_end|>", spec("required"), True),
+        ("the tool<|im_end|>", spec(), False),
+        ("</think>", spec(), True),
+        ('{"a": 1', spec(response_format=FORMAT), False),
+    ],
+)
+def test_a_begun_turn(begun: str, wanted: Spec, refused: bool) -> None:
+    def look(ids: list[int]) -> None:
+        look_at_prompt(ENFORCER.table, wanted, Options(), ids)
+
+    def start(ids: list[int]) -> None:
+        ENFORCER.start(wanted, ids)
+
+    assert is_refused(look, OPENING + begun) is refused
+    assert is_refused(start, OPENING + begun) is refused
+
+
+def test_what_only_an_engine_can_tell_is_left_to_whoever_starts_the_turn() -> None:
+    prompt = vocabularies.write(VOCABULARY, OPENING + BEGIN + "functions.get:0" + ARGUMENTS + "[1]")
+    look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
+    with pytest.raises(IllegalPrefix):
+        ENFORCER.start(spec(), prompt)
+
+
+def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(llguidance.LLGuidanceEngine, "compile", refuse)
+    begun = BEGIN + "functions.get:0" + ARGUMENTS + '{"a'
+    prompt = vocabularies.write(VOCABULARY, OPENING + begun)
+    look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
+
+
+def test_the_settled_options_are_the_ones_that_hold() -> None:
+    settled = specs.Settled("kimi_k2", "llguidance", Options(max_calls=1))
+    text = spec_text.settle(spec_text.write([TOOL], "auto", True, 0), settled)
+    call = BEGIN.removeprefix("<|tool_calls_section_begin|>") + "functions.get:{}" + ARGUMENTS
+    two = BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>" + call.format(1)
+    prompt = vocabularies.write(VOCABULARY, OPENING + two)
+    look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
+    with pytest.raises(IllegalPrefix):
+        look_at_prompt(ENFORCER.table, spec_text.read(text), Options(), prompt)
+    assert json.loads(text)["settled"]["options"]["max_calls"] == 1
+
+
+@pytest.mark.parametrize("name", ["from", "_hidden", "a.b", "a-b", "a/b", "1st", "None", "ﬁnd"])
+def test_names_that_a_format_has_no_call_for_are_refused(name: str) -> None:
+    def toolset(*names: str) -> ToolSet:
+        listed = [{"type": "function", "function": {"name": each}} for each in names]
+        return tools.parse(listed, "auto", True)
+
+    pythonic = dialects.load("pythonic")
+    with pytest.raises(InvalidTools, match="pythonic") as caught:
+        request_envelope.refuse_names(pythonic, toolset("good", name))
+    assert caught.value.path == "$.tools[1].function.name"
+    request_envelope.refuse_names(pythonic, toolset("good", "größe", "a_1"))
+    request_envelope.refuse_names(dialects.load("kimi_k2"), toolset("good", name))

@@ -1,0 +1,345 @@
+"""Which tokens may come where borders are spelled, and what is kept of that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Never
+
+import pytest
+
+import enforcer
+from enforcer.request.spec import Spec
+from enforcer.request.tools import parse
+from enforcer.turn.spelled_borders import SpelledBorders
+from enforcer.vocabulary import Vocabulary
+from tests.dialect_cases import CLOSED, TOOLS, at, served, vocabulary
+from tests.vocabularies import feed, legal, row_of, write
+
+if TYPE_CHECKING:
+    from enforcer.explain.turn import ExplainedMatcher
+
+
+OPEN = [{"type": "function", "function": {"name": "get_"}}]
+
+
+def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin() -> None:
+    matcher, find = at("llama3_json", "", tool_choice="required")
+    assert find(b"x") not in legal(matcher)
+    assert find(b"{") in legal(matcher)
+    assert find(b"{x") not in legal(matcher)
+
+
+def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call could be followed by another in the same token, as often as calls are allowed."""
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    names = {name: i + 4 for name, i in found.controls.items()}
+    first = min(found.controls.values())
+    tokens[first:first] = [b"a()", b"a(), a", b", a", b", a(), a("]
+    many = enforcer.Enforcer(
+        Vocabulary(tokens, names), "pythonic", options=enforcer.Options(max_calls=5000)
+    )
+    matcher = many.matcher([{"type": "function", "function": {"name": "a"}}])
+    started = []
+    begin = matcher._transitions.begin_arguments
+
+    def told(*what: Any) -> Any:
+        started.append(what)
+        return begin(*what)
+
+    monkeypatch.setattr(matcher._transitions, "begin_arguments", told)
+    for token in (b"[", b"a(), a", b"(", b")", b", a(), a(", b")"):
+        token_id = many.vocabulary.find(token)
+        assert token_id in legal(matcher)
+        assert matcher.accept(token_id)
+    assert len(started) < 60
+    assert matcher.failure is None
+
+
+def test_deep_texts_are_no_more_to_find() -> None:
+    matcher, find = at("hermes", '<tool_call>{"name": "get_", "arguments": {"x": ', tools=OPEN)
+    known = served("hermes").table.borders._kept
+    before = known.cache_info().currsize
+    for _ in range(300):
+        assert matcher.accept(find(b"["))
+        legal(matcher)
+    assert known.cache_info().currsize - before < 60
+
+
+ANSWER = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "granite_20b_fc", "hermes"])
+def test_text_with_a_format_spells_no_calls(name: str) -> None:
+    found, text = vocabulary(name), '{"a": "<tool_call> [get(x=1)] <function_call>"}'
+    matcher = served(name).matcher([], response_format=ANSWER)
+    for byte in text.encode():
+        assert byte in legal(matcher)
+        for token in legal(matcher):
+            assert matcher.validate([token]) == 1, found.token_bytes(token)
+        assert matcher.accept(byte)
+    end = next(iter(matcher.envelope.table.turn_end_ids))
+    assert matcher.accept(end)
+    turn = served(name).parse([*text.encode(), end], names=())
+    assert (turn.content, turn.calls, turn.stray) == (text, (), None)
+
+
+@pytest.mark.parametrize("name", ["granite", "llama3_json", "pythonic", "qwen3_coder"])
+def test_text_with_a_format_beside_calls_that_look_like_text_is_refused(name: str) -> None:
+    with pytest.raises(enforcer.RequestError, match="cannot be told") as caught:
+        served(name).matcher(TOOLS, response_format=ANSWER)
+    assert caught.value.path == "$.response_format"
+    served(name).matcher(TOOLS, "none", response_format=ANSWER)
+
+
+@pytest.mark.parametrize("name", ["kimi_k3", "mistral", "deepseek_v3"])
+def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name: str) -> None:
+    matcher = served(name).matcher(TOOLS, response_format=ANSWER)
+    begins = {
+        "kimi_k3": "<|close|>",
+        "mistral": "[TOOL_CALLS]",
+        "deepseek_v3": "<｜tool▁calls▁begin｜>",
+    }
+    assert ord("{") in legal(matcher)
+    assert ord("x") not in legal(matcher)
+    assert vocabulary(name).control(begins[name]) in legal(matcher)
+    feed(matcher, list(b'{"a": 1'))
+    assert vocabulary(name).control(begins[name]) not in legal(matcher)
+
+
+def broken(matcher: ExplainedMatcher, only: set[str]) -> ExplainedMatcher:
+    """Let the arguments of some tools fail to start."""
+    start = matcher._transitions._arguments
+
+    def refuses(name: str) -> Any:
+        if name in only:
+            raise enforcer.EnforcerError("a limit of the engine")
+        return start(name)
+
+    matcher._transitions._arguments = refuses
+    return matcher
+
+
+K3_CALL = (
+    '<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
+    "<|close|>call<|sep|>"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("glm45", "<tool_call>get</tool_call>"),
+        ("glm45", "<tool_call>get\n</tool_call>"),
+        ("mistral", "[TOOL_CALLS]get{}"),
+        ("hermes", '<tool_call>{"name": "get", "arguments": {}}</tool_call>'),
+        ("pythonic", "[get()]"),
+        ("qwen3_coder", "<tool_call><function=get></function></tool_call>"),
+        ("kimi_k3", K3_CALL),
+    ],
+)
+def test_arguments_that_cannot_be_followed_are_no_call(name: str, text: str) -> None:
+    matcher = broken(served(name).matcher(TOOLS), {"get"})
+    for token in write(vocabulary(name), text):
+        allowed = legal(matcher)
+        accepted = matcher.accept(token)
+        assert accepted == (token in allowed)
+        if not accepted:
+            break
+    assert matcher.position.calls == 0
+    assert not accepted
+    # Whatever the mask permits, a call to it is never completed.
+    ends = matcher.envelope.table.turn_end_ids
+    assert matcher.failure is None or legal(matcher) == set(ends)
+
+
+def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood() -> None:
+    """Two calls in one token, of which the second cannot be started."""
+    tools = [TOOLS[0], {"type": "function", "function": {"name": "a", "parameters": CLOSED}}]
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    names = {name: i + 1 for name, i in found.controls.items()}
+    first = min(found.controls.values())
+    tokens[first:first] = [b"), a("]
+    both = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    matcher = broken(both.matcher(tools), {"a"})
+    feed(matcher, list(b"[get(a=1"))
+    before = row_of(matcher)
+    crossing = both.vocabulary.find(b"), a(")
+    assert matcher.accept(crossing)
+    assert matcher.failure is not None
+    matcher.rollback(1)
+    assert matcher.failure is None
+    assert (row_of(matcher) == before).all()
+    feed(matcher, list(b"2)]"))
+    assert matcher.state == "CLOSED"
+
+
+def schema_of(key: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {key: {"type": "integer"}},
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize("keys", [("x", "y"), ("y", "x")])
+def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_of_the_next(
+    keys: tuple[str, str],
+) -> None:
+    """A token from the end of one header, over a whole call, into the arguments of the next."""
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    first = min(found.controls.values())
+    long = [b"(), b(x", b"), b(x", b"(), b(y", b"), b(y"]
+    # With the parts of these, so that none has to be tried.
+    parts = [b", b(x", b" b(x", b"(x", b", b(y", b" b(y", b"(y"]
+    tokens[first:first] = long + parts
+    names = {name: i + len(long + parts) for name, i in found.controls.items()}
+    both = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    for key in keys:
+        tools = [
+            {"type": "function", "function": {"name": "a", "parameters": CLOSED}},
+            {"type": "function", "function": {"name": "b", "parameters": schema_of(key)}},
+            {"type": "function", "function": {"name": "c", "parameters": CLOSED}},
+        ]
+        spec = Spec(parse(tools, "auto", True), 0)
+        crossing = {both.vocabulary.find(token) for token in long}
+        for _ in range(3):
+            matcher = both.start(spec, None)
+            # Behind a call to the first, the second may use what was asked for the first.
+            for text, token in (("[c", "(), b("), ("(), a", "(), b("), ("(", "), b(")):
+                feed(matcher, list(text.encode()))
+                masked = legal(matcher) & crossing
+                assert masked == {i for i in crossing if matcher.validate([i])}
+                assert masked == {both.vocabulary.find(f"{token}{key}".encode())}
+
+
+@pytest.mark.parametrize("name", ["pythonic", "llama3_json", "granite", "hermes"])
+def test_the_first_mask_is_computed_at_the_start_where_it_depends_on_tools(name: str) -> None:
+    matcher = served(name).matcher(TOOLS)
+    crosses = bool(matcher.position.row.crossing)
+    assert (matcher._first is not None) == crosses
+    first = row_of(matcher)
+    matcher._first = None
+    assert (row_of(matcher) == first).all()
+    matcher.begin()
+    assert matcher.accept(ord("x"))
+    behind = row_of(matcher)
+    assert (behind != first).any()
+    matcher.begin()
+    assert (row_of(matcher) == behind).all()
+    matcher.rollback(1)
+    assert (row_of(matcher) == first).all()
+
+
+def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Never:
+        raise enforcer.EnforcerError("a limit")
+
+    monkeypatch.setattr("enforcer.turn.spelled_borders.SpelledBorders.fill", fails)
+    matcher = served("pythonic").matcher(TOOLS)
+    assert "a limit" in str(matcher.failure)
+    assert legal(matcher) == set(matcher.envelope.table.turn_end_ids)
+
+
+def test_what_may_come_behind_a_call_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("get", "a")]
+    matcher = enforcer.Enforcer(vocabulary("pythonic"), "pythonic").matcher(tools)
+    feed(matcher, list(b"[get"))
+    looked: list[str] = []
+    permitted = matcher._spelled._permitted
+
+    def look(*what: Any) -> Any:
+        looked.append(what[1].state)
+        return permitted(*what)
+
+    monkeypatch.setattr(matcher._spelled, "_permitted", look)
+    feed(matcher, list(b"("))
+    legal(matcher)
+    assert "BETWEEN" in looked
+    feed(matcher, list(b"), a("))
+    looked.clear()
+    legal(matcher)
+    assert "BETWEEN" not in looked
+
+
+@pytest.mark.parametrize("name", ["pythonic", "llama3_json"])
+def test_masks_between_texts_are_kept_from_the_second_request_with_the_same_tools_on(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = enforcer.Enforcer(vocabulary(name), name)
+    computed: list[object] = []
+    anew = SpelledBorders._fill_anew
+
+    def told(borders: SpelledBorders, *what: Any) -> None:
+        computed.append(what)
+        anew(borders, *what)
+
+    monkeypatch.setattr(SpelledBorders, "_fill_anew", told)
+    rows, counts = [], []
+    for _ in range(3):
+        computed.clear()
+        matcher = fresh.matcher(TOOLS)
+        rows.append(row_of(matcher))
+        counts.append(len(computed))
+    assert (rows[0] == rows[1]).all()
+    assert (rows[0] == rows[2]).all()
+    assert counts[0] > 0 == counts[2]
+    assert fresh.table.masks.weight > 0
+
+
+def test_what_is_kept_for_all_requests_is_not_what_depends_on_names_or_on_what_is_open() -> None:
+    """Requests by turns, with tokens that end a header, a call, or both, and may begin the next."""
+    found = vocabulary("pythonic")
+    tokens = [found.token_bytes(i) for i in range(found.size)]
+    first = min(found.controls.values())
+    long = [b"()", b"(), b", b"), b", b"(), ", b"), ", b"(),\n", b"()]", b")]"]
+    # With the parts of these, so that none has to be tried.
+    parts = [b", b", b" b", b",\n"]
+    added = [token for token in long + parts if token not in tokens]
+    tokens[first:first] = added
+    names = {name: i + len(added) for name, i in found.controls.items()}
+    many = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    crossing = {token: many.vocabulary.find(token) for token in long}
+    permitted: dict[tuple[str, bool], set[bytes]] = {}
+    for _ in range(2):
+        for other, parallel in (("b", True), ("c", True), ("b", False), ("c", False)):
+            tools = [
+                {"type": "function", "function": {"name": name, "parameters": CLOSED}}
+                for name in ("a", other)
+            ]
+            matcher = many.start(Spec(parse(tools, "auto", parallel), 0), None)
+            masked: set[bytes] = set()
+            for text in ("[a", "("):
+                feed(matcher, list(text.encode()))
+                mask = legal(matcher)
+                now = {token for token, i in crossing.items() if i in mask}
+                assert now == {token for token, i in crossing.items() if matcher.validate([i])}
+                masked |= now
+            assert permitted.setdefault((other, parallel), masked) == masked
+    assert permitted["b", True] == set(long)
+    assert permitted["c", True] == set(long) - {b"(), b", b"), b"}
+    assert permitted["b", False] == permitted["c", False] == {b"()", b"()]", b")]"}
+
+
+def test_what_depends_on_no_name_is_looked_for_once_whatever_the_tools(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = enforcer.Enforcer(vocabulary("pythonic"), "pythonic")
+    looked: dict[str, list[str]] = {}
+    for tool in ("do", "go"):
+        tools = [{"type": "function", "function": {"name": tool}}]
+        matcher = one.start(Spec(parse(tools, "auto", True), 0), None)
+        feed(matcher, list(f"[{tool}".encode()))
+        states = looked[tool] = []
+        permitted = matcher._spelled._permitted
+
+        def look(*what: Any, states: list[str] = states, permitted: Any = permitted) -> Any:
+            states.append(what[1].state)
+            return permitted(*what)
+
+        monkeypatch.setattr(matcher._spelled, "_permitted", look)
+        assert vocabulary("pythonic").find(b"()]") in legal(matcher)
+    assert "ARGUMENTS" in looked["do"]
+    assert looked["go"] == []

@@ -1,0 +1,180 @@
+"""What a segment of a turn begins with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from enforcer.errors import EngineFailure, UnexpectedFailure
+from enforcer.turn import bits
+from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.transitions import Transitions, named
+from tests import toys
+from tests.dialect_cases import served, vocabulary
+from tests.vocabularies import small
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.toys import Starts
+
+
+V = small()
+
+
+def moves(
+    name: str,
+    arguments: Callable[..., Any],
+    expect: Callable[..., Any] | None = None,
+    *,
+    names: tuple[str, str] = ("get", "a"),
+) -> Transitions:
+    table = served(name).table
+    allowed = Envelope(table, names, due=Due.WORD, most=3, first=0, preamble=5)
+    return Transitions(allowed, arguments, expect, None)
+
+
+def known(name: str) -> Callable[..., Any]:
+    return lambda _: toys.Listed(vocabulary(name), [b"{}"])
+
+
+def test_a_state_begins_with_its_row_and_no_text_of_its_own() -> None:
+    made = moves("hermes", known("hermes"))
+    found = made.enter("SILENT", 1, 2)
+    assert (found.state, found.calls, found.text) == ("SILENT", 1, 2)
+    assert found.grammar is None
+    assert found.place == served("hermes").table.lexer.enter("SILENT")
+    assert moves("kimi_k2", known("kimi_k2")).enter("SILENT", 0, 0).place is None
+
+
+def test_arguments_begin_with_the_grammar_of_the_tool_that_the_header_named() -> None:
+    asked = []
+
+    def arguments(name: str) -> Starts:
+        asked.append(name)
+        return toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))
+
+    made = moves("hermes", arguments)
+    found = made.begin_arguments(made.enter("HEADER", 0, 0), "get", "ARGUMENTS")
+    assert asked == ["get"]
+    assert found.grammar is not None
+
+
+def test_a_grammar_that_cannot_start_ends_the_turn_alone() -> None:
+    def broken(_: str) -> None:
+        raise RuntimeError("no")
+
+    made = moves("hermes", broken)
+    found = made.begin_arguments(made.enter("HEADER", 0, 0), "get", "ARGUMENTS")
+    assert isinstance(found.failure, UnexpectedFailure)
+    assert "RuntimeError" in str(found.failure)
+
+
+def test_the_tool_is_told_once_it_can_be_no_other() -> None:
+    told: list[Any] = []
+    made = moves("hermes", known("hermes"), told.append)
+    position = made.follow(made.enter("CONTENT", 0, 0), "HEADER")
+    for byte in b'{"name": "get"':
+        position = made.at_header(position, position.header.step(byte))
+    assert told == ["get"]
+
+
+def test_what_is_ours_keeps_its_name_and_what_ends_the_process_goes_on() -> None:
+    own = EngineFailure("gave up")
+    assert named(own, "masking") is own
+    with pytest.raises(KeyboardInterrupt):
+        named(KeyboardInterrupt(), "masking")
+    assert named(ValueError("x"), "masking").__cause__.args == ("x",)
+
+
+def test_the_grammars_that_are_asked_for_are_noted_and_one_of_no_use_as_such() -> None:
+    grammars = {"a": toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))}
+    broken: list[bool] = []
+
+    def arguments(name: str) -> Starts:
+        if broken:
+            raise EngineFailure("gave up")
+        return grammars[name]
+
+    made = moves("hermes", arguments)
+    with made.recorded() as outer:
+        assert made.grammar("a") is grammars["a"]
+        assert outer.grammars == grammars
+        with made.recorded() as inner:
+            assert made.grammar("a") is grammars["a"]
+            broken.append(True)
+            assert made.grammar("a") is None
+            # What was of use before is none any more; one that fails stays noted as such.
+            assert inner.grammars == {"a": None}
+            broken.clear()
+            made.grammar("a")
+            assert inner.grammars == {"a": None}
+        assert outer.grammars == {"a": None}
+    made.grammar("a")  # outside, nothing is noted
+    assert outer.grammars == {"a": None}
+
+
+def test_what_ends_the_process_is_noted_on_its_way() -> None:
+    def arguments(_: str) -> Starts:
+        raise KeyboardInterrupt
+
+    made = moves("hermes", arguments)
+    with made.recorded() as found, pytest.raises(KeyboardInterrupt):
+        made.grammar("a")
+    assert found.grammars == {"a": None}
+
+
+@pytest.mark.parametrize("name", ["kimi_k2", "mistral"])
+@pytest.mark.parametrize("due", Due)
+def test_text_that_has_a_format_is_let_through_by_its_grammar_alone(name: str, due: Due) -> None:
+    table, end = served(name).table, served(name).table.turn_end_ids
+    text = toys.Listed(vocabulary(name), [b"{}"])
+    allowed = Envelope(
+        table, ("get",), due=due, most=3, first=0, preamble=5, text_format=lambda: text
+    )
+    made = Transitions(allowed, known(name), None, None)
+    found = made.enter("CONTENT", 0, 0)
+    # Where a call is demanded there is no text at all.
+    assert found.grammar is (None if due is Due.CALL else text)
+    for row in (found.row, found.before):
+        assert not row.text
+        assert not bits.has(row.mask, bits.ids_of([ord("{"), ord("x")])).any()
+    assert end.isdisjoint(found.before.markers)
+    assert end.isdisjoint(found.row.markers) == (due is Due.CALL)
+    assert made.enter("CONTENT", 1, 0).grammar is text
+
+
+def test_what_is_asked_for_is_noted_for_whatever_depends_on_it() -> None:
+    made = moves("pythonic", known("pythonic"))
+    begin = made.enter("ARGUMENTS", 0, 0)
+    with made.recorded() as outer:
+        with made.recorded() as text:
+            made.follow(begin, "BETWEEN")
+        assert (text.grammars, text.own) == ({}, False)
+        with made.recorded() as names:
+            made.follow(made.enter("BETWEEN", 1, 0), "HEADER")
+        assert (names.grammars, names.own) == ({}, True)
+        assert outer.own
+        with made.recorded() as grammars:
+            found = made.grammar("get")
+        assert (grammars.grammars, grammars.own) == ({"get": found}, False)
+    assert (outer.grammars, outer.own) == ({"get": found}, True)
+    with made.recorded() as again:
+        made.depend(outer)
+    assert again == outer
+
+
+def test_the_format_of_a_text_is_the_requests_own() -> None:
+    table = served("hermes").table
+    answer = toys.Starts(lambda: toys.Listed(vocabulary("hermes"), [b"{}"]))
+    formatted = Envelope(
+        table, (), due=Due.NOTHING, most=0, first=0, preamble=5, text_format=answer.matcher
+    )
+    made = Transitions(formatted, known("hermes"), None, None)
+    with made.recorded() as found:
+        made.enter("CONTENT", 0, 0)
+    assert found.own
+    with made.recorded() as found:
+        made.enter("REASONING", 0, 0)
+    assert not found.own

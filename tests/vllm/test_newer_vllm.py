@@ -1,0 +1,46 @@
+"""Versions without a CPU build serve too: their Python files over the installed one's kernels.
+
+`python -m bench.newer_vllm VERSION python -m pytest tests/vllm` runs all of these tests so; here is
+one server.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import newer_vllm
+from enforcer.vllm.names import TESTED_VERSIONS
+
+pytestmark = [pytest.mark.vllm, pytest.mark.slow]
+
+SERVED = Path(__file__).with_name("test_random_weights.py")
+
+
+@pytest.mark.parametrize("version", TESTED_VERSIONS[1:])
+def test_it_leaves_random_weights_only_declared_and_valid_calls(version: str) -> None:
+    try:
+        root = newer_vllm.overlay(version)
+    except (subprocess.CalledProcessError, OSError) as error:
+        pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
+    environment = newer_vllm.environment(root) | {"LIVE_REQUESTS": "60"}
+    told = subprocess.run(
+        [sys.executable, "-c", "import vllm; print(vllm.__version__)"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split() == [version]
+    served = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(SERVED)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert served.returncode == 0, served.stdout[-8000:]
+    assert "1 passed" in served.stdout
