@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from enforcer.vllm.fit import ATTRIBUTES, COHERE, SCORES, SIGNATURES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _OURS = Path(__file__).resolve().parents[1] / "enforcer" / "vllm"
 CACHE = Path(__file__).resolve().parents[1] / ".cache"
@@ -328,14 +328,35 @@ def fetch(version: str, folder: Path) -> Path:
 
     """
     target = folder / f"vllm-{version}-sources"
+    return unpacked(version, target, lambda name: name.endswith(".py"))
+
+
+def unpacked(
+    version: str,
+    target: Path,
+    wanted: Callable[[str], bool],
+    finish: Callable[[Path], object] = lambda _: None,
+) -> Path:
+    """Unpack a version's wheel into a folder, which is there whole or not at all; once.
+
+    Args:
+        version: whose wheel.
+        target: the folder.
+        wanted: tells by its name in the wheel whether a file is.
+        finish: completes the folder before it gets its name.
+
+    Raises:
+        subprocess.CalledProcessError: pip could not download it.
+
+    """
     if target.is_dir():
         return target
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         part = Path(scratch) / "part"
-        with zipfile.ZipFile(download(version, Path(scratch))) as archive:
-            names = [name for name in archive.namelist() if name.endswith(".py")]
-            archive.extractall(part, names)
+        with zipfile.ZipFile(download(version, Path(scratch))) as wheel:
+            wheel.extractall(part, [name for name in wheel.namelist() if wanted(name)])
+        finish(part)
         part.rename(target)
     return target
 

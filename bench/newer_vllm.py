@@ -18,12 +18,10 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
-import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
 
-from bench.compat import CACHE, download
+from bench.compat import CACHE, unpacked
 
 # Kernels that no CPU runs, and their sources: most of the wheel.
 _COMPILED = (".so", ".hpp", ".h", ".cuh", ".cu", "vllm-rs")
@@ -50,20 +48,14 @@ def overlay(version: str, folder: Path = CACHE) -> Path:
         ImportError: it cannot be imported over the installed build.
 
     """
-    target = folder / f"vllm-{version}-on-cpu"
-    if target.is_dir():
-        return target
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        part = Path(scratch) / "part"
-        with zipfile.ZipFile(download(version, Path(scratch))) as wheel:
-            names = [name for name in wheel.namelist() if not name.endswith(_COMPILED)]
-            wheel.extractall(part, names)
+
+    def finish(part: Path) -> None:
         _call_it_a_cpu_build(part, version)
         _link_kernels(part)
         _add_what_is_missing(part)
-        part.rename(target)
-    return target
+
+    target = folder / f"vllm-{version}-on-cpu"
+    return unpacked(version, target, lambda name: not name.endswith(_COMPILED), finish)
 
 
 def environment(root: Path) -> dict[str, str]:

@@ -1,13 +1,14 @@
 """What every test module has: Hypothesis's profiles, the two vocabularies, and its company.
 
 Owns: how many examples are drawn (`HYPOTHESIS_PROFILE=thorough` for more, `quick`
-for fewer); which tests run in one process where there are several. Must not
-know: what is tested.
+for fewer); which tests run in one process where there are several, and that each has a context of
+its own. Must not know: what is tested.
 """
 
 from __future__ import annotations
 
 import os
+from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         own = _FORMATS if item.path.parent == _FORMATS else item.path
         name = shared.pop() if shared else str(own.relative_to(Path(__file__).parent))
         item.add_marker(pytest.mark.xdist_group(name))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Run each test in a context of its own, as a server does each request, in a task.
+
+    What a request leaves there (its id, its tools, its paths) is none of the next one's, which may
+    be another file's: vLLM's side is used by tests of formats and of stock failures as well.
+    """
+    test = pyfuncitem.obj
+    pyfuncitem.obj = lambda **given: copy_context().run(test, **given)
 
 
 @pytest.fixture(autouse=True)

@@ -23,8 +23,7 @@ from enforcer.compiling import is_plain
 from enforcer.errors import Busy, Problem, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind
 from enforcer.schema import Limits, OnUnsupported, Root
-from enforcer.vllm import families, metrics, runtime, settings
-from enforcer.vllm import request_context as asked_
+from enforcer.vllm import families, metrics, request_context, runtime, settings
 from enforcer.vllm.families import Checked, Relaxed
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             spent += verdict.seconds
             _keep(asked, verdict)
             if verdict.seconds >= LOOK:
-                of = asked_.told(path)
+                of = request_context.told(path)
                 metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
             metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
         if verdict.error is None:

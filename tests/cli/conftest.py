@@ -1,4 +1,4 @@
-"""What `enforcer verify` is given, and the command run against a server that answers as told."""
+"""`enforcer check` run on values, and `enforcer verify` against a server that answers as told."""
 
 from __future__ import annotations
 
@@ -47,5 +47,20 @@ def verify(
         out, err = capsys.readouterr()
         found = json.loads(report.read_text()) if report.exists() else None
         return status, found, out + err, server
+
+    return run
+
+
+@pytest.fixture
+def check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any]]]:
+    def run(
+        *values: Any, options: list[str] | tuple[Any, ...] = (), text: str | None = None
+    ) -> tuple[int, dict[str, Any]]:
+        file = tmp_path / "file.json"
+        file.write_text("\n".join(map(json.dumps, values)) if text is None else text)
+        status = cli.main(["check", "--json", *options, str(file)])
+        return status, json.loads(capsys.readouterr().out)
 
     return run

@@ -9,29 +9,34 @@ import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
-from contextvars import copy_context
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench import random_model
 from bench.demo.servers import ENFORCED, FREE, Setting
+from enforcer.turn.parser import Parser
 from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from bench.demo.servers import Server
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
-    """Run each test in a context of its own, as a server does each request, in a task.
+@pytest.fixture
+def ids_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ids that parsers read from here on."""
+    seen: list[int] = []
+    feed = Parser.feed
 
-    What a request leaves there (its id, its tools, its paths) is none of the next one's.
-    """
-    test = pyfuncitem.obj
-    pyfuncitem.obj = lambda **given: copy_context().run(test, **given)
+    def _feed(self: Parser, token_ids: Iterable[int]) -> Any:
+        ids = list(token_ids)
+        seen.extend(ids)
+        return feed(self, ids)
+
+    monkeypatch.setattr(Parser, "feed", _feed)
+    return seen
 
 
 @pytest.fixture(scope="session")

@@ -12,13 +12,12 @@ pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 
 import enforcer
-from enforcer.turn.parser import Parser
 from enforcer.vllm import runtime
 from enforcer.vllm.tool_parser import EnforcedParser
 from tests import vocabularies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 V = vocabularies.small()
 TABLE = enforcer.Enforcer(V).table
@@ -31,19 +30,10 @@ TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give the ids that parsers read from here on."""
+def read(monkeypatch: pytest.MonkeyPatch, ids_read: list[int]) -> list[int]:
+    """The ids that parsers read, of this vocabulary."""
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
-    seen: list[int] = []
-    feed = Parser.feed
-
-    def _feed(self: Parser, token_ids: Iterable[int]) -> Any:
-        ids = list(token_ids)
-        seen.extend(ids)
-        return feed(self, ids)
-
-    monkeypatch.setattr(Parser, "feed", _feed)
-    return seen
+    return ids_read
 
 
 def request(**fields: Any) -> Any:

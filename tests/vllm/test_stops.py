@@ -16,12 +16,11 @@ from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
 
 from enforcer.request import carrier, spec_text
-from enforcer.turn.parser import Parser
 from enforcer.vllm import marker_roles, runtime, stops
 from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
@@ -189,17 +188,8 @@ def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
 def test_what_a_prompt_has_begun_is_read_once_for_all_replies(
     detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
     tokenizer: TokenizersBackend,
-    monkeypatch: pytest.MonkeyPatch,
+    ids_read: list[int],
 ) -> None:
-    seen: list[int] = []
-    feed = Parser.feed
-
-    def counted(self: Parser, token_ids: Iterable[int]) -> Any:
-        ids = list(token_ids)
-        seen.extend(ids)
-        return feed(self, ids)
-
-    monkeypatch.setattr(Parser, "feed", counted)
     begun = "so it is " * 100
     ids = tokenizer.encode(CALL, add_special_tokens=False)
 
@@ -211,4 +201,4 @@ def test_what_a_prompt_has_begun_is_read_once_for_all_replies(
         assert [_feed(one, ids, 3)[1] for one in made] == [None] * 8
 
     copy_context().run(replies)
-    assert len(seen) < 2 * len(tokenizer.encode(begun)) + 8 * len(ids)
+    assert len(ids_read) < 2 * len(tokenizer.encode(begun)) + 8 * len(ids)
