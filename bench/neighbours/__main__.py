@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 
 from bench import random_model
 from bench.demo.servers import ENFORCED, STRICT, Server, Setting
-from bench.neighbours import hostile
+from bench.neighbours import STEP_VARIABLE, hostile
 from bench.neighbours.hostile import Constraint
 from bench.neighbours.stream import Window, observe
 
@@ -39,6 +39,9 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[""], help="loads whose name has one of these")
     parser.add_argument("--beside", action="store_true", help="measure stock strict mode as well")
     parser.add_argument("--one-process", action="store_true", help="the engine in one process")
+    parser.add_argument(
+        "--step", type=float, default=0.0, help="milliseconds of a step, as on a device"
+    )
     parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -58,6 +61,7 @@ def main() -> int:
             print("| beside | quiet, ms | unconstrained | with | to quiet | errors | outcomes |")
             print("|---|---:|---:|---:|---:|---:|---|", flush=True)
             served = one_process(setting) if arguments.one_process else setting
+            served = on_device(served, arguments.step / 1e3) if arguments.step else served
             with Server(model, served, Path(folder) / "server.log") as server:
                 server.wait_until_ready()
                 asyncio.run(observe(server.url, constraint, arguments.seconds))  # warm up
@@ -91,6 +95,13 @@ def one_process(setting: Setting) -> Setting:
     flags = (*setting.flags, "--distributed-executor-backend", executor)
     threads = (("VLLM_CPU_OMP_THREADS_BIND", "nobind"), ("OMP_NUM_THREADS", "1"))
     return replace(setting, flags=flags, environment=threads)
+
+
+def on_device(setting: Setting, seconds: float) -> Setting:
+    """Serve in this way with steps as long as a device's; see `device_step`."""
+    flags = (*setting.flags, "--worker-cls", "bench.neighbours.device_step.DeviceWorker")
+    environment = (*setting.environment, (STEP_VARIABLE, str(seconds)))
+    return replace(setting, flags=flags, environment=environment)
 
 
 def letters(model: Path) -> dict[str, int]:
