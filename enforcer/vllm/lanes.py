@@ -3,8 +3,9 @@
 Owns: who goes first. What takes long (a schema that has not been seen, and is not small and
 plain) is done in steps on a thread of its own, and the request that has used least of it
 goes first: one that brings a hundred large schemas delays nobody who brings one. All else
-is done in the order it comes. And how soon these threads let go of the interpreter, which the
-scheduler's needs at every step. Must not know: what is compiled.
+is done in the order it comes. And that the scheduler's thread comes first: how soon these let go
+of the interpreter, which it needs at every step, and of a processor, where there are too few.
+Must not know: what is compiled.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 
 _LONG = 2  # threads: one that takes very long leaves the other to the rest
+# Niceness above the scheduler's: a quarter of a processor that both want. With more of it the
+# scheduler's thread waits longer for one that has the interpreter and no processor; with none, two
+# large schemas take most of a machine that has two (`python -m bench.neighbours`).
+_LESS_URGENT = 5
 # Seconds after which a thread lets go of the interpreter where another waits for it. Python's 5 ms
 # are waited for whenever the scheduler's thread has let go of it: `python -m bench.giving_way`.
 _INTERVAL = 1e-4
@@ -88,7 +93,7 @@ class Lanes:
 
     def __init__(self) -> None:
         self._short = ThreadPoolExecutor(1, "enforcer-short")
-        self._long = ThreadPoolExecutor(_LONG, "enforcer-long")
+        self._long = ThreadPoolExecutor(_LONG, "enforcer-long", _make_way)
         self._lock = threading.Lock()
         self._waiting: list[_Job] = []
         self._counter = itertools.count()
@@ -142,6 +147,16 @@ class Lanes:
         with self._lock:
             job = heapq.heappop(self._waiting)
         self._step(job)
+
+
+def _make_way() -> None:
+    """Have the kernel prefer the process's other threads to this one."""
+    if sys.platform != "linux":  # where a thread has a niceness of its own
+        return
+    thread = threading.get_native_id()
+    with suppress(OSError):  # forbidden by a sandbox: then it competes as it would without
+        own = os.getpriority(os.PRIO_PROCESS, thread)
+        os.setpriority(os.PRIO_PROCESS, thread, own + _LESS_URGENT)
 
 
 def _beside(what: Callable[[], object]) -> None:

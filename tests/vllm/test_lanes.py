@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,37 @@ def test_what_needs_no_step_does_not_wait_for_what_does(lanes: Lanes) -> None:
     assert not slow.done()
     gate.set()
     assert slow.result(30) == "slow"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has no niceness of its own")
+def test_what_takes_long_leaves_processors_to_the_scheduler(lanes: Lanes) -> None:
+    def niceness() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    def steps() -> Generator[None, None, list[int]]:
+        found = [niceness()]
+        yield
+        return [*found, niceness()]
+
+    own = niceness()
+    assert lanes.begin(steps(), lambda: True).result(30) == [own, min(own + 5, 19)]
+    assert niceness() == own
+
+
+def test_a_thread_that_may_not_be_less_urgent_works_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    def forbidden(*_: int) -> None:
+        asked.append(threading.get_native_id())
+        raise PermissionError
+
+    monkeypatch.setattr(os, "setpriority", forbidden)
+    made = Lanes()
+    assert made.begin(work("long", 2, []), lambda: True).result(30) == "long"
+    made.close()
+    assert asked or sys.platform != "linux"
 
 
 def test_who_has_used_least_goes_first(lanes: Lanes) -> None:
