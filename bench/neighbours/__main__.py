@@ -2,9 +2,10 @@
 
 For each load, three stretches take turns: a quiet one, one with the same bytes under a name that
 vLLM does not know (so many requests, and nothing to enforce), one with the load. The figure is the
-median of the largest gaps. Beside it the same of vLLM's own strict constraint (`--beside`). Exits
-with 1 if the load's gap is above 1.5 times that of the other two, a neighbour had an error, or a
-hostile request ended with HTTP 500.
+median of the largest gaps. With `--step` there is the longest time as well that masks took of a
+step, which they delay by what is beyond its length. Beside it the same of vLLM's own strict
+constraint (`--beside`). Exits with 1 if the load's gap is above 1.5 times that of the other two, a
+neighbour had an error, or a hostile request ended with HTTP 500.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tokenizers import Tokenizer
 
 from bench import random_model
 from bench.demo.servers import ENFORCED, STRICT, Server, Setting
-from bench.neighbours import STEP_VARIABLE, hostile
+from bench.neighbours import MASKS_VARIABLE, STEP_VARIABLE, hostile
 from bench.neighbours.hostile import Constraint
 from bench.neighbours.stream import Window, observe
 
@@ -58,14 +59,19 @@ def main() -> int:
                 if any(word in load.name for word in arguments.only)
             ]
             print(f"\n{setting.name}")
-            print("| beside | quiet, ms | unconstrained | with | to quiet | errors | outcomes |")
-            print("|---|---:|---:|---:|---:|---:|---|", flush=True)
+            heads = "quiet, ms | unconstrained | with | to quiet | masks | errors | outcomes"
+            print(f"| beside | {heads} |")
+            print("|---|---:|---:|---:|---:|---:|---:|---|", flush=True)
             served = one_process(setting) if arguments.one_process else setting
-            served = on_device(served, arguments.step / 1e3) if arguments.step else served
+            masks = Path(folder) / "masks"
+            masks.write_bytes(b"")
+            if arguments.step:
+                served = on_device(served, arguments.step / 1e3, masks)
             with Server(model, served, Path(folder) / "server.log") as server:
                 server.wait_until_ready()
                 asyncio.run(observe(server.url, constraint, arguments.seconds))  # warm up
                 for load in loads:
+                    masks.write_bytes(b"")
                     kinds = (None, hostile.unconstrained(load), load)
                     stretches = [
                         [
@@ -77,7 +83,8 @@ def main() -> int:
                         for at in range(arguments.repeats)
                     ]
                     server.check_alive()
-                    record.append({"server": setting.name, **show(load.name, stretches)})
+                    took = max(map(float, masks.read_text().split()), default=0.0)
+                    record.append({"server": setting.name, **show(load.name, stretches, took)})
                     if constraint is Constraint.ENFORCER:
                         right = right and bool(record[-1]["right"])
     if arguments.json:
@@ -97,10 +104,14 @@ def one_process(setting: Setting) -> Setting:
     return replace(setting, flags=flags, environment=threads)
 
 
-def on_device(setting: Setting, seconds: float) -> Setting:
-    """Serve in this way with steps as long as a device's; see `device_step`."""
+def on_device(setting: Setting, seconds: float, masks: Path) -> Setting:
+    """Serve in this way with steps as long as a device's, masks timed; see `device_step`."""
     flags = (*setting.flags, "--worker-cls", "bench.neighbours.device_step.DeviceWorker")
-    environment = (*setting.environment, (STEP_VARIABLE, str(seconds)))
+    environment = (
+        *setting.environment,
+        (STEP_VARIABLE, str(seconds)),
+        (MASKS_VARIABLE, str(masks)),
+    )
     return replace(setting, flags=flags, environment=environment)
 
 
@@ -112,7 +123,7 @@ def letters(model: Path) -> dict[str, int]:
     return {text: token_id for text, token_id in found.items() if token_id is not None}
 
 
-def show(name: str, stretches: list[list[Window]]) -> dict[str, object]:
+def show(name: str, stretches: list[list[Window]], masks: float) -> dict[str, object]:
     """Print a line, and give its figures."""
     kinds = list(zip(*stretches, strict=True))
     quiet, plain, beside = (median(window.largest() for window in kind) for kind in kinds)
@@ -121,7 +132,7 @@ def show(name: str, stretches: list[list[Window]]) -> dict[str, object]:
     said = ", ".join(f"{count} of {what}" for what, count in sorted(outcomes.items()))
     print(
         f"| {name} | {quiet * 1e3:.0f} | {plain * 1e3:.0f} | {beside * 1e3:.0f} "
-        f"| {beside / quiet:.2f} | {len(errors)} | {said} |",
+        f"| {beside / quiet:.2f} | {masks * 1e3:.0f} | {len(errors)} | {said} |",
         flush=True,
     )
     for error in errors[:3]:
@@ -136,6 +147,7 @@ def show(name: str, stretches: list[list[Window]]) -> dict[str, object]:
             for kind, windows in zip(names, kinds, strict=True)
         },
         "ratio": beside / quiet,
+        "masks": masks,
         "errors": errors,
         "outcomes": dict(outcomes),
         "right": not wrong,
