@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from random import Random
 from typing import Any
 
@@ -31,6 +32,16 @@ POINT = {
     "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
     "required": ["id"],
 }
+BOUNDED = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 100},
+        "note": {"type": "string", "minLength": 2, "maxLength": 500},
+    },
+    "required": ["name", "note"],
+    "additionalProperties": False,
+}
+DIGEST = {"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"}
 HONEST = {
     "integers in order": ({"type": "integer"}, list(range(2_000))),
     "any integers": ({"type": "integer"}, Random(1).sample(range(10**9), 2_000)),
@@ -49,6 +60,8 @@ HONEST = {
         {"type": ["string", "integer"]},
         [i if i % 2 else f"n{i}" for i in range(2_000)],
     ),
+    "bounded texts": (BOUNDED, [{"name": "a" * 50, "note": f"note {i}"} for i in range(300)]),
+    "digests": (DIGEST, [sha256(b"%d" % i).hexdigest() for i in range(500)]),
 }
 
 
