@@ -138,6 +138,15 @@ class ElementFollower:
             self._begin(after)
         return after
 
+    def leaves_rivals(self, spot: Spot, digit: int) -> bool:
+        """Tell whether a number that goes on, or begins, with a digit has no rivals any more."""
+        if spot.level is None or spot.kind not in (None, TextKind.BARE):
+            return False
+        self._fuel.burn(1)
+        text = (spot.text() if spot.kind is TextKind.BARE else "") + chr(digit)
+        rivals = spot.level.numbers() if spot.kind is None else spot.rivals
+        return all(isinstance(x, NumberIndex) and not x.among(text) for x in rivals)
+
     @staticmethod
     def is_open(spot: Spot) -> bool:
         """Tell whether a place is behind the bracket of what may be there already."""

@@ -204,6 +204,8 @@ class ElementMask:
             for byte in self._bytes(start, here) if following else ():
                 if byte not in following:
                     continue
+                if byte in _DIGITS and elements.leaves_rivals(here, byte):
+                    continue
                 first, last = following[byte]
                 if byte in _DIGITS and branches.are_digits(first, last):
                     length = self._tokens.longest_digits - len(start)

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from enforcer import engines
 from enforcer.engines.distinct import fuel
 from enforcer.engines.distinct.fuel import Fuel
 from enforcer.errors import EngineFailure
+from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import V, compiled
 
 
@@ -109,4 +112,16 @@ def test_an_id_that_is_too_much_leaves_the_text_where_it_was() -> None:
         matcher.accept(ord("["))
     matcher._keeper._fuel._full = 1_000
     assert all(map(matcher.accept, b"[2]]"))
+    assert matcher.is_accepting()
+
+
+@pytest.mark.slow
+def test_pairs_of_numbers_are_told_apart_with_ids_of_three_digits() -> None:
+    digits = [f"{i:0{n}}".encode() for n in (2, 3) for i in range(10**n)]
+    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *digits], {})
+    pair = {"items": {"type": "integer", "minimum": 0, "maximum": 1000}, "minItems": 2}
+    schema = distinct({"type": "array", "maxItems": 2, **pair})
+    matcher = engines.load("llguidance", vocabulary).compile(compile_schema(schema)).matcher()
+    row = np.zeros(vocabulary.words, np.int32)
+    write(matcher, vocabulary.encode(json.dumps([[i % 40, i // 40] for i in range(200)])), row)
     assert matcher.is_accepting()
