@@ -275,8 +275,10 @@ class ElementFollower:
     def _opened(self, spot: Spot, level: Level | None, rivals: Rivals, *, is_array: bool) -> Spot:
         number = self._track_of(level)
         kind = tuple if is_array else Object
+        # Each level keeps as many as there are unique arrays around it: the square of the depth.
+        self._fuel.burn(STEP * len(rivals))
         self._scan(rivals)
-        alike = tuple([x for x in each if isinstance(x, kind)] for each in rivals)
+        alike = tuple([x for x in each if isinstance(x, kind)] if each else () for each in rivals)
         used = SeenElements() if is_array and self._tracks[number].element is not None else None
         inner = Level(level, number, is_array=is_array, used=used, rivals=alike)
         return self._on(spot, inner, alike)

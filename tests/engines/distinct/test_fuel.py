@@ -125,3 +125,12 @@ def test_pairs_of_numbers_are_told_apart_with_ids_of_three_digits() -> None:
     row = np.zeros(vocabulary.words, np.int32)
     write(matcher, vocabulary.encode(json.dumps([[i % 40, i // 40] for i in range(200)])), row)
     assert matcher.is_accepting()
+
+
+def test_unique_arrays_within_each_other_end_before_they_hold_the_square_of_their_depth() -> None:
+    schema = {"$defs": {"t": distinct({"$ref": "#/$defs/t"})}, "$ref": "#/$defs/t"}
+    matcher = compiled(schema).matcher()
+    assert all(map(matcher.accept, b"[" * 300 + b"]" * 300))
+    assert matcher.is_accepting()
+    with pytest.raises(EngineFailure, match="keep elements distinct"):
+        all(map(compiled(schema).matcher().accept, b"[" * 2_000))
