@@ -23,6 +23,7 @@ from enforcer.budget.frames import (
 )
 from enforcer.partial import Partial
 from enforcer.regex import ANY, NOTHING
+from enforcer.regex.caching import cached, canonical
 from enforcer.regex.derivative import derivative
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Steps:
         if read is None:
             return ()
         partial, char = read
-        regex = frame.regex if char is None else derivative(frame.regex, char)
+        regex = frame.regex if char is None else _behind(frame.regex, char)
         if regex == NOTHING:
             return ()
         return (thread.within(Text(regex, partial, frame.furthest)),)
@@ -171,3 +172,8 @@ class Steps:
             for value, after in frame.plan.steps(frame.at):
                 outer = thread.within(InArray(frame.plan, after, Phase.MEMBER))
                 yield from self._begin(Thread(None, outer), value, byte)
+
+
+@cached
+def _behind(regex: Regex, char: str) -> Regex:
+    return canonical(derivative(regex, char))

@@ -2,8 +2,8 @@
 
 To know whether a text can still become an element that is not there yet, its completions are listed
 until one is found that is not: at most one more than there are elements. `MANY` stands for those of
-a part that has infinitely many (an open object, a string of any kind): then there is always a new
-one, and nothing else need be listed.
+a part that has infinitely many (an open object, a string of any kind), or more than any text has
+elements: then there is always a new one, and nothing else need be listed.
 
 Owns: listing the members of values, and the completions of texts, so that no two are equal but for
 numbers. Must not know: ids, which elements are there already.
@@ -19,10 +19,8 @@ from enforcer.budget.objects import Pair
 from enforcer.engines.distinct.number_completions import numbers
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import NOTHING
-from enforcer.regex.caching import cached
-from enforcer.regex.derivative import is_empty, successors
 from enforcer.schema.finishing.distinct import is_remembered
-from enforcer.schema.finishing.infinite import is_infinite
+from enforcer.schema.finishing.infinite import is_vast, moves
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from enforcer.engines.distinct.values import Json
     from enforcer.partial import Partial
     from enforcer.regex import Regex
-    from enforcer.regex.charset import CharSet
     from enforcer.schema.grammar import ValueId
 
 
@@ -48,16 +45,9 @@ class Many:
 MANY = Many()
 
 
-@cached
-def _moves(regex: Regex) -> tuple[tuple[CharSet, Regex], ...]:
-    """List the classes of next characters, those that lead nowhere left out."""
-    found = successors(regex)
-    return tuple((x, after) for x, after in found if not after.boolean or not is_empty(after))
-
-
 def _following(regex: Regex) -> Iterator[tuple[str, Regex]]:
     """List the next characters, each with what may follow it."""
-    return ((char, after) for members, after in _moves(regex) for char in members)
+    return ((char, after) for members, after in moves(regex) for char in members)
 
 
 def texts(regex: Regex, fuel: Fuel) -> Iterator[str]:
@@ -84,14 +74,14 @@ def texts(regex: Regex, fuel: Fuel) -> Iterator[str]:
 def strings(regex: Regex, start: str, partial: Partial, fuel: Fuel) -> Iterator[str | Many]:
     """List the strings that begin with some characters and a part of another one."""
     if not partial.pending:
-        if is_infinite(regex):
+        if is_vast(regex):
             yield MANY
         else:
             yield from (start + text for text in texts(regex, fuel))
         return
-    for members, after in _moves(regex):
+    for members, after in moves(regex):
         common = members & partial.characters
-        if common and is_infinite(after):
+        if common and is_vast(after):
             yield MANY
             return
         for char in common:

@@ -138,6 +138,15 @@ class ElementFollower:
             self._begin(after)
         return after
 
+    def leaves_rivals(self, spot: Spot, digit: int) -> bool:
+        """Tell whether a number that goes on, or begins, with a digit has no rivals any more."""
+        if spot.level is None or spot.kind not in (None, TextKind.BARE):
+            return False
+        self._fuel.burn(1)
+        text = (spot.text() if spot.kind is TextKind.BARE else "") + chr(digit)
+        rivals = spot.level.numbers() if spot.kind is None else spot.rivals
+        return all(isinstance(x, NumberIndex) and not x.among(text) for x in rivals)
+
     @staticmethod
     def is_open(spot: Spot) -> bool:
         """Tell whether a place is behind the bracket of what may be there already."""
@@ -266,8 +275,10 @@ class ElementFollower:
     def _opened(self, spot: Spot, level: Level | None, rivals: Rivals, *, is_array: bool) -> Spot:
         number = self._track_of(level)
         kind = tuple if is_array else Object
+        # Each level keeps as many as there are unique arrays around it: the square of the depth.
+        self._fuel.burn(STEP * len(rivals))
         self._scan(rivals)
-        alike = tuple([x for x in each if isinstance(x, kind)] for each in rivals)
+        alike = tuple([x for x in each if isinstance(x, kind)] if each else () for each in rivals)
         used = SeenElements() if is_array and self._tracks[number].element is not None else None
         inner = Level(level, number, is_array=is_array, used=used, rivals=alike)
         return self._on(spot, inner, alike)

@@ -38,6 +38,7 @@ _BLANKS = b" \t\r\n"
 _BLANKS_EACH = (b" ", b"\t", b"\r", b"\n")
 _DIGITS = b"0123456789"
 _QUOTE, _BACKSLASH, _LAST_BYTE = 0x22, 0x5C, 0xFF
+_SHORT = 8  # bytes; most ids that write hashes, names or dates have no more
 _KEPT = 2  # bytes of beginnings behind which it is kept what follows
 # What follows a comma, as far as it may be an element.
 _NEXT = re.compile(rb',[ \t\r\n]*((?:["{\[\-0-9tfn].*)?)$', re.DOTALL)
@@ -84,6 +85,7 @@ class ElementTokens:
     Attributes:
         all: all ids of text.
         quoted: those with a quote.
+        quoted_or_long: these, and others of more than a few bytes.
         behind_blanks: those that begin with white space, by what follows it.
         blanks: these by that white space.
         longest_digits: digits of the longest id that is nothing else.
@@ -98,6 +100,9 @@ class ElementTokens:
         pairs = list(zip(keys, ids, strict=True))
         self.all = Branches(pairs)
         self.quoted = Branches((key, i) for key, i in pairs if b'"' in key)
+        self.quoted_or_long = Branches(
+            (key, i) for key, i in pairs if b'"' in key or len(key) > _SHORT
+        )
         self.behind_blanks = Branches(
             (key.lstrip(_BLANKS), i) for key, i in pairs if key[:1] in _BLANKS_EACH
         )
@@ -171,6 +176,8 @@ class ElementMask:
         liveness = elements.liveness
         if liveness.follows_any_text(spot):
             every = self._tokens.quoted  # nothing within the string can be a dead end
+        elif liveness.follows_texts_of(spot, _SHORT):
+            every = self._tokens.quoted_or_long
         if elements.is_open(spot) and elements.must_go_on(spot):
             gap = spot.text()
             runs = self._tokens.blanks.items()
@@ -196,6 +203,8 @@ class ElementMask:
             following = branches.below(whole, high, len(start)) if whole < high else {}
             for byte in self._bytes(start, here) if following else ():
                 if byte not in following:
+                    continue
+                if byte in _DIGITS and elements.leaves_rivals(here, byte):
                     continue
                 first, last = following[byte]
                 if byte in _DIGITS and branches.are_digits(first, last):

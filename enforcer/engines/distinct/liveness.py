@@ -22,7 +22,7 @@ from enforcer.engines.distinct.number_completions import (
 from enforcer.engines.distinct.number_index import NumberIndex
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import ANY
-from enforcer.schema.finishing.infinite import is_infinite
+from enforcer.schema.finishing.infinite import is_vast, stays_vast
 from enforcer.schema.finishing.tracks import NOWHERE
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Liveness:
         """Tell whether the text at hand alone has more ends than there are rivals."""
         if spot.kind is TextKind.STRING:
             return not spot.partial.pending and any(
-                isinstance(x.frame, Text) and is_infinite(x.frame.regex) for x in threads
+                isinstance(x.frame, Text) and is_vast(x.frame.regex) for x in threads
             )
         if spot.kind is not TextKind.BARE or not _has_digits(spot.text()):
             return False
@@ -96,6 +96,13 @@ class Liveness:
         """Tell whether the string at hand may go on as it likes."""
         return spot.kind is TextKind.STRING and any(
             isinstance(x.frame, Text) and x.frame.regex == ANY for x in spot.threads or ()
+        )
+
+    def follows_texts_of(self, spot: Spot, length: int) -> bool:
+        """Tell whether so many bytes of the string at hand leave it more ends than are there."""
+        return spot.kind is TextKind.STRING and all(
+            isinstance(x.frame, Text) and stays_vast(x.frame.regex, length)
+            for x in spot.threads or (Thread(None, None),)
         )
 
     def bytes_after(self, spot: Spot) -> Iterable[int]:

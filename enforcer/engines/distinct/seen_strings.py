@@ -23,7 +23,7 @@ from enforcer.regex import ANY, RegexBudget, finite_members, is_empty
 from enforcer.regex.caching import cached
 from enforcer.regex.charset import CharSet
 from enforcer.regex.derivative import derivative, successors
-from enforcer.schema.finishing.infinite import is_infinite
+from enforcer.schema.finishing.infinite import is_vast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 # Elements above which each next one counts as the one that may be the last.
 _MANY = 1_000
 _LONG = 500  # characters of an element with which it is tried out what takes time
+_BLOCK = 64  # characters, behind each of which it is remembered what may follow
 
 
 class _Elements:
@@ -44,15 +45,36 @@ class _Elements:
         order: the elements, and what became spent with each, if anything did.
         at: where in that order an element is.
         spent: where a beginning became spent; by what is before its last character, and that.
+        blocks: the last text that was asked for, in pieces, and what may follow each of them.
 
     """
 
-    __slots__ = ("at", "order", "spent")
+    __slots__ = ("at", "blocks", "order", "spent")
 
     def __init__(self) -> None:
         self.order: list[tuple[str, str | None]] = []
         self.at: dict[str, int] = {}
         self.spent: dict[str, dict[str, int]] = {}
+        self.blocks: list[tuple[str, Regex]] = []
+
+    def behind(self, language: Regex, text: str) -> Regex:
+        """Give what may follow a text.
+
+        Each mask tries a few ends of the element at hand, which may be long.
+        """
+        state = language
+        for index, (block, after) in enumerate(self.blocks):
+            if not text.startswith(block, index * _BLOCK):
+                del self.blocks[index:]
+                break
+            state = after
+        for at in range(len(self.blocks) * _BLOCK, len(text), _BLOCK):
+            block = text[at : at + _BLOCK]
+            for char in block:
+                state = derivative(state, char)
+            if len(block) == _BLOCK:
+                self.blocks.append((block, state))
+        return state
 
     def put(self, text: str, spent: str | None, at: int) -> None:
         """Have an element at a place, and none behind it that stood there before."""
@@ -106,7 +128,11 @@ class SeenStrings:
     @property
     def is_full(self) -> bool:
         """Whether no other element can follow."""
-        return self._is_spent("")
+        return self._may_be_full and self._is_spent("")
+
+    @property
+    def _may_be_full(self) -> bool:
+        return self._size is not None and len(self) >= self._size
 
     @property
     def may_fill_up(self) -> bool:
@@ -149,6 +175,9 @@ class SeenStrings:
 
     def _found_spent(self) -> str | None:
         text = self._last or ""
+        ahead = _living(self._elements.behind(self._language, text))
+        if len(self._closed(text)) < len(ahead):
+            return None  # as it is of nearly all
         states = [self._language]
         for char in text:
             states.append(derivative(states[-1], char))
@@ -159,12 +188,16 @@ class SeenStrings:
                 break
             # Its own next character leads to what is spent, and so do some others; each of them
             # is one that the language goes on with.
-            known = self._elements.spent.get(start, {})
-            closed = sum(at < self._count for at in known.values()) + (end < len(text))
+            closed = len(self._closed(start)) + (end < len(text))
             if closed < len(_living(states[end])):
                 break
             found = start
         return found
+
+    def _closed(self, start: str) -> list[str]:
+        """List the characters behind a beginning that lead to what was spent before."""
+        known = self._elements.spent.get(start, {})
+        return [char for char, at in known.items() if at < self._count]
 
     def _is_spent(self, start: str) -> bool:
         known = self._elements.spent.get(start[:-1])
@@ -221,11 +254,11 @@ def prepare(language: Regex) -> None:
 
 @cached
 def _size(language: Regex) -> int | None:
-    """Count the members of a language, or some of them; None if there is no end to them.
+    """Count the members of a language, or some of them; None if no text comes to an end of them.
 
     Of more than a thousand it is only said that they are as many as that.
     """
-    if is_infinite(language):
+    if is_vast(language):
         return None
     try:
         members = finite_members(language, _MANY)

@@ -18,7 +18,7 @@ from enforcer.regex import NOTHING, minimal_automaton
 from enforcer.regex.minimal_automaton import State
 from enforcer.regex.serialization import from_json, to_json
 from enforcer.schema.finishing.distinct import bare_states, is_remembered
-from enforcer.schema.finishing.infinite import is_infinite
+from enforcer.schema.finishing.infinite import is_vast
 from enforcer.schema.grammar import (
     NEVER,
     ArrayShape,
@@ -129,7 +129,7 @@ class ElementShapes:
 
         return (
             not any(map(_is_vast, value.numbers))
-            and (value.strings is None or not is_infinite(value.strings))
+            and (value.strings is None or not is_vast(value.strings))
             and all(
                 known(child for _, child in shape.names)
                 and not any(self.lives(child) for _, child in shape.classes)

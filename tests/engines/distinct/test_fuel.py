@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from enforcer import engines
 from enforcer.engines.distinct import fuel
 from enforcer.engines.distinct.fuel import Fuel
 from enforcer.errors import EngineFailure
+from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import V, compiled
 
 
@@ -31,6 +35,16 @@ POINT = {
     "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
     "required": ["id"],
 }
+BOUNDED = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 100},
+        "note": {"type": "string", "minLength": 2, "maxLength": 500},
+    },
+    "required": ["name", "note"],
+    "additionalProperties": False,
+}
+DIGEST = {"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"}
 HONEST = {
     "integers in order": ({"type": "integer"}, list(range(2_000))),
     "any integers": ({"type": "integer"}, Random(1).sample(range(10**9), 2_000)),
@@ -49,6 +63,8 @@ HONEST = {
         {"type": ["string", "integer"]},
         [i if i % 2 else f"n{i}" for i in range(2_000)],
     ),
+    "bounded texts": (BOUNDED, [{"name": "a" * 50, "note": f"note {i}"} for i in range(300)]),
+    "digests": (DIGEST, [sha256(b"%d" % i).hexdigest() for i in range(500)]),
 }
 
 
@@ -97,3 +113,24 @@ def test_an_id_that_is_too_much_leaves_the_text_where_it_was() -> None:
     matcher._keeper._fuel._full = 1_000
     assert all(map(matcher.accept, b"[2]]"))
     assert matcher.is_accepting()
+
+
+@pytest.mark.slow
+def test_pairs_of_numbers_are_told_apart_with_ids_of_three_digits() -> None:
+    digits = [f"{i:0{n}}".encode() for n in (2, 3) for i in range(10**n)]
+    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *digits], {})
+    pair = {"items": {"type": "integer", "minimum": 0, "maximum": 1000}, "minItems": 2}
+    schema = distinct({"type": "array", "maxItems": 2, **pair})
+    matcher = engines.load("llguidance", vocabulary).compile(compile_schema(schema)).matcher()
+    row = np.zeros(vocabulary.words, np.int32)
+    write(matcher, vocabulary.encode(json.dumps([[i % 40, i // 40] for i in range(200)])), row)
+    assert matcher.is_accepting()
+
+
+def test_unique_arrays_within_each_other_end_before_they_hold_the_square_of_their_depth() -> None:
+    schema = {"$defs": {"t": distinct({"$ref": "#/$defs/t"})}, "$ref": "#/$defs/t"}
+    matcher = compiled(schema).matcher()
+    assert all(map(matcher.accept, b"[" * 300 + b"]" * 300))
+    assert matcher.is_accepting()
+    with pytest.raises(EngineFailure, match="keep elements distinct"):
+        all(map(compiled(schema).matcher().accept, b"[" * 2_000))

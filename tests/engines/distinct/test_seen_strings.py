@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.engines.distinct import seen_strings
 from enforcer.engines.distinct.persistent_text import PersistentText
 from enforcer.engines.distinct.seen_strings import SeenStrings
 from enforcer.partial import Partial
 from enforcer.regex import ANY, finite_members, parse
+from enforcer.regex.derivative import derivative
 
 if TYPE_CHECKING:
+    import pytest
+
     from enforcer.regex.syntax import Regex
 
 
@@ -81,3 +85,12 @@ def test_going_back_and_on_otherwise_leaves_what_was_there(
             assert len(memory) == len(texts)
             assert all((word in memory) == (word in texts) for word in ("", "a", "b", "ab", "日"))
             assert memory.longest == max(map(len, texts), default=-1)
+
+
+def test_a_long_text_is_not_read_again_for_each_end_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    monkeypatch.setattr(seen_strings, "derivative", lambda *of: taken.append(of) or derivative(*of))
+    memory, text = SeenStrings(parse("^.{0,9000}$")).with_element("x"), "a" * 5_000
+    for end in ("", "b", "bc", "c") * 5:
+        assert not memory.with_element(text + end).has_spent
+    assert len(taken) < 5_000 + 20 * 70

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from enforcer.regex import both, inverse, literal, parse
-from enforcer.schema.finishing.infinite import is_infinite, stays_infinite
+from enforcer.schema.finishing.infinite import (
+    is_infinite,
+    is_vast,
+    stays_infinite,
+    stays_vast,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +47,25 @@ def test_a_language_never_runs_out_if_every_beginning_can_go_round(
     # Without a few texts it does not run out sooner.
     assert stays_infinite(both(language, inverse(literal("abab")))) == never
     assert not stays_infinite(both(language, parse("^.{0,6}$")))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "vast", "ahead"),
+    [
+        ("^.{1,100}$", True, 90),
+        ("^[0-9a-f]{64}$", True, 50),  # of the last six there are sixteen million
+        ("^x[0-9]{7}$", True, 1),
+        ("^[0-9]{6}$", False, 0),
+        ("^a{0,9}$", False, 0),
+        ("^a*$", True, 1_000),
+        ("^(ab|.{3,9})$", True, 6),
+    ],
+)
+def test_a_language_is_vast_if_it_has_more_members_than_a_text_has_elements(
+    pattern: str, *, vast: bool, ahead: int
+) -> None:
+    language = parse(pattern)
+    assert is_vast(language) == vast
+    assert is_vast(both(language, inverse(literal("abab")))) == vast
+    assert stays_vast(language, ahead) == vast
+    assert not vast or pattern == "^a*$" or not stays_vast(language, ahead + 60)
