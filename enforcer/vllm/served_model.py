@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from vllm import envs
+
 from enforcer.errors import ConfigurationError
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm import names, pacing, request_context, settings
@@ -48,9 +50,10 @@ def from_cli_args(original: Callable[..., Any]) -> Callable[..., Any]:
                     args.tool_call_parser, getattr(args, "enable_auto_tool_choice", None)
                 )
         _given[:] = [args.chat_template] if getattr(args, "chat_template", None) else []
-        # Launchers read the same arguments more than once, each API server among them.
+        # Launchers read the same arguments more than once, each API server among them. vLLM's Rust
+        # front end gets them too, and does not start with such an argument.
         middleware = getattr(args, "middleware", None)
-        if middleware is not None:
+        if middleware is not None and not envs.VLLM_USE_RUST_FRONTEND:
             missing = (name for name in _MIDDLEWARE if name not in middleware)
             args.middleware = [*middleware, *missing]
         return original(cls, args)

@@ -89,6 +89,14 @@ def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads()
     assert not hasattr(read(int, Namespace()), "middleware")  # a command that serves nothing
 
 
+def test_vllms_rust_front_end_gets_no_argument_that_it_does_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    read = served_model.from_cli_args(lambda _cls, args: args)
+    assert read(int, Namespace(middleware=[])).middleware == []
+
+
 def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name() -> None:
     plugin.install()
     # Else servers that later tests start would count into this process's folder.
