@@ -88,8 +88,13 @@ def test_going_back_and_on_otherwise_leaves_what_was_there(
 
 
 def test_a_long_text_is_not_read_again_for_each_end_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-    monkeypatch.setattr(seen_strings, "derivative", lambda *of: taken.append(of) or derivative(*of))
+    taken: list[str] = []
+
+    def counted(language: Regex, char: str) -> Regex:
+        taken.append(char)
+        return derivative(language, char)
+
+    monkeypatch.setattr(seen_strings, "derivative", counted)
     memory, text = SeenStrings(parse("^.{0,9000}$")).with_element("x"), "a" * 5_000
     for end in ("", "b", "bc", "c") * 5:
         assert not memory.with_element(text + end).has_spent
