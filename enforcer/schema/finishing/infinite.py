@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _MOST_STATES = 200  # of a language that only exploring tells what is left of
 _MANY = 10**7  # more than the elements of any text
-_COUNTED = 100  # states that are looked at to count as far as that
+_COUNTED = 24  # states that are looked at to tell that, for it may be asked within a mask
+_FOLLOWED = 100  # states of which it is told whether all are such
 
 
 @cached
@@ -57,7 +58,7 @@ def stays_vast(language: Regex, length: int) -> bool:
     looked_at = 0
     for _ in range(length + 1):
         looked_at += len(level)
-        if looked_at > _COUNTED or not all(map(is_vast, level)):
+        if looked_at > _FOLLOWED or not all(map(is_vast, level)):
             return False
         following = {after for state in level for _, after in moves(state)}
         if following == level:
@@ -69,7 +70,7 @@ def stays_vast(language: Regex, length: int) -> bool:
 def _has_many(language: Regex) -> bool:
     """Count beginnings of one length that lead to a member: none of these is another's."""
     ended, looked_at, level = 0, 0, {language: 1}
-    while level and looked_at < _COUNTED:
+    while level and (looked_at := looked_at + len(level)) <= _COUNTED:
         following: dict[Regex, int] = {}
         for state, count in level.items():
             ended += count * state.nullable
@@ -77,7 +78,6 @@ def _has_many(language: Regex) -> bool:
                 following[after] = following.get(after, 0) + count * len(members)
         if ended + sum(following.values()) >= _MANY:
             return True
-        looked_at += len(level)
         level = following
     return False
 

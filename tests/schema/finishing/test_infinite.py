@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from enforcer.regex import both, inverse, literal, parse
+from enforcer.regex.derivative import derivative
+from enforcer.schema.finishing import infinite
 from enforcer.schema.finishing.infinite import (
     is_infinite,
     is_vast,
+    moves,
     stays_infinite,
     stays_vast,
 )
+
+if TYPE_CHECKING:
+    from enforcer.regex import Regex
+    from enforcer.regex.charset import CharSet
+
+    Moves = tuple[tuple[CharSet, Regex], ...]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +58,26 @@ def test_a_language_never_runs_out_if_every_beginning_can_go_round(
     # Without a few texts it does not run out sooner.
     assert stays_infinite(both(language, inverse(literal("abab")))) == never
     assert not stays_infinite(both(language, parse("^.{0,6}$")))
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^[ab]{0,40}a[ab]{12}$", "^(a|b|ab|ba|aab){0,30}$", "^[a-c]{0,40}a[ab]{12}$"]
+)
+def test_of_a_language_with_many_states_few_are_looked_at(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[Regex] = []
+
+    def counted(language: Regex) -> Moves:
+        looked_at.append(language)
+        return moves(language)
+
+    monkeypatch.setattr(infinite, "moves", counted)
+    language = parse(pattern)
+    for char in "abba":
+        language = derivative(language, char)
+        infinite._has_many(language)
+    assert 0 < len(looked_at) <= 4 * 24
 
 
 @pytest.mark.parametrize(
