@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.budget import steps
-from enforcer.engines.distinct import completions
 from enforcer.engines.distinct.engine import DistinctEngine, _Matcher
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import derivative
 from enforcer.schema import OnUnsupported, compile_schema
+from enforcer.schema.finishing import infinite
 from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, engine, is_valid, walk
 from tests.vocabularies import bits
 
@@ -336,7 +336,7 @@ def test_no_mask_of_numbers_works_out_a_derivative(monkeypatch: pytest.MonkeyPat
 
     for module in (steps, derivative):
         monkeypatch.setattr(module, "derivative", slow)
-    monkeypatch.setattr(completions, "successors", slow)
+    monkeypatch.setattr(infinite, "successors", slow)
     matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
     for token_id in V.encode("[" + ", ".join(str(43 * i) for i in range(40)) + "]"):
         matcher.fill(row)
