@@ -100,10 +100,10 @@ class Liveness:
 
     def follows_texts_of(self, spot: Spot, length: int) -> bool:
         """Tell whether so many bytes of the string at hand leave it more ends than are there."""
-        return spot.kind is TextKind.STRING and all(
-            isinstance(x.frame, Text) and stays_vast(x.frame.regex, length)
-            for x in spot.threads or (Thread(None, None),)
-        )
+        if spot.kind is not TextKind.STRING or not spot.threads:
+            return False
+        frames = (thread.frame for thread in spot.threads)
+        return all(isinstance(x, Text) and stays_vast(x.regex, length) for x in frames)
 
     def bytes_after(self, spot: Spot) -> Iterable[int]:
         """List the bytes, but white space, that the readings have behind a place, among others."""

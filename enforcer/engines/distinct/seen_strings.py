@@ -249,7 +249,7 @@ def prepare(language: Regex) -> None:
             text += ahead.first
             state = derivative(state, ahead.first)
         if state.nullable:
-            _ = SeenStrings(language).with_element(text).is_full
+            _ = SeenStrings(language).with_element(text).has_spent
 
 
 @cached

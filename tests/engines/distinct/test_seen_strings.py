@@ -15,6 +15,7 @@ from enforcer.regex.derivative import derivative
 if TYPE_CHECKING:
     import pytest
 
+    from enforcer.regex.charset import CharSet
     from enforcer.regex.syntax import Regex
 
 
@@ -99,3 +100,22 @@ def test_a_long_text_is_not_read_again_for_each_end_of_it(monkeypatch: pytest.Mo
     for end in ("", "b", "bc", "c") * 5:
         assert not memory.with_element(text + end).has_spent
     assert len(taken) < 5_000 + 20 * 70
+
+
+def test_what_is_prepared_for_has_the_last_state_of_the_first_element_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: list[Regex] = []
+    living = seen_strings._living
+
+    def counted(language: Regex) -> CharSet:
+        looked_at.append(language)
+        return living(language)
+
+    monkeypatch.setattr(seen_strings, "_living", counted)
+    seen_strings.prepare(parse("^[ab]{3}$"))
+    prepared, looked_at[:] = set(looked_at), []
+    assert not SeenStrings(parse("^[ab]{3}$")).with_element("aaa").is_full
+    assert SeenStrings(parse("^[ab]{3}$")).with_element("aaa").has_spent
+    assert looked_at
+    assert set(looked_at) <= prepared
