@@ -83,7 +83,7 @@ def main() -> int:
                         for at in range(arguments.repeats)
                     ]
                     server.check_alive()
-                    took = max(map(float, masks.read_text().split()), default=0.0)
+                    took = max(map(float, masks.read_text().split()), default=None)
                     record.append({"server": setting.name, **show(load.name, stretches, took)})
                     if constraint is Constraint.ENFORCER:
                         right = right and bool(record[-1]["right"])
@@ -123,16 +123,17 @@ def letters(model: Path) -> dict[str, int]:
     return {text: token_id for text, token_id in found.items() if token_id is not None}
 
 
-def show(name: str, stretches: list[list[Window]], masks: float) -> dict[str, object]:
+def show(name: str, stretches: list[list[Window]], masks: float | None) -> dict[str, object]:
     """Print a line, and give its figures."""
     kinds = list(zip(*stretches, strict=True))
     quiet, plain, beside = (median(window.largest() for window in kind) for kind in kinds)
     errors = [error for turn in stretches for window in turn for error in window.errors]
     outcomes = sum((window.outcomes for window in kinds[-1]), start=Counter[str]())
     said = ", ".join(f"{count} of {what}" for what, count in sorted(outcomes.items()))
+    took = "-" if masks is None else f"{masks * 1e3:.0f}"
     print(
         f"| {name} | {quiet * 1e3:.0f} | {plain * 1e3:.0f} | {beside * 1e3:.0f} "
-        f"| {beside / quiet:.2f} | {masks * 1e3:.0f} | {len(errors)} | {said} |",
+        f"| {beside / quiet:.2f} | {took} | {len(errors)} | {said} |",
         flush=True,
     )
     for error in errors[:3]:
