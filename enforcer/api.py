@@ -131,14 +131,19 @@ class Enforcer:
         """Where compiled grammars are kept."""
         return self._grammars.cache
 
-    def warm(self) -> None:
+    def warm(self, *, in_time: bool = False) -> None:
         """Build what the first turn would wait for: up to a second for a real vocabulary.
+
+        Args:
+            in_time: whether turns may be asked to end within their budget.
 
         Raises:
             ConfigurationError: the engine cannot write the arguments of this format.
 
         """
         if self.dialect.is_simple:
+            if in_time:
+                _ = self._grammars.pieces
             return
         self.table.warm()
         row = np.zeros(self.vocabulary.words, dtype=np.int32)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.request import spec_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable
 
     from enforcer.engines import ArgumentEngine
     from enforcer.vocabulary import Vocabulary
@@ -75,26 +75,41 @@ def _digest(spec: str) -> bytes:
     return sha256(spec.encode("utf-8", "surrogatepass")).digest()
 
 
-def starter(vocabulary: Vocabulary, engine: ArgumentEngine) -> Callable[[Beginning], Verdict]:
-    """Give what tries beginnings out, and keeps what it has compiled for the next."""
+class Starter:
+    """Tries beginnings out, and keeps what it has compiled for the next.
 
-    @cache
-    def enforcer(dialect: str) -> Enforcer:
-        return Enforcer(vocabulary, dialect, engine)
+    Attributes:
+        vocabulary: the model's.
 
-    def start(asked: Beginning) -> Verdict:
+    """
+
+    def __init__(self, vocabulary: Vocabulary, engine: ArgumentEngine) -> None:
+        self.vocabulary = vocabulary
+        self._engine = engine
+        self._enforcers: dict[str, Enforcer] = {}
+
+    def warm(self, dialect: str, *, in_time: bool) -> None:
+        """Build what the first beginning would wait for; see `Enforcer.warm`, which raises."""
+        self._enforcer(dialect).warm(in_time=in_time)
+
+    def try_out(self, asked: Beginning) -> Verdict:
+        """Start a turn, and tell what came of it."""
         spec = spec_text.read(asked.spec)
         if spec.settled is None:
             raise ValueError("a spec that no server has settled")
         try:
-            enforcer(spec.settled.dialect).start(spec, asked.prompt_ids, asked.budget)
+            self._enforcer(spec.settled.dialect).start(spec, asked.prompt_ids, asked.budget)
         except IllegalPrefix as error:
             return Verdict(error=error.at(lambda path: _moved(path, asked.skipped)))
         except RequestError as error:
             return Verdict(error=error)
         return Verdict()
 
-    return start
+    def _enforcer(self, dialect: str) -> Enforcer:
+        known = self._enforcers.get(dialect)
+        if known is None:
+            known = self._enforcers[dialect] = Enforcer(self.vocabulary, dialect, self._engine)
+        return known
 
 
 def _moved(path: str, skipped: int) -> str:

@@ -9,9 +9,9 @@ has not come to an end after a quarter of a second of processor time counts as s
 wait that have not been looked at, a look makes way after two hundredths, to be begun anew behind
 them: one client's slow checks cost another's quick one that much each, and no more. Slow
 checks too go on one at a time, behind every other process; the others are paused. So all checks
-together take two processors at most. The last worker is never left to a slow check: it is
-stopped there, and whoever waits is told to come again. One that nobody waits for any more is
-stopped as well.
+together take two processors at most. The last worker is never left to a slow check: one too many
+is stopped and waits until it can be begun anew. More than can be done while they wait are told to
+come again. One that nobody waits for any more is stopped as well.
 
 A worker that has ended while it was idle is replaced when the next check is handed to it. One that
 somebody else has ended in the middle of a check (the kernel for want of memory, an operator) was at
@@ -49,6 +49,7 @@ _OVERTAKEN = 8  # of so many looks one is a second, that no stream of new checks
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
 _QUEUED = 64 << 20  # bytes of checks that may wait
+_LATE = 32  # slow checks that may wait to be begun anew: two seconds each, within the patience
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
 _SPARE = 2  # workers that are kept: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
@@ -64,6 +65,7 @@ class _Job:
     waiting: int = 0
     begun: bool = False
     glanced: bool = False  # its first look has made way
+    is_slow: bool = False  # a look has found it so
     lost: bool = False  # its worker was ended by somebody else, once
     slow_pid: int = 0  # of its worker, while it is slow
     stopped: bool = False  # its worker was ended here, as nobody waits
@@ -71,7 +73,7 @@ class _Job:
 
 
 class _MadeWay(Exception):  # noqa: N818 - named for what happened
-    """A look has ended before its time, for others'."""
+    """A check was stopped for others', and is to be begun anew."""
 
 
 class _Lost(Exception):  # noqa: N818 - named for what happened
@@ -86,7 +88,7 @@ class Pool:
     Args:
         engine: the name of the argument engine.
         vocabulary: what it is to be checked for: what is too much for an engine depends on it.
-        dialect: as `Forker` takes it.
+        dialect, in_time: as `Forker` takes them.
         workers: how many processes there may be; at least two.
         queue: how many checks may wait for one.
         replaced: called, by a thread of the pool, with the exit status (less than zero: minus the
@@ -100,12 +102,14 @@ class Pool:
         vocabulary: Vocabulary,
         dialect: str = "",
         *,
+        in_time: bool = False,
         workers: int = 6,
         queue: int = 4096,
         replaced: Callable[[int], None] | None = None,
     ) -> None:
         self._engine = engine
         self._dialect = dialect
+        self._in_time = in_time
         self._vocabulary = vocabulary
         self._workers = workers
         self._most = queue
@@ -113,12 +117,13 @@ class Pool:
         self._changed = threading.Condition()
         self._queue: deque[_Job] = deque()
         self._again: deque[_Job] = deque()  # those whose first look has made way
+        self._late: deque[_Job] = deque()  # slow ones that have found no room
         self._looks = 0
         self._jobs: dict[Hashable, _Job] = {}
         self._threads = 0
         self._idle = 0
         self._looking: _Job | None = None
-        self._slow = 0
+        self._slow: set[_Job] = set()  # those that have a worker; never the last one
         self._forking = threading.Lock()
         self._forker: Forker | None = None
         self._turn = threading.Lock()  # held by the slow check that goes on
@@ -169,7 +174,7 @@ class Pool:
             job = self._jobs.get(key)
             if job is None:
                 data = check.to_message()
-                waiting = (*self._queue, *self._again)
+                waiting = (*self._queue, *self._again, *self._late)
                 held = sum(len(one.data) for one in waiting)
                 if len(waiting) >= self._most or held + len(data) > _QUEUED:
                     raise Busy(_BUSY)
@@ -201,11 +206,22 @@ class Pool:
                 del self._jobs[job.key]  # whoever asks the same from now on must not share it
 
     def _queue_of(self, job: _Job) -> deque[_Job]:
+        if job.is_slow:
+            return self._late
         return self._again if job.glanced else self._queue
 
+    def _may_look(self) -> bool:
+        return self._looking is None and bool(self._queue or self._again)
+
+    def _has_room(self) -> bool:
+        return len(self._slow) < self._workers - 1
+
+    def _may_begin(self) -> bool:
+        return self._may_look() or (bool(self._late) and self._has_room())
+
     def _call_a_thread(self) -> None:
-        """See that somebody takes the next of the queue, where somebody may."""
-        if (self._queue or self._again) and self._looking is None:
+        """See that somebody takes what may be begun. Called with the lock held."""
+        if self._may_begin():
             if not self._idle and self._threads < self._workers:
                 self._start_thread()
             self._changed.notify_all()
@@ -230,7 +246,6 @@ class Pool:
                 process = self._alive(job, process)
                 verdict = self._done(job, process)
             except _MadeWay:
-                job.glanced = True
                 self._put_back(job)
                 fit = False
             except _Lost:
@@ -269,7 +284,9 @@ class Pool:
                 with suppress(ConfigurationError):
                     return self._forker.start()
             self._forker = None
-            self._forker = Forker(self._engine, self._vocabulary, self._dialect)
+            self._forker = Forker(
+                self._engine, self._vocabulary, self._dialect, in_time=self._in_time
+            )
             return self._forker.start()
 
     def _next(self) -> _Job | None:
@@ -277,23 +294,28 @@ class Pool:
         with self._changed:
             self._idle += 1
             try:
-                while self._looking is not None or not (self._queue or self._again):
+                while not self._may_begin():
                     waited = self._changed.wait(_IDLE)
-                    nothing = not (self._queue or self._again)
+                    nothing = not (self._queue or self._again or self._late)
                     if not waited and nothing and self._threads > _SPARE:
                         self._threads -= 1
                         return None
-                self._looks += 1
-                is_second = not self._queue or (self._again and self._looks % _OVERTAKEN == 0)
-                job = self._looking = (self._again if is_second else self._queue).popleft()
+                if self._may_look():
+                    self._looks += 1
+                    is_second = not self._queue or (self._again and self._looks % _OVERTAKEN == 0)
+                    job = self._looking = (self._again if is_second else self._queue).popleft()
+                else:
+                    job = self._late.popleft()
+                    self._slow.add(job)
                 job.begun = True
                 return job
             finally:
                 self._idle -= 1
 
     def _put_back(self, job: _Job) -> None:
-        """Let a job whose look has made way, or whose worker has gone, wait to be begun anew."""
+        """Let a job that has made way, or whose worker has gone, wait to be begun anew."""
         with self._changed:
+            self._slow.discard(job)
             if job.waiting:
                 job.begun = False
                 self._queue_of(job).append(job)
@@ -312,6 +334,8 @@ class Pool:
     def _finish(self, job: _Job, result: Verdict | BaseException) -> None:
         with self._changed:
             self._looked(job)
+            self._slow.discard(job)
+            self._call_a_thread()
             if self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
         if isinstance(result, Verdict):
@@ -321,17 +345,7 @@ class Pool:
 
     def _done(self, job: _Job, process: Process) -> Verdict:
         try:
-            before, until = process.seconds(), time.monotonic() + _CLOCK
-            process.send(job.data)
-            reply = process.receive(_GLANCE)
-            # It may have had to wait for a processor.
-            while reply is None and time.monotonic() < until:
-                spent = process.seconds() - before
-                if spent >= LOOK:
-                    break
-                if spent >= _GLANCE and self._queue and not job.glanced:
-                    raise _MadeWay
-                reply = process.receive(_GLANCE)
+            reply = None if job.is_slow else self._look(job, process)
             if reply is None:
                 reply = self._slowly(job, process)
         except Ended as ended:
@@ -342,31 +356,64 @@ class Pool:
             return _explained(ended)
         return Verdict.from_json(reply)
 
+    def _look(self, job: _Job, process: Process) -> bytes | None:
+        """Begin a check; None where it turns out to be slow."""
+        before, until = process.seconds(), time.monotonic() + _CLOCK
+        process.send(job.data)
+        reply = process.receive(_GLANCE)
+        # It may have had to wait for a processor.
+        while reply is None and time.monotonic() < until:
+            spent = process.seconds() - before
+            if spent >= LOOK:
+                break
+            if spent >= _GLANCE and self._queue and not job.glanced:
+                job.glanced = True
+                raise _MadeWay
+            reply = process.receive(_GLANCE)
+        return reply
+
     def _slowly(self, job: _Job, process: Process) -> bytes:
         """Wait for a check that is slow; its worker is of no use to others afterwards."""
         process.yield_to_others()
+        has_begun = not job.is_slow
         with self._changed:
-            if self._slow >= self._workers - 1 or not job.waiting:
+            if not job.waiting:
                 raise Busy(_BUSY)
-            self._slow += 1
+            if has_begun:
+                self._make_room(job)
             job.slow_pid = process.pid
             self._looked(job)
         try:
-            if not self._turn.acquire(blocking=False):
-                process.pause()
-                self._turn.acquire()
-                process.resume()
-            try:
-                reply = process.receive(_CLOCK)
-            finally:
-                self._turn.release()
+            reply = self._in_turn(process, b"" if has_begun else job.data)
         finally:
             with self._changed:
-                self._slow -= 1
                 job.slow_pid = 0
         if reply is None:
             raise Busy(_BUSY)
         return reply
+
+    def _in_turn(self, process: Process, data: bytes) -> bytes | None:
+        """Let one slow check go on at a time; it is sent first where it has not begun."""
+        if not self._turn.acquire(blocking=False):
+            process.pause()
+            self._turn.acquire()
+            process.resume()
+        try:
+            if data:
+                process.send(data)
+            return process.receive(_CLOCK)
+        finally:
+            self._turn.release()
+
+    def _make_room(self, job: _Job) -> None:
+        """Count a job that has been found to be slow; it is stopped where there is no room."""
+        job.is_slow = True
+        if self._has_room():
+            self._slow.add(job)
+        elif len(self._late) < _LATE:
+            raise _MadeWay
+        else:
+            raise Busy(_BUSY)
 
 
 def _unheard(status: int) -> None:

@@ -48,15 +48,18 @@ class Forker:
     Args:
         engine: its name.
         vocabulary: what is checked for.
-        dialect: whose layout most arguments have, so that each worker need not get ready for
-            it; empty for JSON with the usual white space.
+        dialect: of most requests, so that each worker need not get ready for it; empty where
+            that is not known.
+        in_time: whether turns may be asked to end within their budget; likewise.
 
     Raises:
         ConfigurationError: its process cannot be started.
 
     """
 
-    def __init__(self, engine: str, vocabulary: Vocabulary, dialect: str = "") -> None:
+    def __init__(
+        self, engine: str, vocabulary: Vocabulary, dialect: str = "", *, in_time: bool = False
+    ) -> None:
         self._vocabulary = vocabulary.to_json()
         self._lock = threading.Lock()
         self._answers: SimpleQueue[subprocess.Popen[bytes] | BaseException] = SimpleQueue()
@@ -69,7 +72,7 @@ class Forker:
         command = [sys.executable, "-P", "-m", "enforcer.checking.worker"]
         keeper = threading.Thread(
             target=self._keep,
-            args=([*command, engine, str(os.getpid()), dialect], theirs, path),
+            args=([*command, engine, str(os.getpid()), dialect, "1" * in_time], theirs, path),
             name="enforcer-forker",
             daemon=True,
         )

@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from enforcer import engines
 from enforcer.checking import beginning, message
-from enforcer.checking.beginning import Beginning
+from enforcer.checking.beginning import Beginning, Starter
 from enforcer.checking.work import (
     LENGTH,
     NUMBER,
@@ -39,6 +40,7 @@ from enforcer.checking.work import (
     survived,
     warm,
 )
+from enforcer.errors import EnforcerError
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 
@@ -53,17 +55,24 @@ _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 def main() -> None:
     """Fork workers until whoever asks has gone."""
-    _end_with(int(sys.argv[2]))
+    engine_name, parent, dialect, in_time, handle = sys.argv[1:]
+    _end_with(int(parent))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     orders = socket.socket(fileno=sys.stdin.fileno())
-    with open(int(sys.argv[4]), "rb") as file:  # noqa: PTH123 - a handle, not a path
+    with open(int(handle), "rb") as file:  # noqa: PTH123 - a handle, not a path
         vocabulary = Vocabulary.from_json(file.read())
-    engine = engines.load(sys.argv[1], vocabulary)
+    engine = engines.load(engine_name, vocabulary)
+    starter = Starter(vocabulary, engine)
     # What is built when it is first needed (a second, for an order of Kimi's vocabulary) is built
-    # here, or each worker would build it anew.
-    warm(engine, dialects.load(sys.argv[3]).layout(vocabulary.controls) if sys.argv[3] else None)
+    # here, or each worker would build it anew, and each one's first check would count as slow.
+    if dialect:
+        warm(engine, dialects.load(dialect).layout(vocabulary.controls))
+        with suppress(EnforcerError):  # what the engine cannot do, each check is told
+            starter.warm(dialect, in_time=bool(in_time))
+    else:
+        warm(engine, None)
     gc.freeze()  # what is here stays shared with the workers
     orders.send(READY)
     while True:
@@ -72,16 +81,14 @@ def main() -> None:
             return
         order, number = Order(data[:1]), int.from_bytes(data[1:], NUMBER)
         if order is Order.FORK:
-            answer = _fork(orders, handles[0], engine, vocabulary)
+            answer = _fork(orders, handles[0], engine, starter)
         else:
             os.kill(number, signal.SIGKILL)
             answer = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
         orders.send(answer.to_bytes(8, NUMBER, signed=True))
 
 
-def _fork(
-    orders: socket.socket, handle: int, engine: ArgumentEngine, vocabulary: Vocabulary
-) -> int:
+def _fork(orders: socket.socket, handle: int, engine: ArgumentEngine, starter: Starter) -> int:
     parent = os.getpid()
     if pid := os.fork():
         os.close(handle)
@@ -91,24 +98,21 @@ def _fork(
         _end_with(parent)
         orders.close()
         with socket.socket(fileno=handle) as own:
-            _serve(own.makefile("rb"), own.makefile("wb"), engine, vocabulary)
+            _serve(own.makefile("rb"), own.makefile("wb"), engine, starter)
         status = 0
     finally:
         os._exit(status)
 
 
-def _serve(
-    asked: BinaryIO, answers: BinaryIO, engine: ArgumentEngine, vocabulary: Vocabulary
-) -> None:
+def _serve(asked: BinaryIO, answers: BinaryIO, engine: ArgumentEngine, starter: Starter) -> None:
     _bound_memory()
     os.nice(_LESS_URGENT)
-    start = beginning.starter(vocabulary, engine)
-    controls = vocabulary.controls
+    controls = starter.vocabulary.controls
 
     def answer(data: bytes) -> Verdict:
         head, text = message.read(data)
         if head["asks"] == beginning.NAME:
-            return start(Beginning.from_message(head, text))
+            return starter.try_out(Beginning.from_message(head, text))
         return perform(Check.from_message(head, text), engine, controls)
 
     while (data := _read(asked)) is not None:

@@ -30,6 +30,7 @@ from enforcer.vllm import (
     runtime,
     scores,
     served_model,
+    settings,
     stock,
 )
 from enforcer.vllm.ahead import Ahead
@@ -333,7 +334,7 @@ def initialised(original: Callable[..., None]) -> Callable[..., None]:
         if getattr(self, "tokenizer", None) is None:
             return
         try:
-            host.enforcer().warm()
+            host.enforcer().warm(in_time=settings.current().may_finish())
             if served_model.has_stock_parser():
                 stock.text_reader(host.enforcer().table)
             runtime.pool().warm()

@@ -170,11 +170,17 @@ def pool() -> Pool:
     They check for the vocabulary that this process has met first, and for single bytes where
     it has met none.
     """
-    dialect = laid_out(dialect_for().name)
+    dialect = dialect_for().name
     with _building:
         met = next((known.vocabulary for known in _known.values()), None)
-    engine = settings.current().engine
-    return Pool(engine, met or _bytes(), dialect, replaced=metrics.log_replaced)
+    chosen = settings.current()
+    return Pool(
+        chosen.engine,
+        met or _bytes(),
+        dialect,
+        in_time=chosen.may_finish(),
+        replaced=metrics.log_replaced,
+    )
 
 
 def _bytes() -> Vocabulary:

@@ -183,6 +183,15 @@ class Settings:
         """
         return self._words("allow_client", _CLIENT_WORDS)
 
+    def may_finish(self) -> bool:
+        """Tell whether turns may have to end within their budget.
+
+        Raises:
+            ConfigurationError: a value is not one of its kind.
+
+        """
+        return self.options().finish_within_budget or "finish" in self.allowed()
+
     def _words(self, name: str, known: tuple[str, ...]) -> frozenset[str]:
         words = frozenset(filter(None, (word.strip() for word in getattr(self, name).split(","))))
         if words - set(known):

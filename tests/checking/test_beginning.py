@@ -10,15 +10,17 @@ import pytest
 
 from enforcer import engines
 from enforcer.api import Enforcer
+from enforcer.budget.pieces import Pieces
 from enforcer.checking import beginning as beginnings
 from enforcer.checking import message
-from enforcer.checking.beginning import Beginning, starter
+from enforcer.checking.beginning import Beginning, Starter
 from enforcer.checking.pool import Pool
 from enforcer.checking.verdict import Verdict
 from enforcer.errors import BudgetTooSmall, IllegalPrefix, InvalidTools, UnsupportedSchema
 from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
+from enforcer.turn.table import Table
 from tests.vocabularies import call, section, small, write
 
 V = small()
@@ -58,7 +60,7 @@ def asked(
 
 
 def found(one: Beginning) -> Verdict:
-    return starter(V, ENGINE)(one)
+    return Starter(V, ENGINE).try_out(one)
 
 
 def test_it_comes_back_as_it_was() -> None:
@@ -112,6 +114,22 @@ def test_a_budget_is_held_against_what_is_demanded() -> None:
     assert found(replace(small_one, budget=len(whole) + 1)).error is None
     # Without the option a turn may be cut.
     assert found(asked(OPENING, choice="required", budget=4)).error is None
+
+
+def test_who_is_warm_reads_the_vocabulary_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are forked from one that is; what each built anew made each first check slow."""
+    warm = Starter(V, ENGINE)
+    warm.warm("kimi_k2", in_time=True)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("built once more")
+
+    monkeypatch.setattr(Pieces, "__init__", refuse)
+    monkeypatch.setattr(Table, "__init__", refuse)
+    tight = asked(OPENING, choice="required", budget=4, finish=True)
+    assert isinstance(warm.try_out(tight).error, BudgetTooSmall)
+    with pytest.raises(AssertionError, match="built once more"):
+        found(tight)
 
 
 def test_what_has_no_known_shortest_end_is_told() -> None:

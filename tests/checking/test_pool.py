@@ -86,25 +86,51 @@ def test_a_check_without_end_is_refused_and_others_pass_it_by(pool: Pool) -> Non
     assert verdict.error.path == "$"
 
 
-def test_slow_checks_leave_the_last_worker_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "_CLOCK", 1.0)  # none of them is to be waited for here
-    lone = Pool("llguidance", BYTES, workers=3)
-    raised = []
+def test_slow_checks_wait_for_each_other_and_leave_the_last_worker_to_others() -> None:
+    lone = Pool("llguidance", BYTES, workers=2)
 
-    def ask(number: int) -> None:
-        try:
-            lone.check(slow(number))
-        except Busy as error:
-            raised.append(error)
+    async def scene() -> None:
+        waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
+        await _until(lambda: len(lone._late) == 2)
+        (first,) = lone._slow
+        assert (await lone.check_async(quick(20))).error is None
+        assert first in lone._slow
+        given_up = next(at for at in range(3) if _of(lone, at) in lone._late)
+        waiting.pop(given_up).cancel()
+        await _until(lambda: len(lone._late) == 1)
+        for verdict in await asyncio.gather(*waiting):
+            assert "2 seconds" in str(verdict.error)
 
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    assert lone.check(quick(20)).error is None
-    for thread in threads:
-        thread.join()
-    assert raised  # a third could only have had the last
-    assert lone._slow == 0
+    asyncio.run(scene())
+    assert not lone._slow
+    assert not lone._late
+    assert not lone._jobs
+
+
+def _of(lone: Pool, number: int) -> object:
+    return lone._jobs[slow(number).key()]
+
+
+def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pools, "_LATE", 1)
+    lone = Pool("llguidance", BYTES, workers=2)
+
+    async def scene() -> None:
+        waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
+        await _until(lambda: any(task.done() for task in waiting))
+        (told,) = (task for task in waiting if task.done())
+        with pytest.raises(Busy, match="send this one again"):
+            await told
+        assert len(lone._slow) == len(lone._late) == 1
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await _until(lambda: not lone._slow)
+
+    asyncio.run(scene())
+    assert not lone._late
     assert not lone._jobs
 
 
@@ -121,7 +147,7 @@ def test_a_quick_check_does_not_wait_for_the_looks_of_many_slow_ones() -> None:
         many = [asyncio.create_task(lone.check_async(slow(200 + i))) for i in range(crowd)]
         await asyncio.sleep(0)  # all of them stand in the queue now
         assert (await lone.check_async(quick(30))).error is None
-        looked_at = lone._slow + sum(task.done() for task in many)
+        looked_at = len(lone._slow) + sum(task.done() for task in many)
         assert looked_at <= crowd // 3
         assert not any(job.begun and job in lone._again for job in lone._jobs.values())
         for task in many:

@@ -7,12 +7,14 @@ import os
 import time
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY, Mock
 
 import numpy as np
 import pytest
 
 from enforcer import engines
 from enforcer.cache import Cache
+from enforcer.checking import pool as pools
 from enforcer.checking.process import Forker
 from enforcer.errors import ConfigurationError
 from enforcer.request import spec as specs
@@ -154,6 +156,31 @@ def test_a_server_does_not_start_with_a_document_that_is_broken(
     provided("{")
     with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
         runtime.warm(["one"])
+    assert tokenizers
+
+
+@pytest.mark.parametrize(
+    ("chosen", "in_time"),
+    [
+        ({}, False),
+        ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, True),
+        ({"ENFORCER_ALLOW_CLIENT": "relax,finish"}, True),
+    ],
+)
+def test_workers_are_ready_for_what_may_be_asked(
+    chosen: dict[str, str],
+    in_time: bool,
+    tokenizers: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = settings.read(chosen)
+    monkeypatch.setattr(settings, "current", lambda: read)
+    runtime.table_for(["one"])
+    pool = runtime.pool.__wrapped__()
+    forker = Mock()
+    monkeypatch.setattr(pools, "Forker", forker)
+    pool._fork()
+    forker.assert_called_once_with("llguidance", ANY, "kimi_k2", in_time=in_time)
     assert tokenizers
 
 
