@@ -82,7 +82,7 @@ class Crossing:
     def _left(self) -> Position:
         """Give the position, with what the way back has to know of the text that was left."""
         if self._fed and self._now.grammar is not self._first.grammar:
-            return replace(self._now, fed=self._fed)
+            return self._now._replace(fed=self._fed)
         return self._now
 
     def undo(self) -> None:
@@ -139,8 +139,7 @@ class Crossing:
             if step.place.state != now.state or not now.text:
                 # Text has begun, so the turn is not calls.
                 row = self._table.row_of(step.place.state, step.place, FITTING)
-                self._now = replace(
-                    now,
+                self._now = now._replace(
                     state=step.place.state,
                     place=step.place,
                     row=row,
@@ -162,7 +161,7 @@ class Crossing:
         if now.place is not None and self._table.segment(now.state) is Segment.CONTENT:
             self._now = self._transitions.enter(now.state, now.calls, now.text + 1, now.place)
         else:
-            self._now = replace(now, text=now.text + 1)
+            self._now = now._replace(text=now.text + 1)
 
     def _marked(self, segment: Segment, step: Step) -> bool:
         """Go on in a marker, which the text before it has to be complete for."""
@@ -176,12 +175,12 @@ class Crossing:
             self._now = self._transitions.follow(now, step.place.state)
             return True
         row = self._table.row_of(now.state, step.place, now.markers.opening)
-        self._now = replace(now, place=step.place, row=row, before=row, grammar=None)
+        self._now = now._replace(place=step.place, row=row, before=row, grammar=None)
         return True
 
     def _stay(self, step: Step) -> None:
         if step.place != self._now.place:
-            self._now = replace(self._now, place=step.place)
+            self._now = self._now._replace(place=step.place)
 
     def _begin_arguments(self, name: str | None) -> bool:
         then = self._table.dialect.states[self._now.state].then

@@ -7,8 +7,8 @@ A matcher belongs to one request and is not thread-safe; all that it shares is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,10 +23,8 @@ from enforcer.turn.spelled_borders import SpelledBorders
 from enforcer.turn.transitions import Transitions, named
 from enforcer.turn.wording import misplaced
 
-_RUN = 64  # ids of a prompt that are read at once where they are all text
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -34,6 +32,9 @@ if TYPE_CHECKING:
     from enforcer.turn.deadline import Deadline
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.position import Position
+
+_RUN = 64  # ids of a prompt that are read at once where they are all text
+_NO_MARKERS: Mapping[int, str] = MappingProxyType({})
 
 
 class Matcher:
@@ -225,7 +226,7 @@ class Matcher:
             return
         try:
             self._fill_text(target)
-            if not target.any():
+            if not np.count_nonzero(target):  # half of what `any` takes
                 raise EnforcerError(f"no id can go on with the text of {self!r}")  # noqa: TRY301
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke("masking", error)
@@ -263,7 +264,7 @@ class Matcher:
         A mask without a bit would turn the logits into NaN, and an exception here would
         take the host's other requests down with it.
         """
-        self._now = replace(self._now, failure=error)
+        self._now = self._now._replace(failure=error)
 
     def _broke(self, doing: str, error: BaseException) -> None:
         """Close the gate for an exception of any kind, and remember what can no longer be asked.
@@ -299,13 +300,13 @@ class Matcher:
         if now.failure is not None:
             if token_id not in self._table.turn_end_ids:
                 return None
-            return replace(
-                self._transitions.enter(self._table.dialect.final, now.calls, 0),
-                failure=now.failure,
-            )
+            final = self._transitions.enter(self._table.dialect.final, now.calls, 0)
+            return final._replace(failure=now.failure)
         if self._spelled is not None:
             return self._spelled.read(now, token_id, counts=self._started)
-        markers = now.markers.markers
+        markers = _NO_MARKERS
+        if token_id in now.row.markers or token_id in now.before.markers:
+            markers = now.markers.markers  # asks the engine whether the text may end
         to = self._table.step(now.state, token_id, markers)
         if to is None or not self._fits(now, token_id):
             return None
@@ -336,12 +337,12 @@ class Matcher:
         """Go on after an id of arguments or formatted content, which has been accepted."""
         if now.reading is not None:
             after = now.reading.read(self._table.vocabulary.token_bytes(token_id))
-            now = now if after is now.reading else replace(now, reading=after)
+            now = now if after is now.reading else now._replace(reading=after)
         if self._table.segment(now.state) is not Segment.CONTENT or (now.text and to == now.state):
             return now
         # Text has begun, so the turn is not calls.
         row = self._table.row(to, FITTING)
-        return replace(now, state=to, row=row, before=self._table.nothing, text=1)
+        return now._replace(state=to, row=row, before=self._table.nothing, text=1)
 
     def _fits(self, now: Position, token_id: int) -> bool:
         if self._countdown is None or (left := self._left()) == inf:

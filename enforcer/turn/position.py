@@ -5,8 +5,7 @@ Owns: what is known of one place in a turn. Must not know: how a turn comes ther
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from enforcer.budget.reading import Reading
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from enforcer.turn.table import Row
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """Where the turn is. The same object may stand for many ids in a row.
 
     Attributes:

@@ -7,7 +7,6 @@ none, and those are the masks of their segment. Must not know: rollback, deadlin
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,7 +79,7 @@ class SpelledBorders:
     def _within(self, now: Position, token_id: int, place: Place) -> Position | None:
         if now.grammar is not None and not now.grammar.accept(token_id):
             return None
-        return now if place is now.place else replace(now, place=place)
+        return now if place is now.place else now._replace(place=place)
 
     def fill(self, now: Position, target: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; see `Matcher.fill`.

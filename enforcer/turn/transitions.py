@@ -101,7 +101,7 @@ class Transitions:
         if not opening.finish:
             return position
         if self._countdown is not None:
-            position = replace(position, reading=self._countdown.text())
+            position = position._replace(reading=self._countdown.text())
         return self._with_grammar(position, formatted)
 
     def follow(self, now: Position, to: str) -> Position:
@@ -119,9 +119,9 @@ class Transitions:
 
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""
-        position = replace(self.enter(to, now.calls, now.text), tool=name)
+        position = self.enter(to, now.calls, now.text)._replace(tool=name)
         if self._countdown is not None:
-            position = replace(position, reading=self._countdown.arguments(name))
+            position = position._replace(reading=self._countdown.arguments(name))
         return self._with_grammar(position, lambda: self._ask(name).matcher())
 
     def look_at_arguments(self, now: Position, name: str, to: str) -> Position:
@@ -179,13 +179,13 @@ class Transitions:
         was_clear = position.header is not None and position.header.only is not None
         if self._expect is not None and node.only is not None and not was_clear:
             self._expect(node.only)
-        return replace(position, header=node)
+        return position._replace(header=node)
 
     def _with_grammar(self, position: Position, start: Callable[[], ArgumentMatcher]) -> Position:
         try:
-            return replace(position, grammar=start())
+            return position._replace(grammar=start())
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
-            return replace(position, failure=named(error, f"starting a text in {position.state}"))
+            return position._replace(failure=named(error, f"starting a text in {position.state}"))
 
 
 def named(error: BaseException, doing: str) -> EnforcerError:

@@ -13,7 +13,7 @@ import threading
 import time
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -164,13 +164,13 @@ class LLGuidanceMatcher:
             np.copyto(row, first)
             return
 
-        def fill() -> bool:
-            self._compute(row)
-            # The end of the text is the envelope's business, never a bit in here.
-            np.bitwise_and(row, self._row, out=row)
-            return True
+        self._do(self._fill, row)
 
-        self._do(fill)
+    def _fill(self, row: npt.NDArray[np.int32]) -> bool:
+        self._compute(row)
+        # The end of the text is the envelope's business, never a bit in here.
+        np.bitwise_and(row, self._row, out=row)
+        return True
 
     def _compute(self, row: npt.NDArray[np.int32]) -> None:
         matcher, lexer = self._matcher, self._lexer
@@ -199,16 +199,15 @@ class LLGuidanceMatcher:
         """
         if not 0 <= token_id < self._size or token_id in self._special_ids:
             return False
-
-        def take() -> bool:
-            self._lexer.count()
-            # A token that is refused while being consumed would leave an error behind.
-            return bool(self._matcher.try_consume_tokens([token_id]))
-
-        taken = self._do(take)
+        taken = self._do(self._take, token_id)
         if taken:
             self._ids.append(token_id)
         return taken
+
+    def _take(self, token_id: int) -> bool:
+        self._lexer.count()
+        # A token that is refused while being consumed would leave an error behind.
+        return bool(self._matcher.try_consume_tokens([token_id]))
 
     def rollback(self, count: int) -> None:
         """Take back the last `count` accepted ids.
@@ -252,29 +251,39 @@ class LLGuidanceMatcher:
 
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""
-        return self._do(lambda: bool(self._matcher.is_accepting()) or None)
+        return self._do(self._ends)
+
+    def _ends(self) -> bool | None:
+        return bool(self._matcher.is_accepting()) or None
 
     def _do(
-        self, what: Callable[[], bool | None], replayed: Callable[[], object] | None = None
+        self,
+        what: Callable[..., bool | None],
+        *given: Any,
+        replayed: Callable[[], object] | None = None,
     ) -> bool:
         """Do something with the lexer, and again with another if this one is or gets lost.
 
         Args:
             what: returns False if the engine refuses, which it also does without a reason.
+            given: its arguments. Every mask and id comes by here, so nothing is built for it.
             replayed: called before `what` is done again.
 
         """
-        return guarded(lambda: self._tried(what, replayed))
+        return guarded(self._tried, what, given, replayed)
 
     def _tried(
-        self, what: Callable[[], bool | None], replayed: Callable[[], object] | None
+        self,
+        what: Callable[..., bool | None],
+        given: tuple[Any, ...],
+        replayed: Callable[[], object] | None,
     ) -> bool:
         is_own = False  # whether the lexer is nobody else's, so that no other text can lose it
         for _ in range(_ATTEMPTS):
             lexer = self._lexer
             with lexer.lock:
                 was_well = lexer.lost is None and not self._matcher.is_error()
-                done = what() if was_well else None
+                done = what(*given) if was_well else None
                 failed = not was_well or self._matcher.is_error()
                 if not failed and (done is not False or not lexer.is_lost()):
                     break

@@ -16,7 +16,7 @@ leaves to its host:
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -33,13 +33,13 @@ _T = TypeVar("_T")
 _UNMASKED = 16  # ids taken before the fuel is filled up
 
 
-def guarded(what: Callable[[], _T]) -> _T:
+def guarded(what: Callable[..., _T], *given: Any) -> _T:
     """Call into the engine; whatever it raises comes out as `EngineFailure`.
 
     A panic in Rust is raised as a `PanicException`, which is no `Exception`.
     """
     try:
-        return what()
+        return what(*given)
     except (EnforcerError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:
