@@ -47,8 +47,8 @@ class Fuel:
         if self._left < 0:
             raise EngineFailure(
                 "gave up to keep elements distinct: so much of this array is there that what it "
-                "may still become takes too long to tell; allow fewer elements (`maxItems`), or "
-                "drop `uniqueItems`"
+                "may still become takes too long to tell; allow fewer elements (`maxItems`) or "
+                "levels, or drop `uniqueItems`"
             )
 
 
