@@ -170,7 +170,10 @@ class Crossing:
         if now.header is not None and now.header.name is None:
             return False
         goes_on = now.place is not None and bool(now.place.begun)  # the text has ended before
-        if segment is Segment.ARGUMENTS and not goes_on and not self._completes():
+        # So has text of a format, once it has begun; nothing of it need be there before.
+        formatted = segment is Segment.CONTENT and now.grammar is not None and bool(now.text)
+        inside = segment is Segment.ARGUMENTS or formatted
+        if inside and not goes_on and not self._completes():
             return False
         if step.marker:
             self._now = self._transitions.follow(now, step.place.state)
