@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher
     from enforcer.turn.envelope import Envelope
-    from enforcer.turn.lexer import Step
+    from enforcer.turn.lexer import Place, Step
     from enforcer.turn.position import Position
     from enforcer.turn.transitions import Transitions
 
@@ -62,6 +62,8 @@ class Crossing:
         self._has_text = False
         # What the segment's text has of the token that its grammar has not read yet.
         self._pending: list[int] = []
+        # The place whose row has not been looked up yet.
+        self._unlooked: Place | None = None
 
     def run(self, symbols: Sequence[int], token_id: int) -> Position | None:
         """Read the symbols of an id; gives the position behind it, None if it is illegal."""
@@ -77,7 +79,18 @@ class Crossing:
         elif not self._flush():
             return None
         self._count()
+        self._look()
         return self._left()
+
+    def _look(self) -> None:
+        """Look up the row behind the token; nobody asks for those of the places inside of it.
+
+        Finding one takes milliseconds where much may follow, as in white space.
+        """
+        now = self._now
+        if now.place is not None and now.place is self._unlooked:
+            row = self._table.row_of(now.state, now.place, now.row.opening)
+            self._now = now._replace(row=row)
 
     def _left(self) -> Position:
         """Give the position, with what the way back has to know of the text that was left."""
@@ -149,8 +162,11 @@ class Crossing:
             return True
         if self._table.segment(now.state) is Segment.CONTENT and not now.calls:
             self._has_text = True
-        if step.place != now.place:
+        if step.place.state != now.state:
             self._now = self._transitions.enter(step.place.state, now.calls, now.text, step.place)
+        elif step.place != now.place:
+            self._unlooked = step.place
+            self._now = now._replace(place=step.place)
         return True
 
     def _count(self) -> None:
@@ -169,13 +185,18 @@ class Crossing:
         if now.header is not None and now.header.name is None:
             return False
         goes_on = now.place is not None and bool(now.place.begun)  # the text has ended before
-        if segment is Segment.ARGUMENTS and not goes_on and not self._completes():
+        # So has text of a format, once it has begun; nothing of it need be there before.
+        formatted = segment is Segment.CONTENT and now.grammar is not None and bool(now.text)
+        inside = segment is Segment.ARGUMENTS or formatted
+        if inside and not goes_on and not self._completes():
             return False
         if step.marker:
             self._now = self._transitions.follow(now, step.place.state)
             return True
-        row = self._table.row_of(now.state, step.place, now.markers.opening)
-        self._now = now._replace(place=step.place, row=row, before=row, grammar=None)
+        self._unlooked = step.place
+        self._now = now._replace(
+            place=step.place, row=now.markers, before=self._table.nothing, grammar=None
+        )
         return True
 
     def _stay(self, step: Step) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from enforcer.layouts.pattern import ID, Choice, Field, Piece, Space, read
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import EPSILON, NOTHING, chars, concat, either, literal, repeat
-from enforcer.regex.derivative import derivative
+from enforcer.regex.derivative import derivative, first_classes
 from enforcer.regex.syntax import Concat, Literal
 from enforcer.spelling import WHITE_SPACE
 
@@ -97,8 +97,13 @@ class Language:
         try:
             return self._moves[symbol]
         except KeyError:
-            found = self._moves[symbol] = self._behind(symbol)
-            return found
+            found = self._behind(symbol)
+            # Whoever looks for tokens tries every byte, and most of them are alike.
+            alike = next(each for each in first_classes(self._regex) if _char(symbol) in each)
+            for low, high in alike.ranges:
+                for other in range(low, min(high + 1, ID)):
+                    self._moves.setdefault(other, found)
+            return self._moves.setdefault(symbol, found)
 
     def _behind(self, symbol: int) -> Language | None:
         rest = derivative(self._regex, _char(symbol))

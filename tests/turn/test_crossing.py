@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from enforcer.turn.table import Row, Table
 from tests.dialect_cases import at, vocabulary
 from tests.vocabularies import feed, legal, row_of
+
+if TYPE_CHECKING:
+    from enforcer.turn.lexer import Opening, Place
 
 
 @pytest.mark.slow
@@ -76,3 +82,22 @@ def test_text_before_a_demanded_call_is_counted_by_tokens() -> None:
     assert {vocabulary("hermes").token_bytes(i) for i in legal(matcher)} <= {
         *(b"<tool_call>"[:n] for n in range(1, 12)),
     }
+
+
+def test_rows_are_found_behind_a_token_and_not_at_each_byte_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each place in white space has a row of its own, which takes milliseconds to find."""
+    matcher, find = at("granite_20b_fc", "Well")
+    token = find(b"<function_call")
+    asked: list[Place] = []
+    row_at = Table.row_at
+
+    def counted(table: Table, place: Place, opening: Opening) -> Row:
+        asked.append(place)
+        return row_at(table, place, opening)
+
+    monkeypatch.setattr(Table, "row_at", counted)
+    assert matcher.accept(token)
+    assert len(asked) == 1
+    assert find(b">") in legal(matcher)

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.layouts.pattern import Choice
+from enforcer.regex.derivative import derivative
 from enforcer.turn import dialects, pattern
 from enforcer.turn.pattern import BLANK, FIELDS, ID, INDEX, NAME
 
 if TYPE_CHECKING:
+    from enforcer.regex import Regex
     from enforcer.turn.pattern import Language
 
 
@@ -113,3 +115,19 @@ def test_no_name_that_is_an_identifier_begins_with_an_underscore_or_a_digit() ->
     assert reads(strict, b" a_1(")
     for text in (b"_a(", b"1(", b"(", b'"(', b"a-b(", b"a b("):
         assert not reads(strict, text)
+
+
+def test_bytes_that_are_alike_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Masks are found by trying every byte at every place."""
+    tried: list[str] = []
+
+    def counted(regex: Regex, char: str) -> Regex:
+        tried.append(char)
+        return derivative(regex, char)
+
+    monkeypatch.setattr(pattern, "derivative", counted)
+    begun = pattern.language("a{_}b", lambda _: None).after(ord("a"))
+    assert begun is not None
+    tried.clear()
+    assert [byte for byte in range(ID) if begun.after(byte) is not None] == [*b"\n\r b"]
+    assert len(tried) <= 5
