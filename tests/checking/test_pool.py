@@ -22,6 +22,7 @@ from enforcer.checking import pool as pools
 from enforcer.checking.pool import Pool
 from enforcer.checking.process import Ended, Forker, Process
 from enforcer.errors import Busy, ConfigurationError, SchemaLimit
+from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.checking_cases import check, quick, slow
 from tests.processes import descendants, is_running
@@ -395,6 +396,14 @@ def test_a_worker_is_ready_for_the_layout_of_the_dialect() -> None:
     assert lone.check(asked).error is None
     strange = Pool("outlines-core", BYTES, "kimi_k3", workers=2)
     assert strange.check(asked).error is not None
+
+
+@pytest.mark.parametrize("dialect", dialects.available())
+def test_workers_start_where_the_vocabulary_lacks_the_dialects_markers(dialect: str) -> None:
+    """A process that has met no tokenizer yet checks for single bytes."""
+    lone = Pool("llguidance", BYTES, dialect, in_time=True, workers=2)
+    assert lone.check(quick()).error is None
+    lone._forker.end()
 
 
 @pytest.mark.parametrize("engine", ["outlines-core", "xgrammar"])
