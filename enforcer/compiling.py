@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property, lru_cache
-from hashlib import sha256
+from hashlib import blake2b
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
@@ -272,7 +272,7 @@ class Grammars:
 
     def _key(self, kind: str, source: str, options: Options) -> Hashable:
         # A digest, for a source may be large.
-        digest = sha256(source.encode("utf-8", "surrogatepass")).digest()
+        digest = blake2b(source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
         settings = _settings(options.on_unsupported, options.limits, options.conventions)
         return (kind, digest, settings, self._own)
 

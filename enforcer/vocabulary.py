@@ -164,6 +164,14 @@ class Vocabulary:
         keys, ids = self.sorted_text
         return frozenset(i for data, i in zip(keys, ids, strict=True) if _is_blank(data))
 
+    @cached_property
+    def text_kinds(self) -> bytes:
+        """By an id: 2 for text, 1 for text that is white space and nothing else, 0 for no text."""
+        kinds = bytearray(2 if data else 0 for data in self._text)
+        for blank in self.blank_ids:
+            kinds[blank] = 1
+        return bytes(kinds)
+
     def row(self, ids: Iterable[int]) -> npt.NDArray[np.int32]:
         """Build a mask row (int32, shape `(words,)`) with the bits of these ids set."""
         bits = np.zeros(self.words * _WORD, dtype=np.uint8)

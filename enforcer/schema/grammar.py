@@ -191,11 +191,16 @@ class Value(NamedTuple):  # made, compared and hashed all the time: a tuple does
         for array in self.arrays:
             yield from array.prefix
             yield array.rest
-            yield from (choice.value for choices in array.choices for choice in choices)
+            for choices in array.choices:
+                for choice in choices:
+                    yield choice.value
         for shape in self.objects:
-            yield from (child for _, child in shape.names)
-            yield from (child for _, child in shape.classes)
-            yield from (mark.value for mark in shape.marks)
+            for _, child in shape.names:
+                yield child
+            for _, child in shape.classes:
+                yield child
+            for mark in shape.marks:
+                yield mark.value
         for _, parts in self.cells:
             yield from parts
 

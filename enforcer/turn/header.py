@@ -228,7 +228,7 @@ class HeaderNode:
             return self.trie.names[self.low]
         return None
 
-    @property
+    @cached_property
     def only(self) -> str | None:
         """The one tool that the header can still be of, if there is one."""
         if self.low == self.high:

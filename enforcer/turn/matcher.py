@@ -81,7 +81,12 @@ class Matcher:
             None if self._table.is_simple else SpelledBorders(envelope, self._transitions)
         )
         self._words = self._table.vocabulary.words
+        self._owes = envelope.due is Due.CALL
         self._first: npt.NDArray[np.int32] | None = None
+        # The mask that was last asked for, and its rows as numpy has them.
+        self._bitmask: object = None
+        self._rows: Any = None
+        self._word = 0  # of masks of texts, one that is seldom zero
         self._history: RollbackStack[Position] = RollbackStack(rollback)
         self._accepted = 0
         # An engine's state that nobody knows any more, and why.
@@ -197,23 +202,30 @@ class Matcher:
                 no such row.
 
         """
+        if bitmask is not self._bitmask:  # a host has one for all steps
+            self._rows = self._rows_of(bitmask)
+            self._bitmask = bitmask
         try:
-            target = bitmask[row]
+            target = self._rows[row]
         except IndexError:
             raise ConfigurationError(f"the mask has {len(bitmask)} rows, none {row}") from None
-        if not isinstance(target, np.ndarray):
-            target = target.numpy()
-        if target.dtype != np.int32:
-            raise ConfigurationError(f"the mask must have 32-bit integers, not {target.dtype}")
-        if len(target) < self._words:
-            raise ConfigurationError(
-                f"the mask has {len(target)} words, the vocabulary needs {self._words}: the "
-                "model has fewer ids than the tokenizer"
-            )
         if len(target) > self._words:
             target[self._words :] = 0
             target = target[: self._words]
         self._fill(target)
+
+    def _rows_of(self, bitmask: Any) -> npt.NDArray[np.int32]:
+        rows: npt.NDArray[np.int32] = (
+            bitmask if isinstance(bitmask, np.ndarray) else bitmask.numpy()
+        )
+        if rows.dtype != np.int32:
+            raise ConfigurationError(f"the mask must have 32-bit integers, not {rows.dtype}")
+        if rows.shape[-1] < self._words:
+            raise ConfigurationError(
+                f"the mask has {rows.shape[-1]} words, the vocabulary needs {self._words}: the "
+                "model has fewer ids than the tokenizer"
+            )
+        return rows
 
     def _fill(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
@@ -226,7 +238,7 @@ class Matcher:
             return
         try:
             self._fill_text(target)
-            if not np.count_nonzero(target):  # half of what `any` takes
+            if not (target[self._word] or self._has_any(target)):
                 raise EnforcerError(f"no id can go on with the text of {self!r}")  # noqa: TRY301
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._broke("masking", error)
@@ -241,19 +253,27 @@ class Matcher:
             self._spelled.fill(now, target)
             return
         markers = now.markers
-        left = self._left()
+        left = inf if self._countdown is None else self._left()
         if now.grammar is not None:
             now.grammar.fill(target)
             if self._countdown is not None and left < inf:
                 self._countdown.restrict_text(now, int(left), target)
-            target |= markers.mask
         elif now.header is not None:
             now.header.fill(target)
-            target |= markers.mask
         else:
-            np.copyto(target, markers.mask)
+            target.fill(0)
+        if markers is not self._table.nothing:
+            target |= markers.mask
         if self._countdown is not None and left < inf:
             self._countdown.restrict(now, int(left), target)
+
+    def _has_any(self, target: npt.NDArray[np.int32]) -> bool:
+        """Tell whether a mask has any id, and where those of the next ones are likely to be."""
+        if not np.count_nonzero(target):  # half of what `any` takes
+            return False
+        if self._now.grammar is not None:
+            self._word = int((target != 0).argmax())
+        return True
 
     def _fill_end(self, target: npt.NDArray[np.int32]) -> None:
         target[:] = self._table.vocabulary.row(self._table.turn_end_ids)
@@ -308,12 +328,15 @@ class Matcher:
         if token_id in now.row.markers or token_id in now.before.markers:
             markers = now.markers.markers  # asks the engine whether the text may end
         to = self._table.step(now.state, token_id, markers)
-        if to is None or not self._fits(now, token_id):
+        if to is None or (self._countdown is not None and not self._fits(now, token_id)):
             return None
         if token_id in markers:
             return self._transitions.follow(now, to)
         if now.grammar is not None:
-            return self._formatted(now, token_id, to) if now.grammar.accept(token_id) else None
+            if not now.grammar.accept(token_id):
+                return None
+            is_plain = now.reading is None and now.tool
+            return now if is_plain else self._formatted(now, token_id, to)
         if now.header is not None:
             node = now.header.advance(token_id)
             return None if node is None else self._transitions.at_header(now, node)
@@ -323,6 +346,8 @@ class Matcher:
         now = self._now
         if not now.row.text:
             return None
+        if to == now.state and not self._owes:
+            return now
         counts = self._counts(now)
         if to == now.state and not counts:
             return now
@@ -330,7 +355,7 @@ class Matcher:
 
     def _counts(self, now: Position) -> bool:
         """Tell whether text is counted: while a call is demanded, outside a think."""
-        owed = self._envelope.due is Due.CALL and not now.calls
+        owed = self._owes and not now.calls
         return owed and self._started and self._table.segment(now.state) is Segment.CONTENT
 
     def _formatted(self, now: Position, token_id: int, to: str) -> Position:

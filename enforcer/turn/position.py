@@ -49,6 +49,23 @@ class Position(NamedTuple):
     failure: EnforcerError | None = None
     tool: str = ""
 
+    def at_header(self, node: HeaderNode) -> Position:
+        """Give the same with another place in the header, in half the time of `_replace`."""
+        return Position(
+            self.state,
+            self.row,
+            self.before,
+            self.calls,
+            self.text,
+            node,
+            self.grammar,
+            self.reading,
+            self.place,
+            self.fed,
+            self.failure,
+            self.tool,
+        )
+
     def complete(self) -> bool:
         """Tell whether the state's text may end here."""
         if self.grammar is not None:

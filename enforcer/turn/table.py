@@ -105,7 +105,7 @@ class Table:
             for role, texts in dialect.markers.items()
         }
         # Computed here, so that no request waits for them.
-        _ = vocabulary.sorted_text, vocabulary.shorter, vocabulary.blank_ids
+        _ = vocabulary.sorted_text, vocabulary.shorter, vocabulary.text_kinds
         self.form = self._form()
         self.tries = TrieCache()
         self._alike = lru_cache(_ALIKE)(Alike)
@@ -122,6 +122,13 @@ class Table:
                 for role, transition in state.on.items()
                 for token in self._ids[role]
             }
+            for name, state in dialect.states.items()
+        }
+        # By a state, where text leads from it: none, white space, any other (`text_kinds`).
+        self._texts: Mapping[str, tuple[str | None, str | None, str | None]] = {
+            name: (None, None, None)
+            if state.segment is Segment.NONE
+            else (None, state.blank_to, state.text_to)
             for name, state in dialect.states.items()
         }
         self._turn_start = TurnStart(dialect, vocabulary, self.turn_end_ids)
@@ -339,19 +346,11 @@ class Table:
             text may stand there: which, an open request and the text itself decide.
 
         """
-        vocabulary = self.vocabulary
         to = markers.get(token_id)
         if to is not None:
             return to
-        found = self.dialect.states[state]
-        if (
-            found.segment is Segment.NONE
-            or not 0 <= token_id < vocabulary.size
-            or token_id in vocabulary.control_ids
-            or not vocabulary.token_bytes(token_id)
-        ):
-            return None
-        return found.blank_to if token_id in vocabulary.blank_ids else found.text_to
+        kinds = self.vocabulary.text_kinds
+        return self._texts[state][kinds[token_id]] if 0 <= token_id < len(kinds) else None
 
     @cached_property
     def turn_end_ids(self) -> frozenset[int]:

@@ -176,10 +176,11 @@ class Transitions:
 
     def at_header(self, position: Position, node: HeaderNode) -> Position:
         """Go on in a header; tells of the tool once it can be no other."""
-        was_clear = position.header is not None and position.header.only is not None
-        if self._expect is not None and node.only is not None and not was_clear:
-            self._expect(node.only)
-        return position._replace(header=node)
+        if self._expect is not None and node.only is not None:
+            before = position.header
+            if before is None or before.only is None:
+                self._expect(node.only)
+        return position.at_header(node)
 
     def _with_grammar(self, position: Position, start: Callable[[], ArgumentMatcher]) -> Position:
         try:

@@ -68,10 +68,10 @@ class Uniqueness:
 def written(grammar: ArgumentGrammar) -> list[Any]:
     """Give what a grammar needs as JSON's values; an empty list if nothing has to be distinct."""
     found = tracks(grammar.definitions, grammar.root)
-    elements = [track.element for track in found if track.element is not None]
-    every = {each: None for x in elements for each in reached(grammar.definitions, x)}
     if not found:
         return []
+    elements = [track.element for track in found if track.element is not None]
+    every = {each: None for x in elements for each in reached(grammar.definitions, x)}
     listed = [
         [
             *(track.element, track.prefix, track.rest, dict(track.names), track.others),

@@ -13,11 +13,11 @@ import threading
 import time
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.engines.llguidance.lexer import Lexer, first_line, guarded
+from enforcer.engines.llguidance.lexer import PASSED, Lexer, failed, first_line, guarded
 from enforcer.errors import EngineFailure
 
 if TYPE_CHECKING:
@@ -138,13 +138,12 @@ class LLGuidanceMatcher:
 
     def __init__(self, grammar: LLGuidanceGrammar) -> None:
         self._grammar = grammar
-        self._row = grammar.table.row
-        self._special_ids = grammar.table.special_ids
-        self._size = grammar.table.size
+        self._table = grammar.table
         self._ids = array("I")
         # How many ids there were when a mask was last computed; the engine has kept that mask.
         self._masked_at = 0
         self._patience = PATIENCE
+        self._ends: bool | None = None  # whether the text is complete, if it is known
         self._lexer = grammar.lexer()
 
     @cached_property
@@ -159,36 +158,39 @@ class LLGuidanceMatcher:
             EngineFailure: the engine gives up on this text.
 
         """
-        first = self._lexer.first
-        if not self._ids and first is not None and self._lexer.lost is None:
-            np.copyto(row, first)
+        lexer = self._lexer
+        if not self._ids and lexer.first is not None and lexer.lost is None:
+            np.copyto(row, lexer.first)
+            self._ends = lexer.is_complete
             return
-
         self._do(self._fill, row)
 
     def _fill(self, row: npt.NDArray[np.int32]) -> bool:
-        self._compute(row)
-        # The end of the text is the envelope's business, never a bit in here.
-        np.bitwise_and(row, self._row, out=row)
-        return True
-
-    def _compute(self, row: npt.NDArray[np.int32]) -> None:
-        matcher, lexer = self._matcher, self._lexer
+        matcher = self._matcher
+        self._ends = bool(matcher.is_accepting())
         if matcher.is_stopped():
             row[:] = 0
-            return
+            return True
+        # The end of the text is the envelope's business, never a bit in here.
+        np.bitwise_and(self._compute(), self._table.row, out=row)
+        return True
+
+    def _compute(self) -> npt.NDArray[np.int32]:
+        """Give the mask as the engine has it, for a moment."""
+        lexer, count, scratch = self._lexer, len(self._ids), self._table.scratch
         begun = time.thread_time_ns()
-        matcher.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
-        if self._masked_at != len(self._ids):
-            lexer.masked()  # not the one that was kept
+        self._matcher.unsafe_compute_mask_ptr(*scratch.place)
         spent = time.thread_time_ns() - begun
+        if self._masked_at != count:
+            lexer.masked()  # not the one that was kept
+            self._masked_at = count
         if spent > _USUAL_MASK:
             lexer.weight += (spent - _USUAL_MASK) * _WEIGHT_OF_MS // 1_000_000
-        self._masked_at = len(self._ids)
         if spent > _SLOW_MASK:
             self._patience -= min(spent - _SLOW_MASK, _MOST_BILLED)
             if self._patience < 0:
                 raise EngineFailure(_gave_up("mask after mask takes too long"))
+        return scratch.row
 
     def accept(self, token_id: int) -> bool:
         """Advance by one id; False if it is illegal, the state being unchanged then.
@@ -197,10 +199,12 @@ class LLGuidanceMatcher:
             EngineFailure: the engine gives up on this text; the state is unchanged too.
 
         """
-        if not 0 <= token_id < self._size or token_id in self._special_ids:
+        table = self._table
+        if not 0 <= token_id < table.size or token_id in table.special_ids:
             return False
         taken = self._do(self._take, token_id)
         if taken:
+            self._ends = None
             self._ids.append(token_id)
         return taken
 
@@ -219,14 +223,15 @@ class LLGuidanceMatcher:
         if not count:
             return
         del self._ids[-count:]
+        self._ends = None
         pending = [count]
 
         def back() -> bool:
             if pending:
                 self._matcher.rollback(pending.pop())
-            if self._masked_at > len(self._ids) and not self._matcher.is_error():
+            if self._masked_at > len(self._ids) and not self._matcher.is_stopped():
                 # Replaces the mask that was kept, before it is taken for that of other ids.
-                self._compute(np.empty_like(self._row))
+                self._compute()
             return True
 
         self._do(back, replayed=pending.clear)
@@ -251,31 +256,39 @@ class LLGuidanceMatcher:
 
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""
-        return self._do(self._ends)
+        if self._ends is None:
+            self._ends = self._do(self._is_complete)
+        return self._ends
 
-    def _ends(self) -> bool | None:
+    def _is_complete(self) -> bool | None:
         return bool(self._matcher.is_accepting()) or None
 
     def _do(
         self,
         what: Callable[..., bool | None],
-        *given: Any,
+        given: object = None,
         replayed: Callable[[], object] | None = None,
     ) -> bool:
         """Do something with the lexer, and again with another if this one is or gets lost.
 
         Args:
             what: returns False if the engine refuses, which it also does without a reason.
-            given: its arguments. Every mask and id comes by here, so nothing is built for it.
+            given: its argument; none if None. Every mask and id comes by here, so nothing is
+                built for it.
             replayed: called before `what` is done again.
 
         """
-        return guarded(self._tried, what, given, replayed)
+        try:
+            return self._tried(what, given, replayed)
+        except PASSED:
+            raise
+        except BaseException as error:
+            raise failed(error) from error
 
     def _tried(
         self,
         what: Callable[..., bool | None],
-        given: tuple[Any, ...],
+        given: object,
         replayed: Callable[[], object] | None,
     ) -> bool:
         is_own = False  # whether the lexer is nobody else's, so that no other text can lose it
@@ -283,9 +296,9 @@ class LLGuidanceMatcher:
             lexer = self._lexer
             with lexer.lock:
                 was_well = lexer.lost is None and not self._matcher.is_error()
-                done = what(*given) if was_well else None
-                failed = not was_well or self._matcher.is_error()
-                if not failed and (done is not False or not lexer.is_lost()):
+                done = (what() if given is None else what(given)) if was_well else None
+                is_failed = not was_well or self._matcher.is_error()
+                if not is_failed and (done is not False or not lexer.is_lost()):
                     break
                 why = self._matcher.get_error() or lexer.lost or ""
                 to_blame = was_well and (is_own or not lexer.is_lost())

@@ -16,7 +16,7 @@ leaves to its host:
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -33,17 +33,40 @@ _T = TypeVar("_T")
 _UNMASKED = 16  # ids taken before the fuel is filled up
 
 
-def guarded(what: Callable[..., _T], *given: Any) -> _T:
-    """Call into the engine; whatever it raises comes out as `EngineFailure`.
+# What comes out of a call into the engine as it is; see `failed` for the rest.
+PASSED = (EnforcerError, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def failed(error: BaseException) -> EngineFailure:
+    """Give what stands for whatever the engine raises.
 
     A panic in Rust is raised as a `PanicException`, which is no `Exception`.
     """
+    return EngineFailure(f"llguidance failed: {type(error).__name__}: {error!s:.300}")
+
+
+def guarded(what: Callable[[], _T]) -> _T:
+    """Call into the engine; whatever it raises comes out as `EngineFailure`."""
     try:
-        return what(*given)
-    except (EnforcerError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        return what()
+    except PASSED:
         raise
     except BaseException as error:
-        raise EngineFailure(f"llguidance failed: {type(error).__name__}: {error!s:.300}") from error
+        raise failed(error) from error
+
+
+class _Scratch(threading.local):
+    """A mask for whoever needs one for a moment: one for each thread, which its caches hold.
+
+    Attributes:
+        row: int32.
+        place: its address and size in bytes; numpy takes a microsecond to tell the former.
+
+    """
+
+    def __init__(self, like: npt.NDArray[np.int32]) -> None:
+        self.row = np.empty_like(like)
+        self.place = (int(self.row.ctypes.data), self.row.nbytes)
 
 
 class Table:
@@ -54,10 +77,11 @@ class Table:
         special_ids: the ids that are never legal; the engine has them as special tokens.
         row: mask of the others, int32.
         size: ids in the vocabulary.
+        scratch: where masks are computed.
 
     """
 
-    __slots__ = ("row", "size", "special_ids", "tokenizer")
+    __slots__ = ("row", "scratch", "size", "special_ids", "tokenizer")
 
     def __init__(
         self,
@@ -70,6 +94,7 @@ class Table:
         self.special_ids = special_ids
         self.row = row
         self.size = size
+        self.scratch = _Scratch(row)
 
 
 class Lexer:
@@ -78,46 +103,50 @@ class Lexer:
     Attributes:
         start: the matcher, which is never advanced.
         first: the first mask of every text; None if there is none.
+        is_complete: whether a text may end there.
         lock: held during every call for `start` or a copy of it; a thread that waits for it
             keeps no other one waiting.
         lost: why no text can go on with this one; None while it lives.
 
     """
 
-    __slots__ = ("_legal", "_unmasked", "first", "lock", "lost", "start", "weight")
+    __slots__ = (
+        "_table", "_unmasked", "first", "is_complete", "lock", "lost", "start", "weight",
+    )  # fmt: skip
 
     def __init__(self, start: llguidance.LLMatcher, table: Table) -> None:
         self.start = start
         self.lock = threading.Lock()
         self.lost: str | None = None
         self.weight = 0
-        self._legal = table.row
+        self._table = table
         self.first: npt.NDArray[np.int32] | None = None
+        self.is_complete = False
         self._unmasked = 0
 
     def find_first(self) -> str | None:
         """Find the first mask; return what went wrong."""
-        row = np.empty_like(self._legal)
-        copy = self._fill_up(row)
+        copy = self._fill_up()
         if copy.is_error():
             return str(copy.get_error())
-        self.first = np.bitwise_and(row, self._legal, out=row)
+        self.first = self._table.scratch.row & self._table.row
+        self.is_complete = bool(copy.is_accepting())
         return None
 
     def count(self) -> None:
         """Count an id that is about to be taken; fill up the fuel now and then."""
         self._unmasked += 1
         if self._unmasked >= _UNMASKED:
-            self._fill_up(np.empty_like(self._legal))
+            self._fill_up()
 
     def masked(self) -> None:
         """Note that a mask has been computed, which fills up the fuel."""
         self._unmasked = 0
 
-    def _fill_up(self, row: npt.NDArray[np.int32]) -> llguidance.LLMatcher:
+    def _fill_up(self) -> llguidance.LLMatcher:
         self.masked()
         copy = self.start.deep_copy()  # a mask that is kept would be given without any work
-        copy.unsafe_compute_mask_ptr(row.ctypes.data, row.nbytes)
+        copy.unsafe_compute_mask_ptr(*self._table.scratch.place)
         return copy
 
     def is_lost(self) -> bool:

@@ -89,8 +89,10 @@ def is_remembered(shape: ArrayShape) -> bool:
 
 def remembered(value: Value) -> list[ArrayShape | ObjectShape]:
     """List what of a value of a finished grammar is for whoever follows a text to keep."""
-    arrays = (shape for shape in value.arrays if is_remembered(shape))
-    return [*arrays, *(shape for shape in value.objects if shape.distinct_names)]
+    if not (value.arrays or value.objects):
+        return []
+    arrays = [shape for shape in value.arrays if is_remembered(shape)]
+    return [*arrays, *[shape for shape in value.objects if shape.distinct_names]]
 
 
 def offence(shape: ArrayShape | ObjectShape) -> tuple[str, str]:

@@ -53,13 +53,10 @@ def _productive(definitions: dict[ValueId, Value]) -> set[ValueId]:
 
 
 def _has_member(value: Value, productive: set[ValueId]) -> bool:
-    return bool(
-        value.null
-        or value.booleans
-        or value.numbers
-        or value.strings is not None
-        or any(_array_has_member(array, productive) for array in value.arrays)
-        or any(_object_has_member(shape, productive) for shape in value.objects)
+    if value.null or value.booleans or value.numbers or value.strings is not None:
+        return True
+    return any(_array_has_member(array, productive) for array in value.arrays) or any(
+        _object_has_member(shape, productive) for shape in value.objects
     )
 
 
