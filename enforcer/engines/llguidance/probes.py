@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
+from enforcer.engines.llguidance.instances import Instances
 from enforcer.engines.spellable import Spellable
 from enforcer.layouts import ID, LayoutKind
 from enforcer.layouts.texts import keys, written_key
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 64
 _MOST_LANGUAGES = 40
+_WHOLE = 32  # texts of values that have many alternatives
 _TEXTS = 4  # of one language of strings
 _LENGTH = 48  # characters of each
 _WORK = 4_000  # sizes of what may follow, summed, to choose one text
@@ -47,6 +49,7 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
     """
     seen = {grammar.root}
     languages: set[Regex] = set()
+    instances, whole = Instances(grammar), _WHOLE
     queue = [("$", "", grammar.root, 0)]
     for path, before, number, depth in queue:
         value = grammar.definitions[number]
@@ -56,6 +59,9 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
                 languages.add(language)
                 for text in _edges(language, _TEXTS):
                     yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
+        for text in islice(instances.texts(number), whole):
+            whole -= 1
+            yield path, before, text
         if depth >= _DEEP:
             continue
         for step, opening, child in _children(value):
