@@ -29,7 +29,7 @@ from enforcer.engines.distinct.number_completions import has_exponent
 from enforcer.engines.distinct.number_index import NumberIndex
 from enforcer.engines.distinct.seen_elements import SeenElements
 from enforcer.engines.distinct.values import Object, bare
-from enforcer.schema.finishing.tracks import NOWHERE, ROOT
+from enforcer.schema.finishing.ways import NOWHERE, ROOT
 from enforcer.spelling import INDENTATION
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines.distinct.number_index import NumberIndex
 from enforcer.engines.distinct.values import Object
 from enforcer.partial import Partial
-from enforcer.schema.finishing.tracks import NOWHERE
+from enforcer.schema.finishing.ways import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

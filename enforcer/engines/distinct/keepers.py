@@ -9,7 +9,7 @@ Owns: what an engine's matcher asks of either. Must not know: engines, how texts
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from enforcer.engines.distinct.element_follower import START as FIRST_SPOT
 from enforcer.engines.distinct.element_follower import ElementFollower
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from enforcer.engines.beside import Keeper
     from enforcer.engines.distinct.element_places import Spot
     from enforcer.engines.distinct.element_tokens import ElementTokens
     from enforcer.engines.distinct.string_follower import Place
@@ -33,23 +34,6 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ValueId
 
     Row = npt.NDArray[np.int32]
-
-
-class Keeper(Protocol):
-    """Keeps the elements of a text distinct; its places are its own, and immutable.
-
-    Its methods raise `EngineFailure` where that takes too long to tell.
-    """
-
-    start: Any
-
-    def read(self, place: Any, data: bytes) -> Any:
-        """Go on with the bytes of an id; None if an element is, or can only be, repeated."""
-        ...
-
-    def forbid(self, place: Any, row: Row) -> None:
-        """Leave out of a mask row the ids for which it is None."""
-        ...
 
 
 class StringKeeper:

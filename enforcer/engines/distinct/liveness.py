@@ -23,7 +23,7 @@ from enforcer.engines.distinct.number_index import NumberIndex
 from enforcer.engines.distinct.values import Object
 from enforcer.regex import ANY
 from enforcer.schema.finishing.infinite import is_vast, stays_vast
-from enforcer.schema.finishing.tracks import NOWHERE
+from enforcer.schema.finishing.ways import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from enforcer.engines.distinct.persistent_text import PersistentText
 from enforcer.engines.distinct.seen_strings import SeenStrings, prepare
 from enforcer.partial import Partial
-from enforcer.schema.finishing.tracks import NOWHERE, ROOT
+from enforcer.schema.finishing.ways import NOWHERE, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

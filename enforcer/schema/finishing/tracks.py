@@ -1,9 +1,8 @@
 """Where a text has arrays or objects that must be kept distinct, by names and indices.
 
-Owns: the tracks of a finished grammar. A track stands for all values that one path of names and
-indices may lead to, whichever alternatives the text has taken (a powerset construction). It says
-what has to be kept distinct there; a grammar in which the path does not tell is refused. Must not
-know: keywords' syntax, engines, how texts are followed.
+Owns: the tracks of a finished grammar. A track is a way (`ways`), and says what has to be kept
+distinct there; a grammar in which the path does not tell is refused. Must not know: keywords'
+syntax, engines, how texts are followed.
 """
 
 from __future__ import annotations
@@ -26,14 +25,22 @@ from enforcer.schema.finishing.distinct import (
 )
 from enforcer.schema.finishing.infinite import can_be_explored, stays_infinite
 from enforcer.schema.finishing.presence import can_join
+from enforcer.schema.finishing.ways import (
+    NOWHERE,
+    TooManyWays,
+    leading,
+    property_values,
+    ways,
+)
 from enforcer.schema.grammar import NEVER, ObjectShape
 from enforcer.schema.limits import BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
     from enforcer.regex import Regex
-    from enforcer.schema.grammar import ArrayShape, Value, ValueId
+    from enforcer.schema.finishing.ways import Parts, Way
+    from enforcer.schema.grammar import Value, ValueId
 
 _MOST_TRACKS = 5_000
 _ALL_NUMBERS = 4_000  # of all of them together
@@ -75,10 +82,6 @@ class Track:
         return self.prefix[index] if index < len(self.prefix) else self.rest
 
 
-NOWHERE = 0  # the track of values that have no such array and no such object in them
-ROOT = 1  # the track of the whole text
-
-
 def tracks(definitions: Mapping[ValueId, Value], root: ValueId) -> tuple[Track, ...]:
     """Follow all ways from the root to arrays of distinct elements.
 
@@ -93,70 +96,47 @@ def tracks(definitions: Mapping[ValueId, Value], root: ValueId) -> tuple[Track, 
     kept = [shape for value in definitions.values() for shape in remembered(value)]
     if not kept:
         return ()
-    numbers: dict[frozenset[ValueId], int] = {}
-    order: list[frozenset[ValueId]] = []
-
-    def number(formulas: Iterable[ValueId]) -> int:
-        key = frozenset(f for f in formulas if f != NEVER and f in definitions)
-        if not key:
-            return NOWHERE
-        if key not in numbers:
-            if len(order) > _MOST_TRACKS:
-                raise Mixed(kept)
-            order.append(key)
-            numbers[key] = len(order)
-        return numbers[key]
-
-    number((root,))
-    found = [Track()]
-    for key in order:
-        values = [definitions[f] for f in sorted(key)]
-        found.append(_track(values, definitions, number))
-    elements = {track.element for track in found if track.element is not None}
-    every = {definitions[each] for x in elements for each in reached(definitions, x)}
+    try:
+        found = ways(definitions, root, _MOST_TRACKS)
+    except TooManyWays:
+        raise Mixed(kept) from None
+    elements = [_element(way, definitions) for way in found]
+    unrepeated = [_unrepeated(way.objects, way.parts) for way in found]
+    every = {
+        definitions[each] for x in elements if x is not None for each in reached(definitions, x)
+    }
     automata = {bare_key(value): len(bare_states(value)) for value in every}
     if sum(automata.values()) > _ALL_NUMBERS:
         arrays = (x for x in kept if not isinstance(x, ObjectShape))
         raise Mixed((x for x in arrays if not is_text(definitions[x.rest])), _NUMEROUS)
-    return _relevant(found)
+    asked = zip(elements, unrepeated, strict=True)
+    relevant = leading(found, (at for at, what in enumerate(asked) if what != (None, None)))
 
+    def number(way: int) -> int:
+        return way if way in relevant else NOWHERE
 
-def _track(
-    values: list[Value],
-    definitions: Mapping[ValueId, Value],
-    of: Callable[[Iterable[ValueId]], int],
-) -> Track:
-    arrays = [
-        shape
-        for value in values
-        for shape in value.arrays
-        if shape.maximum is None or shape.maximum >= _TWO
-    ]
-    element = _element(arrays, definitions)
-    length = max((len(x.choices) - 1 if x.choices else len(x.prefix) for x in arrays), default=0)
-    every = [shape for value in values for shape in value.arrays]
-    at = [of(f for shape in every for f in _elements(shape, i)) for i in range(length + 1)]
-    objects = [shape for value in values for shape in value.objects]
-    parts = {(name, whole): pieces for value in values for (name, whole), pieces in value.cells}
-    names = {name for shape in objects for name, _ in shape.names}
-    return Track(
-        element,
-        tuple(at[:-1]),
-        at[-1],
-        tuple(
-            (name, of(f for shape in objects for f in _properties(shape, name, parts)))
-            for name in sorted(names)
-        ),
-        of(
-            f
-            for shape in objects
-            for f in (*(x for _, x in shape.classes), *(mark.value for mark in shape.marks))
-        ),
-        _unrepeated(objects, parts),
+    return tuple(
+        Track(
+            elements[at],
+            tuple(map(number, way.prefix)),
+            number(way.rest),
+            tuple((name, number(to)) for name, to in way.names),
+            number(way.others),
+            unrepeated[at],
+        )
+        if at in relevant
+        else Track()
+        for at, way in enumerate(found)
     )
 
 
-def _element(arrays: list[ArrayShape], definitions: Mapping[ValueId, Value]) -> ValueId | None:
+def _element(way: Way, definitions: Mapping[ValueId, Value]) -> ValueId | None:
+    arrays = [
+        shape
+        for value in way.values
+        for shape in value.arrays
+        if shape.maximum is None or shape.maximum >= _TWO
+    ]
     kept = [shape for shape in arrays if is_remembered(shape)]
     if not kept:
         return None
@@ -175,9 +155,7 @@ def _element(arrays: list[ArrayShape], definitions: Mapping[ValueId, Value]) -> 
     return element
 
 
-def _unrepeated(
-    objects: list[ObjectShape], parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
-) -> Regex | None:
+def _unrepeated(objects: list[ObjectShape], parts: Parts) -> Regex | None:
     """Give the names that may not be written twice here, if that has to be kept.
 
     A text must not come to where only used names could follow. Grammars let no name be written
@@ -204,9 +182,7 @@ def _has_bits(shape: ObjectShape) -> bool:
     return len(shape.names) + counted <= BITS and all(map(stays_infinite, usable))
 
 
-def _have_bits(
-    joined: list[ObjectShape], parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
-) -> bool:
+def _have_bits(joined: list[ObjectShape], parts: Parts) -> bool:
     """Tell whether all the properties of objects that become one have a bit each."""
     names = {name for shape in joined for name, value in shape.names if value != NEVER}
     if len(names) > BITS:
@@ -215,57 +191,7 @@ def _have_bits(
         (name, value)
         for shape in joined
         for name in names
-        for value in _properties(shape, name, parts)
+        for value in property_values(shape, name, parts)
         if value != NEVER
     }
     return len(values) <= BITS
-
-
-def _elements(shape: ArrayShape, index: int) -> Iterable[ValueId]:
-    if shape.choices:
-        return (choice.value for choice in shape.choices[min(index, len(shape.choices) - 1)])
-    return (shape.prefix[index] if index < len(shape.prefix) else shape.rest,)
-
-
-def _properties(
-    shape: ObjectShape, name: str, parts: Mapping[tuple[str, ValueId], tuple[ValueId, ...]]
-) -> Iterable[ValueId]:
-    whole = shape.child(name)
-    return (whole, *parts.get((name, whole), ()))
-
-
-def _relevant(found: list[Track]) -> tuple[Track, ...]:
-    """Leave out what leads to no such array."""
-    leading: set[int] = {
-        i
-        for i, track in enumerate(found)
-        if track.element is not None or track.unrepeated is not None
-    }
-    grown = True
-    while grown:
-        more = {
-            i
-            for i, track in enumerate(found)
-            if not leading.isdisjoint(
-                (*track.prefix, track.rest, track.others, *(n for _, n in track.names))
-            )
-        }
-        grown = not more <= leading
-        leading |= more
-
-    def kept(number: int) -> int:
-        return number if number in leading else NOWHERE
-
-    return tuple(
-        Track(
-            track.element,
-            tuple(map(kept, track.prefix)),
-            kept(track.rest),
-            tuple((name, kept(number)) for name, number in track.names),
-            kept(track.others),
-            track.unrepeated,
-        )
-        if i in leading
-        else Track()
-        for i, track in enumerate(found)
-    )

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.budget import steps
-from enforcer.engines.distinct.engine import DistinctEngine, _Matcher
+from enforcer.engines.beside import KeptMatcher
+from enforcer.engines.distinct.engine import DistinctEngine
 from enforcer.errors import SchemaError, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.regex import derivative
 from enforcer.schema import OnUnsupported, compile_schema
@@ -232,7 +233,7 @@ TEXT = '{"below": [{"tags": ["xy", "x"]}, {}], "tags": ["yx", "y"], "k": ["a", "
 def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(
     monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    monkeypatch.setattr("enforcer.engines.distinct.engine._PLACES", kept)
+    monkeypatch.setattr("enforcer.engines.beside._PLACES", kept)
     grammar, ids, random = compiled(NESTED), V.encode(TEXT), Random(kept)
     matcher = grammar.matcher()
     rows = np.zeros((2, V.words), np.int32)
@@ -247,7 +248,7 @@ def test_however_far_it_goes_back_it_is_where_a_new_text_would_be(
         matcher.fill(rows[0])
         fresh.fill(rows[1])
         assert (rows[0] == rows[1]).all()
-    assert isinstance(matcher, _Matcher)
+    assert isinstance(matcher, KeptMatcher)
     assert len(matcher._places) <= 2 * kept
 
 

@@ -11,7 +11,8 @@ from enforcer.regex import parse
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.distinct import Mixed, is_remembered
-from enforcer.schema.finishing.tracks import NOWHERE, Track, tracks
+from enforcer.schema.finishing.tracks import Track, tracks
+from enforcer.schema.finishing.ways import NOWHERE
 from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 TAGS = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}

@@ -1,0 +1,155 @@
+"""Where names and indices lead in a finished grammar, whichever alternatives a text has taken.
+
+Owns: the ways, found by a powerset construction (Rabin, Scott 1959): a way stands for all values
+that one path of names and indices may lead to. Must not know: what is wanted of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from enforcer.schema.grammar import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
+
+NOWHERE = 0  # the way to values of which nothing is wanted
+ROOT = 1  # the way to the whole text
+
+Parts = dict[tuple[str, "ValueId"], tuple["ValueId", ...]]
+
+
+class TooManyWays(Exception):  # noqa: N818 - told to who asked, never leaves the compiler
+    """There are more ways than the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Values that one path leads to, and where it goes on.
+
+    Attributes:
+        ids: the numbers of the values.
+        values: the values, in the order of their numbers.
+        prefix: ways to the first elements of an array.
+        rest: that to all further elements.
+        names: ways to properties by declared name.
+        others: that to all other properties.
+
+    """
+
+    ids: frozenset[ValueId] = frozenset()
+    values: tuple[Value, ...] = ()
+    prefix: tuple[int, ...] = ()
+    rest: int = NOWHERE
+    names: tuple[tuple[str, int], ...] = ()
+    others: int = NOWHERE
+
+    @property
+    def leads_to(self) -> tuple[int, ...]:
+        """Where it goes on."""
+        return (*self.prefix, self.rest, self.others, *(number for _, number in self.names))
+
+    @property
+    def objects(self) -> list[ObjectShape]:
+        """The objects that may stand there."""
+        return [shape for value in self.values for shape in value.objects]
+
+    @property
+    def parts(self) -> Parts:
+        """What makes up the value of a property, by its name and that value."""
+        return {key: parts for value in self.values for key, parts in value.cells}
+
+
+def ways(definitions: Mapping[ValueId, Value], root: ValueId, most: int) -> list[Way]:
+    """Follow all ways from the root.
+
+    Args:
+        definitions: of a finished grammar.
+        root: the number of the whole value.
+        most: how many ways there may be.
+
+    Returns:
+        The ways; `NOWHERE` and `ROOT` are indices of them.
+
+    Raises:
+        TooManyWays: there are more.
+
+    """
+    numbers: dict[frozenset[ValueId], int] = {}
+    order: list[frozenset[ValueId]] = []
+
+    def number(values: Iterable[ValueId]) -> int:
+        key = frozenset(x for x in values if x != NEVER and x in definitions)
+        if not key:
+            return NOWHERE
+        if key not in numbers:
+            if len(order) > most:
+                raise TooManyWays(most)
+            order.append(key)
+            numbers[key] = len(order)
+        return numbers[key]
+
+    number((root,))
+    found = [Way()]
+    # More are numbered while those that are known are looked at.
+    found.extend(_way(key, tuple(definitions[x] for x in sorted(key)), number) for key in order)
+    return found
+
+
+def leading(found: list[Way], wanted: Iterable[int]) -> set[int]:
+    """List the ways that lead to some of them, these included."""
+    before: dict[int, set[int]] = {}
+    for number, way in enumerate(found):
+        for to in way.leads_to:
+            before.setdefault(to, set()).add(number)
+    reached = dict.fromkeys(wanted)
+    queue = list(reached)
+    for number in queue:
+        fresh = [each for each in before.get(number, ()) if each not in reached]
+        reached.update(dict.fromkeys(fresh))
+        queue.extend(fresh)
+    return set(reached)
+
+
+def _way(
+    ids: frozenset[ValueId],
+    values: tuple[Value, ...],
+    of: Callable[[Iterable[ValueId]], int],
+) -> Way:
+    arrays = [shape for value in values for shape in value.arrays]
+    long = [x for x in arrays if x.maximum is None or x.maximum > 1]
+    length = max((len(x.choices) - 1 if x.choices else len(x.prefix) for x in long), default=0)
+    at = [of(x for shape in arrays for x in _elements(shape, i)) for i in range(length + 1)]
+    here = Way(ids, values)
+    objects, parts = here.objects, here.parts
+    names = {name for shape in objects for name, _ in shape.names}
+    return Way(
+        ids,
+        values,
+        tuple(at[:-1]),
+        at[-1],
+        tuple(
+            (name, of(x for shape in objects for x in property_values(shape, name, parts)))
+            for name in sorted(names)
+        ),
+        of(
+            x
+            for shape in objects
+            for x in (*(child for _, child in shape.classes), *(m.value for m in shape.marks))
+        ),
+    )
+
+
+def _elements(shape: ArrayShape, index: int) -> Iterable[ValueId]:
+    if shape.choices:
+        return (choice.value for choice in shape.choices[min(index, len(shape.choices) - 1)])
+    return (shape.prefix[index] if index < len(shape.prefix) else shape.rest,)
+
+
+def property_values(shape: ObjectShape, name: str, parts: Parts) -> Iterable[ValueId]:
+    """List what the value of a property may be, whole and in parts."""
+    whole = shape.child(name)
+    return (whole, *parts.get((name, whole), ()))
