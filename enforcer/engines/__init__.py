@@ -2,7 +2,8 @@
 
 Owns: the protocol that every argument engine implements, and the choice of one by name. Must not
 know: any engine's package (each is imported only when chosen), the envelope, and of requests no
-more than the format of their text. Around each stands what no grammar can tell: `distinct`.
+more than the format of their text. Around each stands what no grammar tells well: `lengths`,
+`distinct`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ _MODULES = {
     "xgrammar": "enforcer.engines.xgrammar",
     "outlines-core": "enforcer.engines.outlines_core",
 }
-_AROUND = "enforcer.engines.distinct.engine"
+# What stands around each, the innermost first.
+_AROUND = (
+    ("enforcer.engines.lengths.engine", "LengthEngine"),
+    ("enforcer.engines.distinct.engine", "DistinctEngine"),
+)
 ENGINES = tuple(_MODULES)
 
 
@@ -179,13 +184,15 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     try:
         build: Callable[[Vocabulary], ArgumentEngine] = import_module(_MODULES[name]).build
-        around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine] = import_module(
-            _AROUND
-        ).DistinctEngine
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("enforcer"):
             raise
         raise UnknownEngine(
             f"engine {name!r} needs the package {error.name!r}: pip install {error.name}"
         ) from error
-    return around(build(vocabulary), vocabulary)
+    engine = build(vocabulary)
+    for module, kind in _AROUND:
+        around: Callable[[ArgumentEngine, Vocabulary], ArgumentEngine]
+        around = getattr(import_module(module), kind)
+        engine = around(engine, vocabulary)
+    return engine

@@ -113,7 +113,7 @@ def minimal(regex: Regex, limit: int) -> list[Any]:
             raise TooManyStates(limit)
 
     states, moves = closure(regex, successors, admit)
-    shortest = _shortest([state.nullable for state in states], moves)
+    shortest = shortest_ends([state.nullable for state in states], moves)
     if shortest[0] is None:
         return []
     live = [[(m, to) for m, to in row if shortest[to] is not None] for row in moves]
@@ -135,7 +135,7 @@ def minimal(regex: Regex, limit: int) -> list[Any]:
     return [[*row[:2], chars, row[2]] for row, chars in zip(rows, _alphabets(rows), strict=True)]
 
 
-def _shortest(nullable: Sequence[bool], moves: Moves) -> list[int | None]:
+def shortest_ends(nullable: Sequence[bool], moves: Moves) -> list[int | None]:
     """Give the least characters to the end of a text from each state; None for dead ends."""
     before: list[list[int]] = [[] for _ in moves]
     for state, row in enumerate(moves):

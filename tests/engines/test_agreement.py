@@ -193,6 +193,7 @@ def test_texts_in_many_threads_lose_lexers_but_no_id(
     engine: ArgumentEngine, vocabulary: Vocabulary, states: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limited(monkeypatch, max_lexer_states=states)
+    monkeypatch.setattr(grammars, "PATIENCE", sys.maxsize)  # however crowded the machine is
     grammar = engine.compile(compile_schema(FORGETFUL))
     count = 12
     barrier = Barrier(count)

@@ -1,0 +1,80 @@
+"""Lengths of strings counted around an engine.
+
+Owns: what a keeper of lengths shares between the texts of a grammar. Must not know: which engine it
+is around.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from enforcer.engines.beside import BesideEngine
+from enforcer.engines.lengths.automaton import Automaton
+from enforcer.engines.lengths.follower import LengthFollower, way
+from enforcer.engines.lengths.long_strings import divide
+from enforcer.engines.lengths.string_ids import StringIds
+from enforcer.layouts import LayoutKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from enforcer.engines.beside import Keeper
+    from enforcer.engines.lengths.follower import Place
+    from enforcer.layouts import BoundLayout
+    from enforcer.schema import ArgumentGrammar
+
+_EACH = 1_000  # bytes of a way
+
+
+class LengthKeeper:
+    """Keeps strings from becoming too long; one for all texts of a grammar."""
+
+    def __init__(self, follower: LengthFollower, ids: StringIds) -> None:
+        self.start = follower.start
+        self._follower = follower
+        self._ids = ids
+
+    def read(self, place: Place, data: bytes) -> Place | None:
+        """Go on with the bytes of an id; None if a string is, or can only become, too long."""
+        return self._follower.read(place, data)
+
+    def forbid(self, place: Place, row: npt.NDArray[np.int32]) -> None:
+        """Leave out of a mask row the ids for which it is None."""
+        fits = partial(self._fits, place)
+        if place.automaton is not None:
+            self._ids.forbid(place, place.automaton, row, fits)
+        self._ids.forbid_openings(row, fits)
+
+    def _fits(self, place: Place, data: bytes) -> bool:
+        return self._follower.read(place, data) is not None
+
+
+class LengthEngine(BesideEngine):
+    """Counts the characters of strings beside another engine."""
+
+    mark: ClassVar[str] = "\0lengths "
+
+    @cached_property
+    def _ids(self) -> StringIds:
+        return StringIds(self.vocabulary)
+
+    def divide(
+        self, grammar: ArgumentGrammar, layout: BoundLayout | None
+    ) -> tuple[ArgumentGrammar, list[Any]]:
+        """Let strings be longer for the engine within, and say which are to be counted."""
+        if layout is None or layout.layout.kind is LayoutKind.JSON:
+            return divide(grammar)
+        return grammar, []  # ways lead through JSON, from its first bracket on
+
+    def keepers(self, kept: list[Any]) -> tuple[Callable[[], Keeper], int]:
+        """Give what makes a keeper for each text, and the bytes that they share."""
+        listed, tables = kept
+        automata = [Automaton(table) for table in tables]
+        follower = LengthFollower([way(each, automata) for each in listed])
+        keeper = LengthKeeper(follower, self._ids)
+        weight = _EACH * len(listed) + sum(automaton.weight for automaton in automata)
+        return lambda: keeper, weight

@@ -1,0 +1,246 @@
+"""Follows a text in which some strings have a greatest length.
+
+Owns: where in a JSON text, byte by byte, a place is: the objects and arrays around it, the name
+that is being written, how many characters the string may still have. The text is one that an engine
+takes; only what is too long, or could only become too long, is refused here. Places are immutable,
+so that going back costs nothing. Must not know: engines, ids.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from enforcer.partial import Partial
+from enforcer.schema.finishing.ways import NOWHERE, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from enforcer.engines.lengths.automaton import Automaton
+
+_QUOTE, _BACKSLASH, _COMMA = b'"\\,'
+_STRUCTURE = frozenset(b'{}[],"')
+_FRESH = Partial()
+_SPELLED = 12  # bytes that a character of a name takes at most: two escapes
+
+
+class Within(Enum):
+    """What a place is in."""
+
+    STRUCTURE = "between strings"
+    NAME = "the name of a property"
+    COUNTED = "a string that has a greatest length"
+    OTHER = "any other string"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What is counted behind a path of names and indices, and where it goes on.
+
+    Attributes:
+        prefix: ways to the first elements of an array.
+        rest: that to all further elements.
+        names: ways to properties by declared name.
+        others: that to all other properties.
+        automaton: the pattern of the strings that may stand there; None if none is counted.
+        most: the characters that these may have.
+        longest: bytes that a declared name may be spelled with.
+
+    """
+
+    prefix: Sequence[int] = ()
+    rest: int = NOWHERE
+    names: Mapping[str, int] = field(default_factory=dict)
+    others: int = NOWHERE
+    automaton: Automaton | None = None
+    most: int = 0
+    longest: int = 0
+
+
+def way(listed: Sequence[Any], automata: Sequence[Automaton]) -> Way:
+    """Read what `long_strings.divide` has written of a way."""
+    if not listed:
+        return Way()
+    prefix, rest, names, others, counted = listed
+    longest = _SPELLED * max(map(len, names), default=0)
+    if not counted:
+        return Way(prefix, rest, names, others, longest=longest)
+    return Way(prefix, rest, names, others, automata[counted[0]], counted[1], longest)
+
+
+class Level(NamedTuple):
+    """An object or array that has been opened.
+
+    Attributes:
+        outer: what it is in.
+        way: that to it.
+        is_array: whether it is one.
+        number: of the element, or the property.
+        value: the way to the value of the property whose name stands; None before that.
+
+    """
+
+    outer: Level | None
+    way: Way
+    is_array: bool
+    number: int = 0
+    value: int | None = None
+
+    @property
+    def awaits_name(self) -> bool:
+        """Whether a string that begins here is the name of a property."""
+        return not self.is_array and self.value is None
+
+
+class Place(NamedTuple):
+    """A place in a text.
+
+    Attributes:
+        level: the innermost object or array around it.
+        within: what it is in.
+        name: the bytes of a name so far.
+        automaton: the pattern of a string that is counted.
+        state: where it is in that.
+        left: characters that it may still have.
+        partial: the character of it that has been begun.
+        escaped: whether a backslash was the last byte of a name or another string.
+
+    """
+
+    level: Level | None
+    within: Within = Within.STRUCTURE
+    name: bytes = b""
+    automaton: Automaton | None = None
+    state: int = 0
+    left: int = 0
+    partial: Partial = _FRESH
+    escaped: bool = False
+
+
+class LengthFollower:
+    """Follows texts of one grammar.
+
+    Args:
+        ways: through the grammar.
+
+    """
+
+    start = Place(None)
+
+    def __init__(self, ways: Sequence[Way]) -> None:
+        self._ways = ways
+
+    def read(self, place: Place, data: bytes) -> Place | None:
+        """Go on with the bytes of an id; None if a string is, or can only become, too long."""
+        if place.within is Within.OTHER and not place.escaped and _run(data, 0) == len(data):
+            return place
+        after: Place | None = place
+        at = 0
+        while after is not None and at < len(data):
+            if after.within is Within.COUNTED and not after.partial.pending:
+                text = _text(data[at : _run(data, at)])
+                if text:
+                    after = _counted(after, text)
+                    at += len(text.encode())
+                    continue
+            after = self._step(after, data[at])
+            at += 1
+        return after if after is None or _may_end(after) else None
+
+    def _step(self, place: Place, byte: int) -> Place | None:
+        level, within = place.level, place.within
+        if within is Within.COUNTED:
+            return _counted_byte(place, byte)
+        if within is not Within.STRUCTURE:
+            return _string(place, byte)
+        if byte not in _STRUCTURE:
+            return place
+        if byte == _QUOTE:
+            return self._opened_string(level)
+        if byte in b"{[":
+            return Place(Level(level, self._ways[self._way_of(level)], byte == ord("[")))
+        if level is None:
+            return place
+        if byte == _COMMA:
+            return Place(level._replace(number=level.number + 1, value=None))
+        return Place(level.outer)
+
+    def _opened_string(self, level: Level | None) -> Place:
+        if level is not None and level.awaits_name:
+            return Place(level, Within.NAME if level.way.longest else Within.OTHER)
+        found = self._ways[self._way_of(level)]
+        if found.automaton is None:
+            return Place(level, Within.OTHER)
+        return Place(level, Within.COUNTED, automaton=found.automaton, left=found.most)
+
+    def _way_of(self, level: Level | None) -> int:
+        """Return the way to the value that begins."""
+        if level is None:
+            return ROOT
+        if not level.is_array:
+            return level.value or NOWHERE
+        prefix = level.way.prefix
+        return prefix[level.number] if level.number < len(prefix) else level.way.rest
+
+
+def _string(place: Place, byte: int) -> Place:
+    """Read a byte of a name, or of a string that is not counted."""
+    level, within, name, _, _, _, _, escaped = place
+    if byte == _QUOTE and not escaped:
+        if level is None or not level.awaits_name:
+            return Place(level)
+        value = level.way.others
+        if within is Within.NAME and len(name) <= level.way.longest:
+            value = level.way.names.get(json.loads(b'"' + name + b'"'), value)
+        return Place(level._replace(value=value))
+    if within is Within.NAME and level is not None and len(name) <= level.way.longest:
+        name += bytes([byte])  # longer than any that is declared, it need not be known
+    return Place(level, within, name, escaped=byte == _BACKSLASH and not escaped)
+
+
+def _counted(place: Place, text: str) -> Place | None:
+    """Read characters of a string that is counted."""
+    automaton, state = place.automaton, place.state
+    for char in text:
+        state = -1 if automaton is None else automaton.step(state, char)
+        if state < 0:
+            return None
+    return place._replace(state=state, left=place.left - len(text))
+
+
+def _counted_byte(place: Place, byte: int) -> Place | None:
+    if byte == _QUOTE and not place.partial.pending:
+        return Place(place.level) if place.left >= 0 else None
+    found = place.partial.read(byte)
+    if found is None:
+        return None
+    partial, char = found
+    place = place._replace(partial=partial)
+    return place if char is None else _counted(place, char)
+
+
+def _may_end(place: Place) -> bool:
+    """Tell whether a string that is counted can still be completed."""
+    automaton, partial = place.automaton, place.partial
+    if automaton is None:
+        return True
+    if partial.pending:
+        return automaton.least_behind(place.state, partial.characters) < place.left
+    return automaton.least(place.state) <= place.left
+
+
+def _run(data: bytes, at: int) -> int:
+    """Say where what is neither a quote nor an escape ends."""
+    ends = [end for mark in b'"\\' if (end := data.find(mark, at)) >= 0]
+    return min(ends, default=len(data))
+
+
+def _text(data: bytes) -> str:
+    """Give the characters of some bytes, up to one of which there is only a part."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        return data[: error.start].decode()
