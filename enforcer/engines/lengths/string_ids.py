@@ -90,9 +90,11 @@ class StringIds:
         return {}
 
     @cached_property
-    def _by_count(self) -> tuple[Ids, npt.NDArray[np.int32]]:
+    def _by_count(self) -> tuple[Ids, list[int]]:
+        """The ids in the order of their counts, and where those of each count begin."""
         order = self._known[np.argsort(self._counts[self._known], kind="stable")]
-        return order, self._counts[order]
+        begin = self._counts[order].searchsorted(np.arange(self.longest + 2))
+        return order, begin.tolist()
 
     def forbid(
         self, place: Place, automaton: Automaton, row: Row, fits: Callable[[bytes], bool]
@@ -114,7 +116,8 @@ class StringIds:
             return
         row &= self._no_longer_than(place.left)
         ids = self._of_counts(place.left - furthest + 1, place.left)
-        self._forbid_these(place, automaton, row, among(row, ids))
+        if len(ids):
+            self._forbid_these(place, automaton, row, among(row, ids))
 
     def forbid_openings(self, row: Row, fits: Callable[[bytes], bool]) -> None:
         """Leave out those that open a string and are too long for it; none in most vocabularies."""
@@ -130,9 +133,9 @@ class StringIds:
         return found
 
     def _of_counts(self, least: int, most: int) -> Ids:
-        order, counts = self._by_count
-        first, last = counts.searchsorted([least, most + 1])
-        return order[first:last]
+        order, begin = self._by_count
+        last = self.longest + 1
+        return order[begin[min(max(least, 0), last)] : begin[min(most + 1, last)]]
 
     def _forbid_these(
         self, place: Place, automaton: Automaton, row: Row, ids: Ids, first: Row | None = None

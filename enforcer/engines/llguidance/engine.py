@@ -73,6 +73,20 @@ _COMPILED = 4 * PATIENCE
 
 _Text: TypeAlias = "str | list[str | int]"
 
+# Slices of the vocabulary, regular expressions: where all of one is known to be legal, none of its
+# tokens is tried. llguidance's own, and what patterns leave of them: text without the white space
+# of other scripts (`.`), without any white space and what stands in markup and addresses, and
+# letters and digits. With these a first mask of such a string takes 0.2 ms, without 1.6.
+_ODD_SPACES = (
+    r"\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
+)
+_SLICES = [
+    *llguidance.LLTokenizer.json_slices(),
+    rf'[^"\\\x00-\x1F\x7F{_ODD_SPACES}]{{1,30}}',
+    rf'[^"\\\x00-\x20\x7F<>/:@{_ODD_SPACES}]{{1,30}}',
+    "[A-Za-z0-9]{1,30}",
+]
+
 
 class _Tokenizer:
     """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
@@ -134,7 +148,7 @@ class LLGuidanceEngine(ArgumentEngine):
     def __init__(self, vocabulary: Vocabulary) -> None:
         never = (i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i)))
         self._vocabulary = vocabulary
-        self._json = _table(vocabulary, without=never)
+        self._json = _table(vocabulary, without=never, slices=_SLICES)
         # For text that need not be JSON. Built now, since a server stands still for the half
         # second that it takes.
         self._any_text = _table(vocabulary)
