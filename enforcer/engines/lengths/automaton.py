@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from enforcer.regex.charset import CharSet
 
     Integers = npt.NDArray[np.int32]
+    Masked = tuple[npt.NDArray[np.int64], Integers | None]
 
 _SIZE_PER_STATE = 1_000
 _MOST_RANGES = 4_000
 _FAR = 1 << 30  # from an end, where there is none
+_KEPT = 1_500_000  # bytes
+_ENTRY = 400
 
 
 def built(language: Regex, limit: int) -> list[Any]:
@@ -71,6 +74,8 @@ class Automaton:
         furthest: by state, the most characters that may be missing to the nearest end after any
             beginning from there on.
         weight: bytes that it holds, roughly.
+        kept: which ids are masked, by a state and how many characters may still come: some that
+            are, and a mask of those that are not, if there is one.
 
     """
 
@@ -82,13 +87,18 @@ class Automaton:
         dead = len(self._moves)
         self._start_array = np.array(self._starts, np.int32)
         self._column_array = np.array(self._columns, np.int32)
-        table = np.array([*self._moves, [-1] * len(self._moves[0])], np.int32)
+        self._width = len(self._moves[0])
+        table = np.array([*self._moves, [-1] * self._width], np.int32)
         self._table = np.where(table < 0, dead, table).astype(np.int32)
+        self._flat = self._table.ravel()
+        self._asked, self._found = self._start_array, self._column_array
         self._least_array = np.array([*self._least, _FAR], np.int32)
         self._dead = dead
         self.furthest: list[int] = self._furthest()
         self._within: dict[tuple[int, CharSet], int] = {}
-        self.weight = 100 * len(self._starts) + 40 * self._table.size
+        self.kept: dict[tuple[int, int], Masked] = {}
+        self._kept_bytes = 0
+        self.weight = 100 * len(self._starts) + 40 * self._table.size + _KEPT
 
     def _column(self, code: int) -> int:
         column: int = self._columns[bisect_right(self._starts, code) - 1]
@@ -101,16 +111,14 @@ class Automaton:
         after: int = self._moves[state][column]
         return after
 
-    def has(self, state: int) -> bool:
-        """Tell whether a state that `run` gave is one, and not where no member goes on."""
-        return state < self._dead
-
     def least(self, state: int) -> int:
         """Say how many characters are missing to the nearest end."""
         return self._least[state]
 
     def least_behind(self, state: int, members: CharSet) -> int:
         """Say how many are missing after one more character of a set, at the least."""
+        if state >= self._dead:
+            return _FAR
         key = (state, members)
         if key not in self._within:
             found = _FAR
@@ -122,21 +130,40 @@ class Automaton:
             self._within[key] = found
         return self._within[key]
 
-    def run(self, state: int, codes: Integers) -> Integers:
+    def columns_of(self, codes: Integers) -> Integers:
+        """Give what `run` wants to know of some code points; asked for the same ones each time."""
+        if self._asked is not codes:
+            self._asked = codes
+            at = self._start_array.searchsorted(codes, side="right") - 1
+            self._found = self._column_array[at]
+        return self._found
+
+    def run(self, state: int, columns: Integers, texts: Integers) -> Integers:
         """Follow many texts of equal length.
 
         Args:
             state: where all of them begin.
-            codes: code points, shape `(texts, characters)`.
+            columns: what `columns_of` gave of all characters that there are.
+            texts: numbers of these characters, shape `(characters, texts)`.
 
         Returns:
             The states, shape `(texts,)`; a number that is none where no member goes on so.
 
         """
-        found = np.full(len(codes), state, np.int32)
-        columns = self._column_array[self._start_array.searchsorted(codes, side="right") - 1]
-        for column in columns.T:
-            found = self._table[found, column]
+        found = np.full(texts.shape[1], state, np.int32)
+        for characters in texts:
+            found = self._flat[found * self._width + columns[characters]]
+        return found
+
+    def keep(
+        self, state: int, left: int, ids: npt.NDArray[np.int64], row: Integers | None
+    ) -> Masked:
+        """Keep which ids are masked in a state with so many characters left; gives it."""
+        self._kept_bytes += _ENTRY + ids.nbytes + (0 if row is None else row.nbytes)
+        if self._kept_bytes > _KEPT:
+            self.kept.clear()
+            self._kept_bytes = 0
+        found = self.kept[state, left] = (ids, row)
         return found
 
     def least_of(self, states: Integers) -> Integers:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _WAYS = 2_000
 _LEAST = 64  # characters of a greatest length: counts below come again soon enough
 _STATES = 400
-# Characters from an end. No token that opens a string is so long that it could be too long by it.
-_FURTHEST = 24
+# Characters from an end: which of all ids lead to one in time is looked at where so many are left.
+_FURTHEST = 8
 
 
 class LongString(NamedTuple):

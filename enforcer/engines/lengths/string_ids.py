@@ -6,15 +6,15 @@ Must not know: grammars, how a text is followed beyond one id.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from enforcer.partial import Partial
+from enforcer.regex.charset import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     import numpy.typing as npt
 
@@ -26,75 +26,113 @@ if TYPE_CHECKING:
     Ids = npt.NDArray[np.int64]
 
 _QUOTE, _BACKSLASH = b'"\\'
-_CONTROL = 0x20
-_ENTRY = 40
+_FRESH = Partial()
 # What may stand behind a backslash alone, one letter each, and means a character.
 _LETTERS = {ord(letter): ord(char) for letter, char in zip("/bfnrt", "/\b\f\n\r\t", strict=True)}
+_FEW = 500  # ids that take less than a mask
+_NONE = np.zeros(0, np.int64)
 _LONG_OPENING = 40  # characters behind a quote: more than most ids have, fewer than any bound
 
 
+class _Odd(NamedTuple):
+    """An id within a string that writes more than whole characters, or less.
+
+    Attributes:
+        text: its whole characters, up to the end of the string or of the id.
+        ends: whether it ends the string.
+        begun: the character that it has begun.
+
+    """
+
+    text: str
+    ends: bool
+    begun: Partial
+
+
+class _Alike(NamedTuple):
+    """Ids that write equally many whole characters.
+
+    Attributes:
+        ids: they.
+        codes: the characters, as numbers of `StringIds.codes`, shape `(characters, ids)`.
+        ends: of each whether it ends the string.
+        begun: of each the number of the character that it has begun; 0 if none.
+
+    """
+
+    ids: Ids
+    codes: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.bool_]
+    begun: npt.NDArray[np.int32]
+
+    def some(self, where: npt.NDArray[np.bool_]) -> _Alike:
+        """Give those of them where it is true."""
+        return _Alike(self.ids[where], self.codes[:, where], self.ends[where], self.begun[where])
+
+
 class StringIds:
-    """The ids of a vocabulary; a tenth of a second to build for 160,000, one for all texts."""
+    """The ids of a vocabulary; a third of a second to build for 160,000, one for all texts.
+
+    Attributes:
+        codes: the code points of all characters, in order.
+
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._words = vocabulary.words
         self._bytes = vocabulary.token_bytes
-        size = vocabulary.size
-        # A character that has been begun counts as one.
-        self._counts = np.zeros(size, np.int32)
-        self._ends = np.zeros(size, np.bool_)
-        self._begun = np.zeros(size, np.int32)
-        self._lengths = np.zeros(size, np.int32)
-        self._firsts = np.zeros(size, np.int32)
-        self._partials = [Partial()]
-        texts: list[str] = []
-        starts = np.zeros(size + 1, np.int64)
-        numbers: dict[Partial, int] = {self._partials[0]: 0}
+        self._lengths = np.zeros(vocabulary.size, np.int32)
+        self._firsts = np.zeros(vocabulary.size, np.int32)
+        # Which character one may become that an id has begun; of none that it has not.
+        self._begun = [ALL]
+        by_length: dict[int, tuple[list[int], list[str]]] = {}
+        odd: dict[int, _Odd] = {}
         opening: list[int] = []
-        _, ids = vocabulary.sorted_text
-        found: dict[int, tuple[str, bool, Partial]] = {}
-        for token_id in ids:
-            data = vocabulary.token_bytes(token_id)
+        for data, token_id in zip(*vocabulary.sorted_text, strict=True):
             self._lengths[token_id] = len(data)
             self._firsts[token_id] = data[0]
-            read = _read(data)
-            if read is not None:
-                found[token_id] = read
-            at = data.rfind(b'"') + 1
-            if at and len(data) - at >= _LONG_OPENING:
-                opening.append(token_id)
-        for token_id in range(size):
-            text, ends, partial = found.get(token_id, ("", False, self._partials[0]))
-            starts[token_id + 1] = starts[token_id] + len(text)
-            if token_id not in found:
-                continue
+            text = _plain(data)
+            if text is None:
+                at = data.rfind(b'"') + 1
+                if at and len(data) - at >= _LONG_OPENING:
+                    opening.append(token_id)
+                read = _read(data)
+                if read is None:
+                    continue
+                odd[token_id] = read
+                text = read.text
+            ids, texts = by_length.setdefault(len(text), ([], []))
+            ids.append(token_id)
             texts.append(text)
-            self._counts[token_id] = len(text) + bool(partial.pending)
-            self._ends[token_id] = ends
-            if partial not in numbers:
-                numbers[partial] = len(self._partials)
-                self._partials.append(partial)
-            self._begun[token_id] = numbers[partial]
-        self._starts = starts
-        self._codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.int32)
-        self._known = np.fromiter(sorted(found), np.int64, len(found))
         self._opening = vocabulary.row(opening) if opening else None
+        self.codes = np.unique(_code_points(x for _, texts in by_length.values() for x in texts))
+        numbers = {_FRESH: 0}
+        self._alike = {
+            length: self._gathered(*found, odd, numbers) for length, found in by_length.items()
+        }
+        # A character that has been begun counts as one.
+        self.longest = max(by_length, default=0) + 1
+        self._no_longer: dict[int, Row] = {}
 
-    @cached_property
-    def longest(self) -> int:
-        """Characters that an id writes at most."""
-        return int(self._counts.max())
-
-    @cached_property
-    def _at_most(self) -> dict[int, Row]:
-        return {}
-
-    @cached_property
-    def _by_count(self) -> tuple[Ids, list[int]]:
-        """The ids in the order of their counts, and where those of each count begin."""
-        order = self._known[np.argsort(self._counts[self._known], kind="stable")]
-        begin = self._counts[order].searchsorted(np.arange(self.longest + 2))
-        return order, begin.tolist()
+    def _gathered(
+        self,
+        ids: list[int],
+        texts: list[str],
+        odd: Mapping[int, _Odd],
+        numbers: dict[Partial, int],
+    ) -> _Alike:
+        ends, begun = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.int32)
+        for at, token_id in enumerate(ids):
+            if token_id not in odd:
+                continue
+            _, ends[at], partial = odd[token_id]
+            if partial not in numbers:
+                numbers[partial] = len(self._begun)
+                self._begun.append(partial.characters)
+            begun[at] = numbers[partial]
+        codes = self.codes.searchsorted(_code_points(texts)).astype(np.int32)
+        codes = np.ascontiguousarray(codes.reshape(len(ids), len(texts[0])).T)
+        return _Alike(np.array(ids, np.int64), codes, ends, begun)
 
     def forbid(
         self, place: Place, automaton: Automaton, row: Row, fits: Callable[[bytes], bool]
@@ -109,15 +147,14 @@ class StringIds:
 
         """
         furthest = automaton.furthest[place.state]
-        if place.left >= self.longest + furthest + 1:
+        if place.left >= self.longest + furthest:
             return
         if place.partial.pending:
             self._forbid_behind_part(place, automaton, row, fits)
             return
         row &= self._no_longer_than(place.left)
-        ids = self._of_counts(place.left - furthest + 1, place.left)
-        if len(ids):
-            self._forbid_these(place, automaton, row, among(row, ids))
+        if furthest:
+            self._forbid_without_end(place, automaton, row)
 
     def forbid_openings(self, row: Row, fits: Callable[[bytes], bool]) -> None:
         """Leave out those that open a string and are too long for it; none in most vocabularies."""
@@ -125,93 +162,121 @@ class StringIds:
             self._try(row, members(row & self._opening), fits)
 
     def _no_longer_than(self, count: int) -> Row:
-        found = self._at_most.get(count)
+        """Give a mask of all but the ids that write more characters."""
+        found = self._no_longer.get(count)
         if found is None:
-            found = np.full(self._words, -1, np.int32)
-            clear(found, self._of_counts(count + 1, self.longest))
-            self._at_most[count] = found
+            wrong = [
+                alike.ids[alike.begun > 0] if length == count else alike.ids
+                for length, alike in self._alike.items()
+                if length >= count
+            ]
+            found = self._no_longer[count] = self._all_but(wrong)
         return found
 
-    def _of_counts(self, least: int, most: int) -> Ids:
-        order, begin = self._by_count
-        last = self.longest + 1
-        return order[begin[min(max(least, 0), last)] : begin[min(most + 1, last)]]
+    def _forbid_without_end(self, place: Place, automaton: Automaton, row: Row) -> None:
+        """Leave out the ids that are short enough, but after which the end is too far away."""
+        state, left = place.state, place.left
+        found = automaton.kept.get((state, left))
+        if found is None:
+            lengths = range(max(left - automaton.furthest[state], 0), left + 1)
+            asked = [self._alike[length] for length in lengths if length in self._alike]
+            wrong = [alike.ids[self._wrong(alike, state, left, automaton)] for alike in asked]
+            count = sum(map(len, wrong))
+            # A few by themselves, many as a mask of all others.
+            ids = np.concatenate([_NONE, *wrong] if count < _FEW else [_NONE])
+            found = automaton.keep(state, left, ids, None if count < _FEW else self._all_but(wrong))
+        ids, others = found
+        clear(row, ids)
+        if others is not None:
+            row &= others
 
-    def _forbid_these(
-        self, place: Place, automaton: Automaton, row: Row, ids: Ids, first: Row | None = None
-    ) -> None:
-        """Follow ids that are read from the beginning of a character, and leave out what is wrong.
-
-        Args:
-            place: where they begin.
-            automaton: the pattern.
-            row: mask row that they are in.
-            ids: they.
-            first: what the first character of each is, if it is not what it looks like.
-
-        """
-        counts = self._counts[ids]
-        for count in np.unique(counts):
-            some = ids[counts == count]
-            whole = int(count) - (self._begun[some] > 0)
-            for length in np.unique(whole):
-                these = some[whole == length]
-                codes = self._codes[self._starts[these][:, None] + np.arange(length)]
-                if first is not None and length:
-                    codes[:, 0] = first[counts == count][whole == length]
-                states = automaton.run(place.state, codes)
-                left = place.left - length
-                wrong = (automaton.least_of(states) > left) & ~self._ends[these]
-                wrong |= left < 0
-                begun = np.flatnonzero(self._begun[these])
-                for at in begun:
-                    part = self._partials[self._begun[these[at]]]
-                    state = int(states[at])
-                    wrong[at] = (
-                        not automaton.has(state)
-                        or automaton.least_behind(state, part.characters) >= left
-                    )
-                clear(row, these[wrong])
+    def _wrong(
+        self, alike: _Alike, state: int, left: int, automaton: Automaton
+    ) -> npt.NDArray[np.bool_]:
+        """Tell which ids of equal length leave too little room for the rest of the string."""
+        columns = automaton.columns_of(self.codes)
+        states = automaton.run(state, columns, alike.codes)
+        left -= len(alike.codes)
+        wrong: npt.NDArray[np.bool_] = (automaton.least_of(states) > left) & ~alike.ends
+        at = np.flatnonzero(alike.begun)
+        kinds = len(self._begun)
+        pairs, of = np.unique(states[at] * kinds + alike.begun[at], return_inverse=True)
+        least = [
+            automaton.least_behind(pair // kinds, self._begun[pair % kinds])
+            for pair in pairs.tolist()
+        ]
+        wrong[at] = (np.array(least, np.int32) >= left)[of]
+        return wrong
 
     def _forbid_behind_part(
         self, place: Place, automaton: Automaton, row: Row, fits: Callable[[bytes], bool]
     ) -> None:
         """Do so where a character has been begun: few ids may follow, but for a backslash's."""
         ids = members(row)
-        room = place.left - automaton.furthest[place.state]
         # No id writes more characters than it has bytes.
+        room = place.left - automaton.furthest[place.state]
         ids = ids[np.maximum(self._lengths[ids], 1) > room]
         if place.partial.pending == bytes([_BACKSLASH]):
             letters = np.isin(self._firsts[ids], [*_LETTERS])
-            short = ids[letters]
-            meant = np.array([_LETTERS[each] for each in self._firsts[short].tolist()], np.int32)
-            self._forbid_these(place, automaton, row, short, meant)
+            self._forbid_letters(place, automaton, row, ids[letters])
             ids = ids[~letters]
         self._try(row, ids, fits)
+
+    def _forbid_letters(self, place: Place, automaton: Automaton, row: Row, ids: Ids) -> None:
+        """Do so of ids that begin with a letter behind a backslash, which means a character."""
+        meant = np.full(0x80, -1, np.int32)
+        meant[[*_LETTERS]] = [*_LETTERS.values()]
+        for length, every in self._alike.items():
+            alike = every.some(np.isin(every.ids, ids, assume_unique=True)) if length else every
+            if not length or not len(alike.ids):
+                continue
+            if length > place.left:
+                clear(row, alike.ids)
+                continue
+            firsts = meant[self._firsts[alike.ids]]
+            state = np.array([automaton.step(place.state, chr(code)) for code in firsts.tolist()])
+            for first in np.unique(state[state >= 0]).tolist():
+                some = alike.some(state == first)
+                rest = some._replace(codes=some.codes[1:])
+                clear(row, some.ids[self._wrong(rest, first, place.left - 1, automaton)])
+            clear(row, alike.ids[state < 0])
 
     def _try(self, row: Row, ids: Ids, fits: Callable[[bytes], bool]) -> None:
         clear(row, np.array([i for i in ids.tolist() if not fits(self._bytes(i))], np.int64))
 
+    def _all_but(self, ids: list[Ids]) -> Row:
+        bits = np.ones(32 * self._words, np.uint8)
+        for some in ids:
+            bits[some] = 0
+        return np.packbits(bits, bitorder="little").view(np.int32)
 
-def _read(data: bytes) -> tuple[str, bool, Partial] | None:
-    """Read an id within a string: its characters, whether it ends it, and what it has begun."""
-    fresh = Partial()
-    if _QUOTE not in data and _BACKSLASH not in data and min(data) >= _CONTROL:
-        try:
-            return data.decode(), False, fresh
-        except UnicodeDecodeError:
-            pass
-    partial, text = fresh, list[str]()
+
+def _plain(data: bytes) -> str | None:
+    """Give the characters of an id that writes just these; None if there is more to look at."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text.isprintable() and '"' not in text and "\\" not in text else None
+
+
+def _read(data: bytes) -> _Odd | None:
+    """Read an id from the beginning of a character; None if it stands nowhere there."""
+    begun, text = _FRESH, list[str]()
     for byte in data:
-        if byte == _QUOTE and not partial.pending:
-            return "".join(text), True, fresh
-        found = partial.read(byte)
+        if byte == _QUOTE and not begun.pending:
+            return _Odd("".join(text), ends=True, begun=_FRESH)
+        found = begun.read(byte)
         if found is None:
-            return None  # it stands nowhere, or behind a part of a character
-        partial, char = found
+            return None
+        begun, char = found
         if char is not None:
             text.append(char)
-    return "".join(text), False, partial
+    return _Odd("".join(text), ends=False, begun=begun)
+
+
+def _code_points(texts: Iterable[str]) -> npt.NDArray[np.int32]:
+    return np.frombuffer("".join(texts).encode("utf-32-le"), np.int32)
 
 
 def members(row: Row) -> Ids:
@@ -220,12 +285,6 @@ def members(row: Row) -> Ids:
     bits = np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
     at, bit = np.nonzero(bits)
     found: Ids = words[at] * 32 + bit
-    return found
-
-
-def among(row: Row, ids: Ids) -> Ids:
-    """List those of some ids that are in a mask row."""
-    found: Ids = ids[(row[ids >> 5] >> (ids & 31).astype(np.int32) & 1).astype(bool)]
     return found
 
 

@@ -40,7 +40,7 @@ _MOST_GROWTH = 20_000_000  # at the limit on states
 # What a text may cost its neighbours: masks of that many ns of processor time, and in all so
 # much beyond. No mask of an honest schema comes to it, but the first of some when compiled. A
 # machine that stood still in the middle of a mask is billed to it: one alone ends no text.
-_SLOW_MASK = 8_000_000
+_SLOW_MASK = 5_000_000
 PATIENCE = 60_000_000
 _MOST_BILLED = 20_000_000
 
