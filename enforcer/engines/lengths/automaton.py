@@ -138,11 +138,11 @@ class Automaton:
             self._found = self._column_array[at]
         return self._found
 
-    def run(self, state: int, columns: Integers, texts: Integers) -> Integers:
+    def run(self, state: int | Integers, columns: Integers, texts: Integers) -> Integers:
         """Follow many texts of equal length.
 
         Args:
-            state: where all of them begin.
+            state: where all of them begin, or each.
             columns: what `columns_of` gave of all characters that there are.
             texts: numbers of these characters, shape `(characters, texts)`.
 
@@ -153,6 +153,23 @@ class Automaton:
         found = np.full(texts.shape[1], state, np.int32)
         for characters in texts:
             found = self._flat[found * self._width + columns[characters]]
+        return found
+
+    def after(self, state: int, codes: Integers) -> Integers:
+        """Give the states after each of many characters, as `run` does."""
+        columns = self._column_array[self._start_array.searchsorted(codes, side="right") - 1]
+        found: Integers = self._table[state][columns]
+        return found
+
+    def least_within(self, state: int, low: Integers, high: Integers) -> Integers:
+        """Say what `least_behind` says, of many ranges of code points, none of them surrogates."""
+        least = self._least_array[self._table[state][self._column_array]]
+        first = self._start_array.searchsorted(low, side="right") - 1
+        behind = self._start_array.searchsorted(high, side="right")
+        if not len(first):
+            return first.astype(np.int32)
+        ends = np.stack([first, behind], axis=1).ravel()
+        found: Integers = np.minimum.reduceat(np.append(least, _FAR), ends)[::2]
         return found
 
     def keep(
