@@ -330,6 +330,6 @@ def test_a_text_of_slow_masks_is_ended(
     _timed(monkeypatch, 40)
     assert _masks_until_it_ends(grammar.matcher(), vocabulary) == 3
     _timed(monkeypatch, 12)
-    assert _masks_until_it_ends(grammar.matcher(), vocabulary) == 15
-    _timed(monkeypatch, 8)
+    assert _masks_until_it_ends(grammar.matcher(), vocabulary) == 8
+    _timed(monkeypatch, 5)
     assert _masks_until_it_ends(grammar.matcher(), vocabulary) is None
