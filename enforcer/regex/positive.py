@@ -11,11 +11,19 @@ Owns: which complements are rewritten. Must not know: how expressions are spelle
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from enforcer.regex.caching import cached
 from enforcer.regex.charset import ALL, CharSet, partition, union
-from enforcer.regex.constructors import NOTHING, both, concat, either, inverse, repeat
+from enforcer.regex.constructors import (
+    NOTHING,
+    both,
+    concat,
+    either,
+    inverse,
+    length,
+    repeat,
+)
 from enforcer.regex.derivative import closure, derivative, first_classes
 from enforcer.regex.elimination import Automaton, TooLargeError, to_regex
 from enforcer.regex.syntax import (
@@ -48,8 +56,8 @@ _ALTERNATIVES = 64
 def positive(regex: Regex, spend: Callable[[int], None]) -> Regex:
     """Return the same language, without complements if an engine might not follow them.
 
-    Complements of finitely many texts stay, which engines have no trouble with, and those
-    that only a large automaton says: see `entangled`.
+    Complements of finitely many texts stay, which engines have no trouble with unless they are
+    all of some lengths, and those that only a large automaton says: see `entangled`.
 
     Args:
         regex: the language.
@@ -121,7 +129,23 @@ def _split(removed: Regex) -> tuple[Regex, list[Regex]]:
     """Return the complement of the finitely many texts, and what else is removed."""
     parts = removed.parts if isinstance(removed, Union) else (removed,)
     endless = [part for part in parts if part.longest is None or part.boolean]
-    return inverse(either(*(part for part in parts if part not in endless))), endless
+    lengths = [part for part in parts if _is_length(part)]
+    finite = [part for part in parts if part not in endless and part not in lengths]
+    return both(inverse(either(*finite)), *map(_other_lengths, lengths)), endless
+
+
+def _is_length(regex: Regex) -> TypeGuard[Repeat]:
+    """Tell whether an expression is all texts of so many characters."""
+    return isinstance(regex, Repeat) and regex.part == Chars(ALL) and regex.maximum is not None
+
+
+def _other_lengths(regex: Repeat) -> Regex:
+    """Return the complement of all texts of so many characters, said without one.
+
+    It takes a thirtieth of the steps beside undeclared names, where texts may be of any length.
+    """
+    longer = length((regex.maximum or 0) + 1, None)
+    return either(length(0, regex.minimum - 1), longer)
 
 
 def _letters(regex: Regex) -> CharSet:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from enforcer.regex import (
     ANY,
     both,
+    either,
     entangled,
     fullmatch,
     inverse,
@@ -101,6 +102,14 @@ def test_what_is_too_large_together_is_written_part_by_part() -> None:
     for text in ("ADMIN", "a SuperUser", "oNclick=", "x data:text/html"):
         assert not fullmatch(written, text)
     assert fullmatch(written, "adm1n on= securit")
+
+
+def test_complements_of_some_lengths_are_said_as_the_others() -> None:
+    assert _positive(inverse(length(1, 500))) == either(length(0, 0), length(501, None))
+    digits = parse("^[0-9]+$")
+    longer = _positive(both(digits, inverse(length(20, 500))))
+    assert not any(fullmatch(longer, "7" * n) for n in (20, 500))
+    assert all(fullmatch(longer, "7" * n) for n in (1, 19, 501))
 
 
 def test_complements_of_finitely_many_texts_stay() -> None:

@@ -56,8 +56,8 @@ def _limits(
 
 # Some 25,000 of fuel are a millisecond, and 20,000 items, or 1,000 with conditions; see decision
 # 0010.
-_LIMITS = _limits(300_000, 20_000, 4_000)
-_LESS = _limits(240_000, 13_000, 2_000)
+_LIMITS = _limits(300_000, 30_000, 4_000)
+_LESS = _limits(240_000, 24_000, 2_000)
 
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.

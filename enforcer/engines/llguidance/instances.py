@@ -1,11 +1,11 @@
-"""Whole texts of values that are many things at once.
+"""Whole texts of values that are many things at once, or have many properties.
 
 Owns: writing some that fit, or nearly do, and how long they are at most. Must not know: engines,
 vocabularies, how a grammar is written.
 
 Alternatives that only the end of a text tells apart are all followed until there: a `oneOf` whose
 branches overlap holds, beside each of them, what all others may not be. How many that are shows
-deep within a text, and nowhere near the beginning of it.
+deep within a text, and nowhere near the beginning of it. What each of many names costs adds up.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import ArrayShape, Value, ValueId
 
 _MANY = 3  # alternatives; of fewer not much can come
+_NAMES = 60  # more take more
 _TEXTS = 16  # of one value
 _LENGTH = 1_200  # characters of one text, but for what has to be there
+_OF_NAMES = 400  # where only names are many
 _VALUES = 400  # within one text
 _DEEP = 12
 _ELEMENTS = 8  # of one array, unless it asks for more
@@ -44,18 +46,20 @@ class Instances:
         self._left = 0  # values that the text may still have
 
     def texts(self, number: ValueId) -> Iterator[str]:
-        """Write a text for each of a value's alternatives, if they are many, as JSON.
+        """Write a text for each of a value's alternatives, if they or names are many, as JSON.
 
         Conditions that tie properties together may make it illegal somewhere: whoever tries it
         stops there.
         """
-        count = len(self._inner(number))
-        if count < _MANY:
+        shapes = self._inner(number)
+        count = len(shapes)
+        has_names = any(isinstance(x, ObjectShape) and len(x.names) > _NAMES for x in shapes)
+        if count < _MANY and not has_names:
             return
         seen: set[str] = set()
         for which in range(min(count, _TEXTS)):
             self._left = _VALUES
-            text = self._text(number, which, _DEEP, _LENGTH)
+            text = self._text(number, which, _DEEP, _LENGTH if count >= _MANY else _OF_NAMES)
             if text is not None and text not in seen:
                 seen.add(text)
                 yield text

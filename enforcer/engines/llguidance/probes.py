@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _MOST_PLACES = 64
 _MOST_LANGUAGES = 40
+_NAMES = 128  # beginnings and ends of names
 _WHOLE = 32  # texts of values that have many alternatives
 _TEXTS = 4  # of one language of strings
 _LENGTH = 48  # characters of each
@@ -49,7 +50,7 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
     """
     seen = {grammar.root}
     languages: set[Regex] = set()
-    instances, whole = Instances(grammar), _WHOLE
+    instances, whole, names = Instances(grammar), _WHOLE, _NAMES
     queue = [("$", "", grammar.root, 0)]
     for path, before, number, depth in queue:
         value = grammar.definitions[number]
@@ -59,6 +60,9 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
                 languages.add(language)
                 for text in _edges(language, _TEXTS):
                     yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
+        for opening, text in islice(_spelled_names(value), names):
+            names -= 1
+            yield path, before + opening, text
         for text in islice(instances.texts(number), whole):
             whole -= 1
             yield path, before, text
@@ -131,6 +135,23 @@ def _languages(value: Value) -> Iterator[tuple[str, Regex]]:
 @cached
 def _edges(language: Regex, texts: int) -> tuple[str, ...]:
     return tuple(demanding(language, _LENGTH, texts, budget=_WORK))
+
+
+def _spelled_names(value: Value) -> Iterator[tuple[str, str]]:
+    """Yield what stands before a piece of a declared name, and it: first letters, then ends.
+
+    Where a name begins all names may go on, and where it ends all that may follow.
+    """
+    names = {
+        json.dumps(name, ensure_ascii=False)[1:-1]: None
+        for shape in value.objects
+        for name, child in shape.names
+        if name and child != NEVER
+    }
+    for letter in dict.fromkeys(name[0] for name in names):
+        yield '{"', letter
+    for name in names:
+        yield '{"' + name[:-1], name[-1] + '": '
 
 
 def _names(shape: ObjectShape) -> Iterator[Regex]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from llguidance import LLParserLimits
 
 from enforcer.engines import load
+from enforcer.engines.llguidance import grammar as grammars
 from enforcer.engines.llguidance.engine import _LIMITS
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import EnforcerError, EngineFailure
@@ -302,7 +303,8 @@ def _timed(monkeypatch: pytest.MonkeyPatch, *milliseconds: int) -> None:
             now[0] += spent.pop(0) if len(spent) > 1 else spent[0]
         return now[0]
 
-    monkeypatch.setattr("enforcer.engines.llguidance.grammar.time.thread_time_ns", clock)
+    for name in ("thread_time_ns", "perf_counter_ns"):
+        monkeypatch.setattr(f"enforcer.engines.llguidance.grammar.time.{name}", clock)
 
 
 def _masks_until_it_ends(
@@ -333,3 +335,14 @@ def test_a_text_of_slow_masks_is_ended(
     assert _masks_until_it_ends(grammar.matcher(), vocabulary) == 8
     _timed(monkeypatch, 5)
     assert _masks_until_it_ends(grammar.matcher(), vocabulary) is None
+
+
+def test_a_long_text_may_have_more_slow_masks_than_a_short_one(
+    grammar: CompiledGrammar, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grammars, "PATIENCE", 0)
+    monkeypatch.setattr(grammars, "_REGAINED", 1_000_000)
+    _timed(monkeypatch, 6)
+    assert _masks_until_it_ends(grammar.matcher(), vocabulary, most=90) is None
+    _timed(monkeypatch, 7)
+    assert _masks_until_it_ends(grammar.matcher(), vocabulary, most=90) == 0

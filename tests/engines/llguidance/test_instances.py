@@ -57,6 +57,15 @@ def test_arrays_have_an_element_of_each_alternative() -> None:
         assert [each["kind"] for each in json.loads(text)["all"]] == list("abcd")
 
 
+def test_an_object_of_many_names_has_a_text_of_some() -> None:
+    names = {f"property_{i}": {"type": "integer", "minimum": i} for i in range(100)}
+    (text,) = texts({"type": "object", "properties": names, "required": ["property_99"]})
+    found = json.loads(text)
+    assert 10 < len(found) < 50
+    assert found["property_99"] >= 99
+    assert texts({"type": "object", "properties": dict([*names.items()][:60])}) == []
+
+
 def test_values_with_few_alternatives_have_none() -> None:
     assert not texts({"anyOf": [of_kind("a"), of_kind("b"), {"type": "string"}]})
     assert not texts({})

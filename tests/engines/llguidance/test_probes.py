@@ -72,6 +72,29 @@ def test_probes_are_legal_and_lead_into_each_value_and_each_name() -> None:
     assert any(len(text) > 2 for text in found["$.properties.b.properties.c"][1])
 
 
+def test_declared_names_are_tried_where_they_begin_and_where_they_end() -> None:
+    schema = {"type": "object", "properties": {"abc": {}, "abd": {}, "e": {}, 'f"g': {}, "": {}}}
+    found = [each[1:] for each in probes(compile_schema(schema, root=Root.OBJECT))]
+    assert [text for before, text in found if before == '{"'] == ["a", "e", "f", 'e": ']
+    ends = {before + text for before, text in found if text.endswith('": ')}
+    assert ends == {'{"abc": ', '{"abd": ', '{"e": ', r'{"f\"g": '}
+
+
+@pytest.mark.slow
+def test_names_with_values_of_their_own_are_taken_or_refused(kimi_vocabulary: Vocabulary) -> None:
+    """What was taken ended the text at its first names, behind which all others may stand."""
+    kimi = LLGuidanceEngine(kimi_vocabulary)
+
+    def closed(count: int) -> ArgumentGrammar:
+        values = {f"{i:x}name{i}": {"enum": [f"v{i}", i]} for i in range(count)}
+        schema = {"type": "object", "properties": values, "additionalProperties": False}
+        return compile_schema(schema, root=Root.OBJECT)
+
+    kimi.check(closed(500))
+    with pytest.raises(SchemaLimit):
+        kimi.check(closed(2_000))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_so_are_they_in_pairs(name: str) -> None:
@@ -102,6 +125,8 @@ def test_what_has_passed_the_check_compiles_however_slow_the_machine_is(
 ) -> None:
     grammar = compile_schema({"type": "object", "properties": {"a": {"pattern": "a.{9}b"}}})
     monkeypatch.setattr(grammars, "_SLOW_MASK", 0)
+    monkeypatch.setattr(grammars, "_USUAL_MASK", 0)
+    monkeypatch.setattr(grammars, "_REGAINED", 0)
     monkeypatch.setattr(llguidance_engine, "PATIENCE", 0)  # the check's own
     with pytest.raises(SchemaLimit, match="takes too long"):
         engine().check(grammar)
