@@ -7,6 +7,8 @@ ahead of time).
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +20,7 @@ from enforcer.budget.shortest import Untimed, untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
-from enforcer.errors import SchemaError, UnknownLength
+from enforcer.errors import EnforcerError, SchemaError, UnknownLength
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
@@ -46,6 +48,14 @@ if TYPE_CHECKING:
 
 
 CACHE_BYTES = 256 << 20
+
+# Values whose first grammar builds tables of the vocabulary: for lengths that are counted beside
+# the engine, for strings that are kept distinct there, and for other elements.
+_WARMING = (
+    {"type": "string", "pattern": "^[a-z]+$", "maxLength": 100},
+    {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+    {"type": "array", "items": {"type": "number"}, "uniqueItems": True},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +142,7 @@ class Enforcer:
         return self._grammars.cache
 
     def warm(self, *, in_time: bool = False) -> None:
-        """Build what the first turn would wait for: up to a second for a real vocabulary.
+        """Build what the first turn would wait for: one to three seconds for a real vocabulary.
 
         Args:
             in_time: whether turns may be asked to end within their budget.
@@ -141,13 +151,16 @@ class Enforcer:
             ConfigurationError: the engine cannot write the arguments of this format.
 
         """
-        if self.dialect.is_simple:
-            if in_time:
-                _ = self._grammars.pieces
-            return
-        self.table.warm()
         row = np.zeros(self.vocabulary.words, dtype=np.int32)
-        self._grammars.arguments("{}", self.options).matcher().fill(row)
+        if not self.dialect.is_simple:
+            self.table.warm()
+            self._grammars.arguments("{}", self.options).matcher().fill(row)
+        elif in_time:
+            _ = self._grammars.pieces
+        for value in _WARMING:
+            schema = json.dumps({"type": "object", "properties": {"a": value}})
+            with suppress(EnforcerError):  # the engine or the options have none of it, so no turn
+                self._grammars.arguments(schema, self.options).matcher().fill(row)
 
     def matcher(
         self,
