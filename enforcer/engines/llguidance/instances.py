@@ -46,20 +46,28 @@ class Instances:
         self._left = 0  # values that the text may still have
 
     def texts(self, number: ValueId) -> Iterator[str]:
-        """Write a text for each of a value's alternatives, if they or names are many, as JSON.
+        """Write a text for each of a value's alternatives, if they are many, as JSON.
 
         Conditions that tie properties together may make it illegal somewhere: whoever tries it
         stops there.
         """
+        count = len(self._inner(number))
+        if count >= _MANY:
+            yield from self._texts(number, min(count, _TEXTS), _LENGTH)
+
+    def texts_of_names(self, number: ValueId) -> Iterator[str]:
+        """Write one text with some of a value's properties, if they and nothing else are many."""
         shapes = self._inner(number)
-        count = len(shapes)
-        has_names = any(isinstance(x, ObjectShape) and len(x.names) > _NAMES for x in shapes)
-        if count < _MANY and not has_names:
-            return
+        if len(shapes) < _MANY and any(
+            isinstance(shape, ObjectShape) and len(shape.names) > _NAMES for shape in shapes
+        ):
+            yield from self._texts(number, len(shapes), _OF_NAMES)
+
+    def _texts(self, number: ValueId, count: int, room: int) -> Iterator[str]:
         seen: set[str] = set()
-        for which in range(min(count, _TEXTS)):
+        for which in range(count):
             self._left = _VALUES
-            text = self._text(number, which, _DEEP, _LENGTH if count >= _MANY else _OF_NAMES)
+            text = self._text(number, which, _DEEP, room)
             if text is not None and text not in seen:
                 seen.add(text)
                 yield text

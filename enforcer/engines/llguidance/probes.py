@@ -60,11 +60,13 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
                 languages.add(language)
                 for text in _edges(language, _TEXTS):
                     yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
+        for text in islice(instances.texts(number), whole):
+            whole -= 1
+            yield path, before, text
         for opening, text in islice(_spelled_names(value), names):
             names -= 1
             yield path, before + opening, text
-        for text in islice(instances.texts(number), whole):
-            whole -= 1
+        for text in instances.texts_of_names(number):  # whose states are known by now
             yield path, before, text
         if depth >= _DEEP:
             continue
