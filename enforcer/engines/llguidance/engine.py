@@ -20,7 +20,7 @@ from enforcer.engines import ArgumentEngine
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.grammar import PATIENCE, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.engines.llguidance.json_text import may_occur
-from enforcer.engines.llguidance.lark import to_lark
+from enforcer.engines.llguidance.lark import has_patterns, to_lark
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit
@@ -77,7 +77,8 @@ _Text: TypeAlias = "str | list[str | int]"
 # Slices of the vocabulary, regular expressions: where all of one is known to be legal, none of its
 # tokens is tried. llguidance's own, and what patterns leave of them: text without the white space
 # of other scripts (`.`), without any white space and what stands in markup and addresses, and
-# letters and digits. With these a first mask of such a string takes 0.2 ms, without 1.6.
+# letters and digits. With these a first mask of such a string takes 0.2 ms, without 1.6; but any
+# grammar takes a quarter longer to compile, so that they are for those with patterns.
 _ODD_SPACES = (
     r"\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
 )
@@ -147,9 +148,10 @@ class LLGuidanceEngine(ArgumentEngine):
     )
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        never = (i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i)))
+        never = [i for i in range(vocabulary.size) if not may_occur(vocabulary.token_bytes(i))]
         self._vocabulary = vocabulary
-        self._json = _table(vocabulary, without=never, slices=_SLICES)
+        self._json = _table(vocabulary, without=never)
+        self._patterned = _table(vocabulary, without=never, slices=_SLICES)
         # For text that need not be JSON. Built now, since a server stands still for the half
         # second that it takes.
         self._any_text = _table(vocabulary)
@@ -181,7 +183,9 @@ class LLGuidanceEngine(ArgumentEngine):
         try:
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is LayoutKind.JSON:
-                return text if quick else json.dumps([text, *probes(grammar)])
+                return (
+                    text if quick else json.dumps([text, has_patterns(grammar), *probes(grammar)])
+                )
             # All that is avoided begins alike; Python's strings end at either quote.
             begins = "".join(layout.avoided)[:1] or "'"
             tried = [] if quick else [*probes_of_pairs(grammar, layout)]
@@ -202,12 +206,14 @@ class LLGuidanceEngine(ArgumentEngine):
     def _read(
         self, written: str, limits: llguidance.LLParserLimits, patience: int
     ) -> LLGuidanceGrammar:
-        found: Any = [written] if written.startswith(_ANY_SPLIT) else json.loads(written)
-        path, table = "$", self._json
+        found: Any = [written, False] if written.startswith(_ANY_SPLIT) else json.loads(written)
         if isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])
-            found = [found["lark"], *found["tried"]]
-        lark, *tried = found
+            lark, tried = found["lark"], found["tried"]
+        else:
+            lark, is_patterned, *tried = found
+            table = self._patterned if is_patterned else self._json
+        path = "$"
         try:
             compiled = self._compiled(lark, table, limits)
             if not tried:

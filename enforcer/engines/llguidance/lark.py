@@ -21,7 +21,9 @@ from enforcer.engines.spellable import Spellable
 from enforcer.layouts import BoundLayout, Layout, LayoutKind, WhiteSpace
 from enforcer.numbers.division import divided
 from enforcer.numbers.languages import spelled_sets
-from enforcer.schema.grammar import fresh
+from enforcer.regex.charset import ALL
+from enforcer.regex.syntax import Chars, Repeat
+from enforcer.schema.grammar import NEVER, fresh
 from enforcer.spelling import JSON, PYTHON, RAW, WHITE_SPACE
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from enforcer.engines.llguidance.framing import Framing
     from enforcer.numbers.division import Multiples
     from enforcer.numbers.sets import NumberSet
+    from enforcer.regex import Regex
     from enforcer.schema.grammar import ArgumentGrammar, Value, ValueId
 
 # The engine takes a third of a microsecond to read each symbol, and as much for each blank
@@ -48,6 +51,7 @@ COLON:WS?":"WS?
 _JSON = {None: "null", False: "false", True: "true"}
 _PYTHON = {None: "None|null", False: "False|false", True: "True|true"}
 _USUAL = BoundLayout(Layout())
+_LONG = 64  # characters
 _ARRAY_HEADER = """OPEN_ARRAY:"["WS?
 CLOSE_ARRAY:WS?"]"
 """
@@ -198,3 +202,17 @@ def _json_schema(numbers: Multiples) -> str:
 def to_lark(grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> str:
     """Write a grammar for llguidance; see `Writer.text` for what it raises."""
     return Writer(grammar, layout).text()
+
+
+def has_patterns(grammar: ArgumentGrammar) -> bool:
+    """Tell whether strings or names may go on for long, and not with any character."""
+    values = grammar.definitions.values()
+    languages = {value.strings for value in values if value.strings is not None}
+    shapes = (shape for value in values for shape in value.objects)
+    languages.update(names for shape in shapes for names, child in shape.classes if child != NEVER)
+    return any(map(_is_patterned, languages))
+
+
+def _is_patterned(language: Regex) -> bool:
+    is_long = language.longest is None or language.longest > _LONG
+    return is_long and not (isinstance(language, Repeat) and language.part == Chars(ALL))

@@ -150,6 +150,6 @@ def test_alternatives_that_are_too_many_within_a_text_are_refused_when_checked(
 
 def test_the_texts_are_tried() -> None:
     grammar = compile_schema(geojson("enum"), root=Root.OBJECT)
-    _, *tried = json.loads(engine().write(grammar))
+    _, _, *tried = json.loads(engine().write(grammar))
     whole = [text for path, before, text in tried if (path, before) == ("$", "")]
     assert any(text.startswith('{"type": "FeatureCollection", "features": [') for text in whole)
