@@ -84,13 +84,14 @@ def scientific_integers() -> Regex:
     """Match what has an exponent that makes up for its places."""
     # Few forms: each digit that is counted costs the lexer a state, and a form for each of the
     # sixteen digits that doubles have would make a grammar with integers compile 3 ms longer.
-    first = one_of(1, 9)
-    return either(
-        concat(first, optional(literal(".0")), exponents(0, 99)),
-        *(concat(first, POINT, digits(1, e), exponents(e, e)) for e in range(1, _PLACES_SHORT)),
-        concat(first, POINT, digits(1, _PLACES_SHORT), exponents(_PLACES_SHORT, 99)),
-        concat(first, POINT, digits(1, EXACT), exponents(EXACT, _EXPONENT)),
+    # What they have in common is written once, which takes a fortieth off such a grammar's time.
+    places = either(
+        *(concat(digits(1, e), exponents(e, e)) for e in range(1, _PLACES_SHORT)),
+        concat(digits(1, _PLACES_SHORT), exponents(_PLACES_SHORT, 99)),
+        concat(digits(1, EXACT), exponents(EXACT, _EXPONENT)),
     )
+    plain = concat(optional(literal(".0")), exponents(0, 99))
+    return concat(one_of(1, 9), either(plain, concat(POINT, places)))
 
 
 # What is no integer. The complement of the spellings above would not do: they are not all
