@@ -218,6 +218,7 @@ class LLGuidanceEngine(ArgumentEngine):
             compiled = self._compiled(lark, table, limits)
             if not tried:
                 return compiled
+            compiled.is_explored = True
             matcher = compiled.matcher()
             begun = time.thread_time()
             for path, before, text in tried:  # noqa: B007 - used where it failed

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 _REPLAYED = 512  # ids that are read again after the loss of a lexer: some 5 ms
 _ATTEMPTS = 4  # lexers in one step, if one after the other is lost by other texts
 _REBUILT = 40_000  # characters of a grammar that is compiled again in the middle of a text
-# What a grammar holds: measured from 0.6 MB for the simplest to 14 MB, see decision 0010.
-_WEIGHT = 500_000
-_WEIGHT_OF_CHARACTER = 16
+# What a grammar holds, and one with which texts have been tried, in bytes, and bytes for each of
+# its characters. Measured, see decision 0010.
+_WEIGHT = (600_000, 16)
+_WEIGHT_EXPLORED = (1_000_000, 45)
 _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find new states
 _WEIGHT_OF_MS = 40_000
 _MOST_GROWTH = 20_000_000  # at the limit on states
@@ -52,6 +53,10 @@ class LLGuidanceGrammar:
 
     A lexer that comes to a limit is lost for all its texts: each goes on with another, so that
     only the text that no lexer can bear ends there.
+
+    Attributes:
+        is_explored: whether texts have been tried, whose states it keeps.
+
     """
 
     def __init__(self, read: Callable[[], llguidance.LLMatcher], size: int, table: Table) -> None:
@@ -69,14 +74,15 @@ class LLGuidanceGrammar:
         self._read = read
         self._size = size
         self.table = table
+        self.is_explored = False
         self._lock = threading.Lock()
         self._lexer = self.new_lexer()
 
     @property
     def weight(self) -> int:
         """Bytes that this may hold now; grows as texts show the lexer new states."""
-        grown = min(self._lexer.weight, _MOST_GROWTH)
-        return _WEIGHT + _WEIGHT_OF_CHARACTER * self._size + grown
+        least, of_character = _WEIGHT_EXPLORED if self.is_explored else _WEIGHT
+        return least + of_character * self._size + min(self._lexer.weight, _MOST_GROWTH)
 
     @property
     def is_ready(self) -> bool:
