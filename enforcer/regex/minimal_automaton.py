@@ -104,15 +104,7 @@ def minimal(regex: Regex, limit: int) -> list[Any]:
         TooManyStates: there are more.
 
     """
-    spent = 0
-
-    def admit(state: Regex, _: int) -> None:
-        nonlocal spent
-        spent += 1 + state.size // _SIZE_PER_STATE
-        if spent > limit:
-            raise TooManyStates(limit)
-
-    states, moves = closure(regex, successors, admit)
+    states, moves = explored(regex, limit)
     shortest = shortest_ends([state.nullable for state in states], moves)
     if shortest[0] is None:
         return []
@@ -133,6 +125,19 @@ def minimal(regex: Regex, limit: int) -> list[Any]:
         found = [["".join(sorted(chars)), to] for to, chars in texts.items()]
         rows.append([states[state].nullable, shortest[state], sorted(found)])
     return [[*row[:2], chars, row[2]] for row, chars in zip(rows, _alphabets(rows), strict=True)]
+
+
+def explored(regex: Regex, limit: int) -> tuple[list[Regex], list[list[tuple[CharSet, int]]]]:
+    """Give the states of a language, the first it itself, and where each goes on; see `minimal`."""
+    spent = 0
+
+    def admit(state: Regex, _: int) -> None:
+        nonlocal spent
+        spent += 1 + state.size // _SIZE_PER_STATE
+        if spent > limit:
+            raise TooManyStates(limit)
+
+    return closure(regex, successors, admit)
 
 
 def shortest_ends(nullable: Sequence[bool], moves: Moves) -> list[int | None]:

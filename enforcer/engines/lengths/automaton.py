@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.regex.charset import partition
-from enforcer.regex.derivative import closure, successors
-from enforcer.regex.minimal_automaton import TooManyStates, shortest_ends
+from enforcer.regex.minimal_automaton import TooManyStates, explored, shortest_ends
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int32]
     Masked = tuple[npt.NDArray[np.int64], Integers | None]
 
-_SIZE_PER_STATE = 1_000
 _MOST_RANGES = 4_000
 _FAR = 1 << 30  # from an end, where there is none
 _KEPT = 1_500_000  # bytes
@@ -42,15 +40,7 @@ def built(language: Regex, limit: int) -> list[Any]:
         TooManyStates: there are more.
 
     """
-    spent = 0
-
-    def admit(state: Regex, _: int) -> None:
-        nonlocal spent
-        spent += 1 + state.size // _SIZE_PER_STATE
-        if spent > limit:
-            raise TooManyStates(limit)
-
-    states, rows = closure(language, successors, admit)
+    states, rows = explored(language, limit)
     classes = partition(members for row in rows for members, _ in row)
     ranges = sorted((low, number) for number, each in enumerate(classes) for low, _ in each.ranges)
     if len(ranges) > _MOST_RANGES:
