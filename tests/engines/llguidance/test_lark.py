@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from enforcer.engines.llguidance.lark import has_patterns
+from enforcer.schema import compile_schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"properties": {"a": {"maxLength": 100}, "b": {"enum": ["x", "y"]}}}, False),
+        ({"properties": {"a": {"type": "string", "pattern": "^[a-f0-9]{40}$"}}}, False),
+        ({"properties": {"a": {"type": "string", "pattern": "^https://"}}}, True),
+        ({"properties": {"a": {"items": {"type": "string", "pattern": "^[a-z]+$"}}}}, True),
+        ({"type": "object", "patternProperties": {"^x": {"type": "null"}}}, True),
+    ],
+)
+def test_a_pattern_is_what_goes_on_for_long_with_some_characters(schema: Any, found: bool) -> None:
+    assert has_patterns(compile_schema(schema)) == found
