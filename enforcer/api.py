@@ -151,16 +151,16 @@ class Enforcer:
             ConfigurationError: the engine cannot write the arguments of this format.
 
         """
-        row = np.zeros(self.vocabulary.words, dtype=np.int32)
         if not self.dialect.is_simple:
             self.table.warm()
+            row = np.zeros(self.vocabulary.words, dtype=np.int32)
             self._grammars.arguments("{}", self.options).matcher().fill(row)
         elif in_time:
             _ = self._grammars.pieces
         for value in _WARMING:
             schema = json.dumps({"type": "object", "properties": {"a": value}})
             with suppress(EnforcerError):  # the engine or the options have none of it, so no turn
-                self._grammars.arguments(schema, self.options).matcher().fill(row)
+                self._grammars.arguments(schema, self.options)
 
     def matcher(
         self,
