@@ -32,9 +32,9 @@ _REPLAYED = 512  # ids that are read again after the loss of a lexer: some 5 ms
 _ATTEMPTS = 4  # lexers in one step, if one after the other is lost by other texts
 _REBUILT = 40_000  # characters of a grammar that is compiled again in the middle of a text
 # What a grammar holds, and one with which texts have been tried, in bytes, and bytes for each of
-# its characters. Measured, see decision 0010.
-_WEIGHT = (600_000, 16)
-_WEIGHT_EXPLORED = (1_000_000, 45)
+# its characters. Measured, and a tenth for what an allocator keeps; see decision 0010.
+_WEIGHT = (660_000, 18)
+_WEIGHT_EXPLORED = (1_100_000, 50)
 _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find new states
 _WEIGHT_OF_MS = 40_000
 _MOST_GROWTH = 20_000_000  # at the limit on states
