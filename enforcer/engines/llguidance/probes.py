@@ -63,9 +63,9 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
         for text in islice(instances.texts(number), whole):
             whole -= 1
             yield path, before, text
-        for opening, text in islice(_spelled_names(value), names):
+        for step, opening, text in islice(_spelled_names(value), names):
             names -= 1
-            yield path, before + opening, text
+            yield path + step, before + opening, text
         for text in instances.texts_of_names(number):  # whose states are known by now
             yield path, before, text
         if depth >= _DEEP:
@@ -139,21 +139,21 @@ def _edges(language: Regex, texts: int) -> tuple[str, ...]:
     return tuple(demanding(language, _LENGTH, texts, budget=_WORK))
 
 
-def _spelled_names(value: Value) -> Iterator[tuple[str, str]]:
-    """Yield what stands before a piece of a declared name, and it: first letters, then ends.
+def _spelled_names(value: Value) -> Iterator[tuple[str, str, str]]:
+    """Yield the step to a property, what stands before a piece of its name, and that piece.
 
-    Where a name begins all names may go on, and where it ends all that may follow.
+    Where names begin all of them may go on, and where one ends all that may follow.
     """
     names = {
-        json.dumps(name, ensure_ascii=False)[1:-1]: None
+        json.dumps(name, ensure_ascii=False)[1:-1]: f".properties.{name}"
         for shape in value.objects
         for name, child in shape.names
         if name and child != NEVER
     }
     for letter in dict.fromkeys(name[0] for name in names):
-        yield '{"', letter
-    for name in names:
-        yield '{"' + name[:-1], name[-1] + '": '
+        yield "", '{"', letter
+    for name, step in names.items():
+        yield step, '{"' + name[:-1], name[-1] + '": '
 
 
 def _names(shape: ObjectShape) -> Iterator[Regex]:

@@ -136,3 +136,11 @@ def test_what_has_passed_the_check_compiles_however_slow_the_machine_is(
     monkeypatch.setattr(llguidance_engine, "_COMPILED", 0)
     with pytest.raises(SchemaLimit, match="takes too long"):
         engine().compile(grammar)
+
+
+def test_what_fails_behind_a_name_is_told_of_its_property() -> None:
+    runs = "".join(f".{{0,300}}[a-{last}]" for last in "zyxwvuts")
+    text = {"type": "string", "pattern": f"^(?:{runs}.{{0,3000}})$", "minLength": 2900}
+    schema = {"type": "object", "properties": {"n": {"type": "null"}, "text": text}}
+    with pytest.raises(SchemaLimit, match=r"`\$\.properties\.text`"):
+        engine().check(compile_schema(schema, root=Root.OBJECT))
