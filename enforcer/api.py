@@ -7,7 +7,6 @@ ahead of time).
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +27,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
 from enforcer.request.spec import Spec, bundled, refuse_large
-from enforcer.schema import OnUnsupported, Root
+from enforcer.schema import OnUnsupported, Root, compile_schema
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
@@ -51,7 +50,7 @@ CACHE_BYTES = 256 << 20
 
 # Values whose first grammar builds tables of the vocabulary: for lengths that are counted beside
 # the engine, for strings that are kept distinct there, and for other elements.
-_WARMING = (
+_WARMING: tuple[dict[str, Any], ...] = (
     {"type": "string", "pattern": "^[a-z]+$", "maxLength": 100},
     {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
     {"type": "array", "items": {"type": "number"}, "uniqueItems": True},
@@ -158,9 +157,8 @@ class Enforcer:
         elif in_time:
             _ = self._grammars.pieces
         for value in _WARMING:
-            schema = json.dumps({"type": "object", "properties": {"a": value}})
-            with suppress(EnforcerError):  # the engine or the options have none of it, so no turn
-                self._grammars.arguments(schema, self.options)
+            with suppress(EnforcerError):  # an engine that cannot do it will not be asked to
+                self.engine.compile(compile_schema(value))
 
     def matcher(
         self,

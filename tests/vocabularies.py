@@ -163,3 +163,13 @@ def feed(matcher: _Matcher, ids: Iterable[int]) -> None:
         if not matcher.accept(token_id):
             token = matcher._table.vocabulary.token_bytes(token_id)
             pytest.fail(f"id {token_id} ({token!r}) is refused at {at}: {matcher!r}")
+
+
+def cut(texts: Iterable[str], more: Iterable[bytes] = ()) -> Vocabulary:
+    """Build a vocabulary of bytes, of pieces of some texts of any length, and of more."""
+    spans = (
+        (text.encode(), i, n) for text in texts for n in range(2, 9) for i in range(len(text) - n)
+    )
+    pieces = {data[i : i + n] for data, i, n in spans}
+    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(pieces.union(more))]
+    return Vocabulary([*tokens, b"[EOS]"], {"[EOS]": len(tokens)})

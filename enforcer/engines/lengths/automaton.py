@@ -81,7 +81,8 @@ class Automaton:
         table = np.array([*self._moves, [-1] * self._width], np.int32)
         self._table = np.where(table < 0, dead, table).astype(np.int32)
         self._flat = self._table.ravel()
-        self._asked, self._found = self._start_array, self._column_array
+        # One value, for threads share this: codes and columns that belong together.
+        self._looked_up = (self._start_array, self._column_array)
         self._least_array = np.array([*self._least, _FAR], np.int32)
         self._dead = dead
         self.furthest: list[int] = self._furthest()
@@ -122,11 +123,12 @@ class Automaton:
 
     def columns_of(self, codes: Integers) -> Integers:
         """Give what `run` wants to know of some code points; asked for the same ones each time."""
-        if self._asked is not codes:
-            self._asked = codes
+        asked, found = self._looked_up
+        if asked is not codes:
             at = self._start_array.searchsorted(codes, side="right") - 1
-            self._found = self._column_array[at]
-        return self._found
+            found = self._column_array[at]
+            self._looked_up = (codes, found)
+        return found
 
     def run(self, state: int | Integers, columns: Integers, texts: Integers) -> Integers:
         """Follow many texts of equal length.

@@ -39,9 +39,9 @@ _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find n
 _WEIGHT_OF_MS = 40_000
 _MOST_GROWTH = 20_000_000  # at the limit on states
 # What a text may cost its neighbours: masks of that many ns of processor time, and so much
-# beyond in all, and for each id. Few masks of honest schemas come to it, and by little, but a long
-# text may have many. A machine that stood still in the middle of a mask is billed to it: one
-# alone ends no text.
+# beyond, of which each id gives some back. Few masks of honest schemas come to it, and by little,
+# but a long text may have many; nothing is saved up for a burst. A machine that stood still in
+# the middle of a mask is billed to it: one alone ends no text.
 _SLOW_MASK = 5_000_000
 PATIENCE = 60_000_000
 _REGAINED = 250_000
@@ -150,7 +150,8 @@ class LLGuidanceMatcher:
         self._ids = array("I")
         # How many ids there were when a mask was last computed; the engine has kept that mask.
         self._masked_at = 0
-        self._patience, self._billed = PATIENCE, 0
+        self._patience = PATIENCE
+        self._billed, self._billed_at = 0, 0  # ns, and how many ids there were
         self._is_watched = False  # whether a mask was slow
         self._ends: bool | None = None  # whether the text is complete, if it is known
         self._lexer = grammar.lexer()
@@ -205,8 +206,10 @@ class LLGuidanceMatcher:
         growth = min(spent, _MOST_BILLED) - _USUAL_MASK
         self._lexer.weight += growth * _WEIGHT_OF_MS // 1_000_000
         if spent > _SLOW_MASK:
-            self._billed += min(spent - _SLOW_MASK, _MOST_BILLED)
-            if self._billed > self._patience + _REGAINED * len(self._ids):
+            count = len(self._ids)
+            left = max(0, self._billed - _REGAINED * max(0, count - self._billed_at))
+            self._billed, self._billed_at = left + min(spent - _SLOW_MASK, _MOST_BILLED), count
+            if self._billed > self._patience:
                 raise EngineFailure(_gave_up("mask after mask takes too long"))
 
     def accept(self, token_id: int) -> bool:
@@ -268,7 +271,8 @@ class LLGuidanceMatcher:
         while common < min(len(ids), len(self._ids)) and ids[common] == self._ids[common]:
             common += 1
         self.rollback(len(self._ids) - common)
-        self._patience, self._billed = patience, 0
+        self._patience = patience
+        self._billed, self._billed_at = 0, common
         return common
 
     def is_accepting(self) -> bool:

@@ -18,9 +18,8 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.regex import ANY
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing.tracks import Track, tracks
-from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import accepts, agree_along_a_walk, agrees, compiled, is_valid, walk
-from tests.vocabularies import bits
+from tests.vocabularies import bits, cut
 
 # Names in every spelling, with what may stand around them, in pieces of any length.
 _TEXTS = (
@@ -29,12 +28,7 @@ _TEXTS = (
     '[{"x1":true},{"x1":"a","x2":null}]',
     '{"\\u0061":1,"é":["a","b"],"n0":1,"n1":1}',
 )
-_PIECES = sorted(
-    {text.encode()[i : i + n] for text in _TEXTS for n in range(2, 9) for i in range(len(text) - n)}
-)
-V = Vocabulary(
-    [bytes([byte]) for byte in range(256)] + _PIECES + [b"[EOS]"], {"[EOS]": 256 + len(_PIECES)}
-)
+V = cut(_TEXTS)
 ENGINE = engines.load("llguidance", V)
 
 MANY = [f"n{i}" for i in range(70)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,3 +95,29 @@ def test_what_is_kept_is_dropped_when_it_is_too_much(monkeypatch: pytest.MonkeyP
         automaton.keep(0, left, ids, None)
         assert (0, left) in automaton.kept or not automaton.kept
         assert len(automaton.kept) <= 3
+
+
+def test_threads_that_share_a_table_get_the_columns_that_they_asked_for() -> None:
+    """The codes and the columns were two values, and one thread took those of another."""
+    automaton = Automaton(built(parse("^[a-c]*[0-9x]$"), 50))
+    asked = [np.arange(at, at + 64, dtype=np.int32) for at in (32, 64)]
+    wanted = [automaton.columns_of(codes).copy() for codes in asked]
+    wrong: list[int] = []
+
+    def ask(which: int) -> None:
+        for turn in range(4_000):
+            at = (which + turn) % 2
+            if not np.array_equal(automaton.columns_of(asked[at]), wanted[at]):
+                wrong.append(turn)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=ask, args=(which,)) for which in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
