@@ -4,8 +4,8 @@ Every request has a schema of its own, demands a call and begins it, so that eac
 compiled and put into a cache. Prints each process's memory along the way. Exits with 1 if one
 of them has grown by more than the budget (`ENFORCER_CACHE_MIB`) and what one request may need.
 
-With `--in-process` there is no server: what an engine does with each is done here, which takes
-a twentieth of the time.
+With `--in-process` there is no server: what an engine does with each is done here, in half the
+time.
 """
 
 from __future__ import annotations
