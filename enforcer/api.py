@@ -7,7 +7,6 @@ ahead of time).
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -19,7 +18,7 @@ from enforcer.budget.shortest import Untimed, untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
-from enforcer.errors import EnforcerError, SchemaError, UnknownLength
+from enforcer.errors import SchemaError, UnknownLength
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
@@ -27,7 +26,7 @@ from enforcer.request import response_format as formats
 from enforcer.request import tools as tools_
 from enforcer.request.options import Options
 from enforcer.request.spec import Spec, bundled, refuse_large
-from enforcer.schema import OnUnsupported, Root, compile_schema
+from enforcer.schema import OnUnsupported, Root
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
 from enforcer.turn.deadline import Deadline
@@ -47,14 +46,6 @@ if TYPE_CHECKING:
 
 
 CACHE_BYTES = 256 << 20
-
-# Values whose first grammar builds tables of the vocabulary: for lengths that are counted beside
-# the engine, for strings that are kept distinct there, and for other elements.
-_WARMING: tuple[dict[str, Any], ...] = (
-    {"type": "string", "pattern": "^[a-z]+$", "maxLength": 100},
-    {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-    {"type": "array", "items": {"type": "number"}, "uniqueItems": True},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +147,7 @@ class Enforcer:
             self._grammars.arguments("{}", self.options).matcher().fill(row)
         elif in_time:
             _ = self._grammars.pieces
-        for value in _WARMING:
-            with suppress(EnforcerError):  # an engine that cannot do it will not be asked to
-                self.engine.compile(compile_schema(value))
+        self.engine.warm()
 
     def matcher(
         self,

@@ -122,6 +122,10 @@ class ArgumentEngine(Protocol):
         """What it can hold, which all that write for it ask."""
         ...
 
+    def warm(self) -> None:
+        """Build what only some grammars need, before the first of them."""
+        return
+
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Raise `UnsupportedSchema` if `write` or `read` would; may take as long as both."""
         self.write(grammar, layout)

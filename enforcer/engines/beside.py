@@ -84,6 +84,10 @@ class BesideEngine(ArgumentEngine):
     def keepers(self, kept: Any) -> tuple[Callable[[], Keeper], int]:
         """Give what makes a keeper for each text, and the bytes that they share, roughly."""
 
+    def warm(self) -> None:
+        """Build what the engine within needs; what keepers share, each subclass does."""
+        self.engine.warm()
+
     @property
     def name(self) -> str:
         """The name of the engine within."""

@@ -44,6 +44,11 @@ class DistinctEngine(BesideEngine):
     def _element_tokens(self) -> ElementTokens:
         return ElementTokens(self.vocabulary)
 
+    def warm(self) -> None:
+        """Build the tables of the ids that elements are made of."""
+        _ = self._string_tokens, self._element_tokens
+        super().warm()
+
     def divide(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None
     ) -> tuple[ArgumentGrammar, list[Any]]:

@@ -62,6 +62,11 @@ class LengthEngine(BesideEngine):
     def _ids(self) -> StringIds:
         return StringIds(self.vocabulary)
 
+    def warm(self) -> None:
+        """Build the table of the ids that strings are made of."""
+        _ = self._ids
+        super().warm()
+
     def divide(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None
     ) -> tuple[ArgumentGrammar, list[Any]]:
