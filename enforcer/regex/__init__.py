@@ -16,11 +16,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from enforcer.regex.assertions import language
+from enforcer.regex.beginnings import breadth, demanding, leading, wandering
 from enforcer.regex.constructors import ANY, NOTHING, either, inverse, length, literal
 from enforcer.regex.derivative import (
     BUDGET,
     RegexBudget,
-    demanding,
     example,
     finite_members,
     fullmatch,
@@ -85,6 +85,7 @@ __all__ = [
     "RegexBudget",
     "RegexError",
     "both",
+    "breadth",
     "demanding",
     "either",
     "entangled",
@@ -95,6 +96,7 @@ __all__ = [
     "growth",
     "inverse",
     "is_empty",
+    "leading",
     "length",
     "literal",
     "loosened",
@@ -103,4 +105,5 @@ __all__ = [
     "positive",
     "size",
     "unwritten",
+    "wandering",
 ]

@@ -267,7 +267,7 @@ def example(regex: Regex, *, budget: int = BUDGET) -> str | None:
             for members, after in successors(state):
                 if after not in seen:
                     seen.add(after)
-                    following.append((after, text + _readable(members)))
+                    following.append((after, text + readable(members)))
         level = following
     return None
 
@@ -277,7 +277,8 @@ def _effort(state: Regex) -> int:
     return 1 + state.size // _SIZE_PER_STATE
 
 
-def _readable(members: CharSet) -> str:
+def readable(members: CharSet) -> str:
+    """Choose one of some characters: a letter, a digit, or what is printed, if there is one."""
     for span in (("a", "z"), ("0", "9"), (" ", "~")):
         if common := members & CharSet.span("".join(span)):
             return common.first
@@ -304,34 +305,6 @@ def growth(regex: Regex, *, budget: int) -> int:
                 largest = after
         regex = largest
     return spent
-
-
-def demanding(regex: Regex, length: int, texts: int, *, budget: int) -> list[str]:
-    """Build beginnings of members after which the most may still follow.
-
-    Args:
-        regex: the language.
-        length: characters of each at most.
-        texts: how many at most, each with another first character.
-        budget: sizes of what may follow, summed, after which one ends.
-
-    """
-    first = sorted(successors(regex), key=lambda move: -move[1].size)[:texts]
-    return [_readable(members) + _demanding(after, length - 1, budget) for members, after in first]
-
-
-def _demanding(regex: Regex, length: int, budget: int) -> str:
-    text: list[str] = []
-    seen: set[Regex] = set()
-    while len(text) < length and budget > 0 and regex not in seen:
-        seen.add(regex)
-        moves = list(successors(regex))
-        budget -= sum(after.size for _, after in moves)
-        if not moves:
-            break
-        members, regex = max(moves, key=lambda move: move[1].size)
-        text.append(_readable(members))
-    return "".join(text)
 
 
 def _counts_inside_counts(regex: Regex) -> bool:

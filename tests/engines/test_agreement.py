@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from llguidance import LLParserLimits
 
 from enforcer.engines import load
-from enforcer.engines.llguidance import engine as module
 from enforcer.engines.llguidance import grammar as grammars
 from enforcer.errors import EngineFailure, SchemaLimit
 from enforcer.schema import compile_schema
+from tests.engines.limits import limited
 from tests.vocabularies import bits, kimi
 
 if TYPE_CHECKING:
@@ -62,12 +61,6 @@ def vocabulary() -> Vocabulary:
 @pytest.fixture(scope="module")
 def engine(vocabulary: Vocabulary) -> ArgumentEngine:
     return load("llguidance", vocabulary)
-
-
-def limited(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
-    names = [name for name in dir(module._LIMITS) if not name.startswith("_")]
-    found = {name: getattr(module._LIMITS, name) for name in names}
-    monkeypatch.setattr(module, "_LIMITS", LLParserLimits(**{**found, **changed}))
 
 
 def filled(matcher: ArgumentMatcher, vocabulary: Vocabulary) -> NDArray[np.int32]:
@@ -152,7 +145,7 @@ def test_ids_without_masks_between_are_taken_like_those_with(
 def test_little_fuel_is_filled_up_between_ids(
     engine: ArgumentEngine, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited(monkeypatch, initial_lexer_fuel=60_000)
+    limited(monkeypatch, initial_lexer_fuel=60_000, step_lexer_fuel=300_000)
     grammar = engine.compile(compile_schema(FORGETFUL))
     random, matcher = Random(7), grammar.matcher()
     assert taken(matcher, vocabulary, '{"deep": "')
@@ -192,7 +185,7 @@ def follow(
 def test_texts_in_many_threads_lose_lexers_but_no_id(
     engine: ArgumentEngine, vocabulary: Vocabulary, states: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited(monkeypatch, max_lexer_states=states)
+    limited(monkeypatch, max_lexer_states=states, step_lexer_fuel=300_000)
     monkeypatch.setattr(grammars, "PATIENCE", sys.maxsize)  # however crowded the machine is
     grammar = engine.compile(compile_schema(FORGETFUL))
     count = 12

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from enforcer.regex import (
     NOTHING,
     RegexBudget,
     both,
-    demanding,
     either,
     example,
     finite_members,
@@ -123,26 +121,6 @@ def test_growth_tells_ambiguous_counts_from_clear_ones() -> None:
     assert growth(parse("^([a-z]{1,100},){1,100}$"), budget=10_000) < 5_000
     assert growth(parse("^([a-z]{1,100},?){1,100}$"), budget=10_000) > 10_000
     assert growth(parse("^[a-z]*(a|ab)*$"), budget=10_000) == 0  # nothing is counted
-
-
-def is_beginning(language: Regex, text: str) -> bool:
-    return not is_empty(both(language, parse(f"^{re.escape(text)}")))
-
-
-def test_demanding_texts_begin_members_and_are_as_long_as_wanted() -> None:
-    language = parse("^(?:[a-c]x{0,9}|[d-f]y){1,9}$")
-    found = demanding(language, 20, 2, budget=10**6)
-    assert len({text[0] for text in found}) == len(found) == 2
-    assert [len(text) for text in found] == [20, 20]
-    assert all(is_beginning(language, text) for text in found)
-    # What may follow is more after the first of a count than after the others.
-    assert found[0][0] in "abc"
-
-
-def test_demanding_texts_end_with_the_members_and_with_the_budget() -> None:
-    assert demanding(literal("abc"), 20, 5, budget=10**6) == ["abc"]
-    assert demanding(parse("^a{99}$"), 20, 5, budget=1) == ["aa"]
-    assert demanding(literal(""), 20, 5, budget=10**6) == []
 
 
 def test_growth_is_of_counts_inside_counts_alone() -> None:

@@ -10,6 +10,8 @@ import json
 import re
 import threading
 import time
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import llguidance
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def _limits(
-    step_lexer_fuel: int, step_max_items: int, max_items_in_row: int
+    step_lexer_fuel: int, step_max_items: int, max_items_in_row: int, max_lexer_states: int
 ) -> llguidance.LLParserLimits:
     """Give the bounds on a step, and those on the whole."""
     return llguidance.LLParserLimits(
@@ -47,17 +49,18 @@ def _limits(
         step_lexer_fuel=step_lexer_fuel,
         step_max_items=step_max_items,
         # Some 500 bytes each, kept for later texts; over this, a new lexer begins without them.
-        # Of 145 schemas of MaskBench, its 25 largest among them, none needs 20,000.
-        max_lexer_states=30_000,
+        max_lexer_states=max_lexer_states,
         max_grammar_size=2_000_000,
         verbose_errors=False,
     )
 
 
 # Some 25,000 of fuel are a millisecond, and 20,000 items, or 1,000 with conditions; see decision
-# 0010.
-_LIMITS = _limits(300_000, 30_000, 4_000)
-_LESS = _limits(240_000, 24_000, 2_000)
+# 0010. A mask may take much fuel where there are few states to be found: they are found when the
+# grammar is compiled. Where there are many, texts find new ones all along, with little each time.
+# The check has four fifths.
+_LIMITS = (_limits(60_000, 30_000, 4_000, 30_000), _limits(300_000, 30_000, 4_000, 15_000))
+_LESS = (_limits(48_000, 24_000, 2_000, 24_000), _limits(240_000, 24_000, 2_000, 12_000))
 
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.
@@ -72,6 +75,7 @@ _TRYING = 0.6
 _COMPILED = 4 * PATIENCE
 
 
+_Limits: TypeAlias = tuple[llguidance.LLParserLimits, llguidance.LLParserLimits]
 _Text: TypeAlias = "str | list[str | int]"
 
 # Slices of the vocabulary, regular expressions: where all of one is known to be legal, none of its
@@ -203,9 +207,7 @@ class LLGuidanceEngine(ArgumentEngine):
         """
         return self._read(written, _LIMITS, _COMPILED)
 
-    def _read(
-        self, written: str, limits: llguidance.LLParserLimits, patience: int
-    ) -> LLGuidanceGrammar:
+    def _read(self, written: str, limits: _Limits, patience: int) -> LLGuidanceGrammar:
         found: Any = [written, False] if written.startswith(_ANY_SPLIT) else json.loads(written)
         if isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])
@@ -213,9 +215,23 @@ class LLGuidanceEngine(ArgumentEngine):
         else:
             lark, is_patterned, *tried = found
             table = self._patterned if is_patterned else self._json
+        try:
+            return self._tried(lark, table, limits[0], tried, patience)
+        except SchemaLimit:
+            return self._tried(lark, table, limits[1], tried, patience)
+
+    def _tried(
+        self,
+        lark: str,
+        table: Table,
+        limits: llguidance.LLParserLimits,
+        tried: list[Any],
+        patience: int,
+    ) -> LLGuidanceGrammar:
+        """Compile, and have the states found that texts come to."""
         path = "$"
         try:
-            compiled = self._compiled(lark, table, limits)
+            compiled = _compiled(lark, table, limits)
             if not tried:
                 return compiled
             compiled.is_explored = True
@@ -271,13 +287,6 @@ class LLGuidanceEngine(ArgumentEngine):
                 ids += [i for char in piece for i in self._vocabulary.encode(char)]
         return ids
 
-    @staticmethod
-    def _compiled(text: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:
-        def read() -> llguidance.LLMatcher:
-            return llguidance.LLMatcher(table.tokenizer, text, log_level=0, limits=limits)
-
-        return LLGuidanceGrammar(read, len(text), table)
-
     def compile_text(self, wanted: ResponseFormat) -> LLGuidanceGrammar:
         """Compile a regular expression, choices, or a grammar in Lark's or GBNF's notation.
 
@@ -290,13 +299,26 @@ class LLGuidanceEngine(ArgumentEngine):
         except Exception as error:  # whatever a parser that is not ours thinks of
             raise _unreadable(wanted, str(error)) from error
         try:
-            compiled = self._compiled(text, self._any_text, _LIMITS)
+            compiled = self._compiled_text(text)
         except EngineFailure as error:
             raise _unreadable(wanted, str(error)) from error
         if compiled.fits_nothing:
             kind = wanted.kind.value
             raise InvalidSchema.of(f"$.response_format.{kind}", kind, "no text fits it")
         return compiled
+
+    def _compiled_text(self, lark: str) -> LLGuidanceGrammar:
+        few, many = (partial(_compiled, lark, self._any_text, limits) for limits in _LIMITS)
+        with suppress(EngineFailure):
+            return few()
+        return many()
+
+
+def _compiled(lark: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:
+    def read() -> llguidance.LLMatcher:
+        return llguidance.LLMatcher(table.tokenizer, lark, log_level=0, limits=limits)
+
+    return LLGuidanceGrammar(read, len(lark), table)
 
 
 def _slices(first: str) -> list[str]:

@@ -35,6 +35,7 @@ _REBUILT = 40_000  # characters of a grammar that is compiled again in the middl
 # its characters. Measured, and a tenth for what an allocator keeps; see decision 0010.
 _WEIGHT = (660_000, 18)
 _WEIGHT_EXPLORED = (1_100_000, 50)
+_SPENT = "too many expressions"  # what is said where the fuel of a step is spent
 _USUAL_MASK = 200_000  # ns of processor time; longer ones are those that find new states
 _WEIGHT_OF_MS = 40_000
 _MOST_GROWTH = 20_000_000  # at the limit on states
@@ -153,6 +154,7 @@ class LLGuidanceMatcher:
         self._patience = PATIENCE
         self._billed, self._billed_at = 0, 0  # ns, and how many ids there were
         self._is_watched = False  # whether a mask was slow
+        self._is_tried = False  # whether it is only there to find out what the engine bears
         self._ends: bool | None = None  # whether the text is complete, if it is known
         self._lexer = grammar.lexer()
 
@@ -259,6 +261,8 @@ class LLGuidanceMatcher:
     def begin_again(self, ids: Sequence[int], patience: int) -> int:
         """Become a new text that begins with ids; return how many of them it had already.
 
+        Such a text is only tried, and all of them with one lexer.
+
         Args:
             ids: what the new text begins with, and this one may.
             patience: ns that slow masks of it may take; see `PATIENCE`.
@@ -271,7 +275,7 @@ class LLGuidanceMatcher:
         while common < min(len(ids), len(self._ids)) and ids[common] == self._ids[common]:
             common += 1
         self.rollback(len(self._ids) - common)
-        self._patience = patience
+        self._patience, self._is_tried = patience, True
         self._billed, self._billed_at = 0, common
         return common
 
@@ -322,7 +326,9 @@ class LLGuidanceMatcher:
                 if not is_failed and (done is not False or not lexer.is_lost()):
                     break
                 why = self._matcher.get_error() or lexer.lost or ""
-                to_blame = was_well and (is_own or not lexer.is_lost())
+                # A mask has all the fuel of a step, and needs no less with another lexer.
+                is_spent = what == self._fill and _SPENT in why
+                to_blame = was_well and (not lexer.is_lost() or is_own or is_spent)
             if to_blame:
                 raise EngineFailure(_gave_up(why))
             is_own = was_well
@@ -339,7 +345,8 @@ class LLGuidanceMatcher:
         """Read the text so far once more, with another lexer; raises if that takes too long."""
         grammar = self._grammar
         builds = is_own or not grammar.is_ready
-        if len(self._ids) > _REPLAYED or (builds and not grammar.can_be_rebuilt):
+        takes_long = len(self._ids) > _REPLAYED or (builds and not grammar.can_be_rebuilt)
+        if takes_long or self._is_tried:
             raise EngineFailure(_gave_up(why))
         lexer = grammar.new_lexer() if is_own else grammar.lexer()
         with lexer.lock:

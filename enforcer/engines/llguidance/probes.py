@@ -4,7 +4,10 @@ Owns: which beginnings of texts are worth trying, and how few are enough. Must n
 vocabularies, how a grammar is written.
 
 A text is tried for two reasons: to find out whether the engine bears it, and to have the lexer
-build, when the grammar is compiled, the states that the first masks of a call would need.
+build, when the grammar is compiled, the states that the first masks of a call would need. Where a
+string must not match something, a mask takes long wherever that may begin, for the first time: so
+texts lead through all that may follow within it. Where it may soon go on in very many ways, masks
+may find new states all along: so one text does, at random.
 """
 
 from __future__ import annotations
@@ -12,14 +15,28 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import groupby, islice
+from random import Random
 from typing import TYPE_CHECKING
 
 from enforcer.engines.llguidance.instances import Instances
 from enforcer.engines.spellable import Spellable
 from enforcer.layouts import ID, LayoutKind
 from enforcer.layouts.texts import keys, written_key
-from enforcer.regex import ANY, RegexBudget, both, demanding, either, example, inverse, literal
+from enforcer.regex import (
+    ANY,
+    RegexBudget,
+    both,
+    breadth,
+    demanding,
+    either,
+    example,
+    inverse,
+    leading,
+    literal,
+    wandering,
+)
 from enforcer.regex.caching import cached
+from enforcer.regex.syntax import Complement, Literal, Union
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
@@ -38,6 +55,9 @@ _WHOLE = 32  # texts of values that have many alternatives
 _TEXTS = 4  # of one language of strings
 _LENGTH = 48  # characters of each
 _WORK = 4_000  # sizes of what may follow, summed, to choose one text
+_BROAD = (8, 200)  # characters, and after so many of them in how many ways a string may go on
+_WANDERING = 96  # characters of a text through such strings
+_THROUGH = (64, 100_000)  # what may follow within a string, and its sizes, summed
 _DEEP = 24
 _SEARCHED = 1_000  # states, for a name of a class
 
@@ -58,7 +78,7 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
         for opening, language in _languages(value):
             if language not in languages and len(languages) < _MOST_LANGUAGES:
                 languages.add(language)
-                for text in _edges(language, _TEXTS):
+                for text in (*_edges(language, _TEXTS), *_through(language), *_wandering(language)):
                     yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
         for text in islice(instances.texts(number), whole):
             whole -= 1
@@ -104,7 +124,8 @@ def probes_of_pairs(
             if option.type is not None:
                 typed = [*opening, *option.type.encode(), *layout.part("type", "value")]
             if option.scalar is not None:
-                for text in _edges(option.scalar, 1):
+                scalar = option.scalar
+                for text in (*_edges(scalar, 1), *_through(scalar), *_wandering(scalar)):
                     yield here, _texts(typed), [text]
             if option.nested is not None:
                 for _, before, text in probes(within):
@@ -137,6 +158,29 @@ def _languages(value: Value) -> Iterator[tuple[str, Regex]]:
 @cached
 def _edges(language: Regex, texts: int) -> tuple[str, ...]:
     return tuple(demanding(language, _LENGTH, texts, budget=_WORK))
+
+
+@cached
+def _through(language: Regex) -> tuple[str, ...]:
+    states, work = _THROUGH
+    is_needed = language.boolean and not _is_any_other(language)
+    return tuple(leading(language, states, budget=work)) if is_needed else ()
+
+
+@cached
+def _wandering(language: Regex) -> tuple[str, ...]:
+    length, many = _BROAD
+    is_long = language.longest is None or language.longest > _LENGTH
+    if not is_long or _is_any_other(language) or breadth(language, length, many) < many:
+        return ()
+    return (wandering(language, _WANDERING, Random(0)),)  # noqa: S311 - the same one each time
+
+
+def _is_any_other(names: Regex) -> bool:
+    """Tell whether these are all names but some that are listed, which cost the engine little."""
+    others = names.part if isinstance(names, Complement) else None
+    parts = others.parts if isinstance(others, Union) else [others]
+    return all(isinstance(part, Literal) for part in parts)
 
 
 def _spelled_names(value: Value) -> Iterator[tuple[str, str, str]]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -8,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llguidance import LLParserLimits
 
 from enforcer.engines import load
 from enforcer.engines.llguidance import grammar as grammars
-from enforcer.engines.llguidance.engine import _LIMITS
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import EnforcerError, EngineFailure
 from enforcer.schema import compile_schema
+from tests.engines.limits import limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,14 +199,7 @@ MANY_STATES = {
 
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def limited(**changed: Any) -> None:
-        names = [name for name in dir(_LIMITS) if not name.startswith("_")]
-        found = {name: getattr(_LIMITS, name) for name in names}
-        monkeypatch.setattr(
-            "enforcer.engines.llguidance.engine._LIMITS", LLParserLimits(**{**found, **changed})
-        )
-
-    return limited
+    return partial(limited, monkeypatch)
 
 
 def consumed(matcher: ArgumentMatcher, vocabulary: Vocabulary, wanted: str) -> None:
@@ -270,6 +263,33 @@ def test_a_text_can_go_on_without_the_ids_that_were_too_much(
     matcher.rollback(taken)
     consumed(matcher, vocabulary, ' "m": 2}')
     assert matcher.is_accepting()
+
+
+def test_a_mask_that_takes_more_than_a_step_may_ends_its_text_at_once(
+    engines: list[tuple[ArgumentEngine, Vocabulary]],
+    limits: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits()
+    engine, vocabulary = engines[1]
+    grammar = engine.compile(compile_schema(MANY_STATES))
+    assert isinstance(grammar, LLGuidanceGrammar)
+    matcher, neighbour = grammar.matcher(), grammar.matcher()
+    consumed(neighbour, vocabulary, '{"n":')
+    built: list[object] = []
+    build = LLGuidanceGrammar.new_lexer
+
+    def counted(grammar: LLGuidanceGrammar) -> Any:
+        built.append(grammar)
+        return build(grammar)
+
+    monkeypatch.setattr(LLGuidanceGrammar, "new_lexer", counted)
+    with pytest.raises(EngineFailure, match="too many expressions"):
+        consumed(matcher, vocabulary, '{"deep": "' + "".join(Random(3).choices("ab", k=200)))
+    assert not built
+    consumed(neighbour, vocabulary, " 12}")  # with another lexer
+    assert neighbour.is_accepting()
+    assert built
 
 
 def test_a_large_grammar_whose_lexer_is_lost_is_renewed_before_the_next_text(

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from enforcer.engines.llguidance import engine as llguidance_engine
@@ -93,6 +95,63 @@ def test_names_with_values_of_their_own_are_taken_or_refused(kimi_vocabulary: Vo
     kimi.check(closed(500))
     with pytest.raises(SchemaLimit):
         kimi.check(closed(2_000))
+
+
+FILTER = {"type": "string", "not": {"pattern": r"(?i)<script|on\w+="}}
+
+
+def test_what_must_not_match_is_tried_wherever_it_may_begin() -> None:
+    schema = {"type": "object", "properties": {"a": FILTER}}
+    grammar = compile_schema(schema, root=Root.OBJECT)
+    texts = [text for _, before, text in probes(grammar) if before == '{"a": ']
+    for begun in ("on", "ona", "<scrip"):
+        assert any(begun in text.lower() for text in texts), begun
+    for name in PAIRS:
+        found = [str(text).lower() for _, _, text in probes_of_pairs(grammar, bound(name))]
+        assert any("<s" in text for text in found), name  # as far as that is not too much
+        assert any("on" in text for text in found), name
+
+
+@pytest.mark.slow
+def test_what_must_not_match_takes_a_mask_long_where_it_is_compiled_only(
+    kimi_vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind `on` a mask took 7 ms, and more than what a step may, in the first text with it."""
+    kimi = LLGuidanceEngine(kimi_vocabulary)
+    grammar = compile_schema({**FILTER, "maxLength": 2000})
+    kimi.check(grammar)
+    compiled = kimi.compile(grammar)
+    monkeypatch.setattr(kimi, "read", None)  # nothing is compiled again
+    row = np.zeros(kimi_vocabulary.words, np.int32)
+    for text in ("on \xe9rable = <scrip", "onion, <b>, javascript, oN x=5"):
+        for spelled in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
+            matcher = compiled.matcher()
+            for token in kimi_vocabulary.encode(spelled):
+                matcher.fill(row)
+                assert matcher.accept(token), spelled
+            assert matcher.is_accepting()
+
+
+def test_texts_go_anywhere_only_where_a_string_soon_goes_on_in_many_ways() -> None:
+    def tried(**string: Any) -> set[str]:
+        grammar = compile_schema({"type": "string", **string})
+        return {str(text) for _, _, text in probes(grammar)}
+
+    assert max(map(len, tried(pattern="a.{16}b"))) > 90
+    for string in ({"maxLength": 400}, {"pattern": r"^\S+@\S+$"}, {"enum": list("abcdefgh")}):
+        assert max(map(len, tried(**string))) < 60, string
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", ["a.{16}b", "a.{30}b", "a.{20}b.{3}c"])
+def test_strings_that_go_on_in_too_many_ways_are_refused_when_checked(
+    kimi_vocabulary: Vocabulary, pattern: str
+) -> None:
+    """Each mask found hundreds of states, and every 20 to 60 ids another lexer was needed."""
+    kimi = LLGuidanceEngine(kimi_vocabulary)
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}
+    with pytest.raises(SchemaLimit, match=r"`\$\.properties\.a`"):
+        kimi.check(compile_schema(schema, root=Root.OBJECT))
 
 
 @pytest.mark.slow
