@@ -1,6 +1,6 @@
 """What a step waits for slow masks, computed one after the other or shared out.
 
-`python -m bench.masks_ahead [--turns N] [--one-tool]`: texts of `a.{30}b`, each of a grammar of its
+`python -m bench.masks_ahead [--turns N] [--one-tool]`: texts of `a.{12}b`, each of a grammar of its
 own or all of one, go on by one id a step, towards new states of their lexers. Both ways take turns.
 
 Owns: the turns, and the time of one step's masks. Must not know: how masks are computed.
@@ -36,7 +36,7 @@ def _turns(enforcer: Enforcer, names: Sequence[str]) -> list[EnforcedGrammar]:
     for name in names:
         schema = {
             "type": "object",
-            "properties": {name: {"type": "string", "pattern": "a.{30}b"}},
+            "properties": {name: {"type": "string", "pattern": "a.{12}b"}},
             "required": [name],
             "additionalProperties": False,
         }

@@ -130,9 +130,14 @@ def _overlapping(word: str) -> dict[str, Any]:
     }
 
 
-def _wide_pattern(word: str) -> dict[str, Any]:
-    pattern = {"type": "string", "pattern": "a.{30}b"}
-    return _object({word: pattern}, required=[word])
+def _remembering(characters: int) -> Callable[[str], dict[str, Any]]:
+    """Build schemas of a string in which so many characters back have to be remembered."""
+
+    def schema(word: str) -> dict[str, Any]:
+        pattern = {"type": "string", "pattern": f"a.{{{characters}}}b"}
+        return _object({word: pattern}, required=[word])
+
+    return schema
 
 
 def _many_patterns(word: str) -> dict[str, Any]:
@@ -165,7 +170,8 @@ def loads(letters: dict[str, int]) -> list[Load]:
         Load("20,000 enum values", 2, _call(_values(20_000))),
         Load("5,000 properties", 2, _call(_properties)),
         Load("3,000 values of 600 characters", 2, _call(_values(3_000, 600))),
-        Load("a.{30}b, pushed to a and b", 12, _call(_wide_pattern, **bias)),
+        Load("a.{30}b, pushed to a and b", 12, _call(_remembering(30), **bias)),
+        Load("a.{12}b, pushed to a and b", 12, _call(_remembering(12), **bias)),
         Load("five patterns like a.{5}a", 4, _call(_many_patterns)),
         Load("8 overlapping patternProperties", 4, _call(_overlapping)),
         Load("response_format of 20,000 values", 4, _format(_values(20_000))),

@@ -67,6 +67,9 @@ _LESS = (_limits(48_000, 24_000, 2_000, 24_000), _limits(240_000, 24_000, 2_000,
 _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 
 
+# Characters of a grammar without patterns that is compiled without trying texts again. Of those in
+# MaskBench none of fewer than 40,000 takes more than the fuel of a step.
+_PLAIN = 30_000
 # Seconds of processor time after which no further text is tried. Of MaskBench's 4,530 schemas
 # one takes longer (4 s), and it must not be refused for that.
 _TRYING = 0.6
@@ -165,9 +168,10 @@ class LLGuidanceEngine(ArgumentEngine):
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Do what `write` and `read` do, with less for each step: what passes bears more later.
 
-        Over the real vocabulary, for what is too much for the engine depends on it.
+        Over the real vocabulary, for what is too much for the engine depends on it. Whole texts
+        are tried here only: where others are borne, masks of these find little that is new.
         """
-        self._read(self.write(grammar, layout), _LESS, PATIENCE)
+        self._read(self._write(grammar, layout, whole=True), _LESS, PATIENCE)
 
     def write(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
@@ -184,17 +188,30 @@ class LLGuidanceEngine(ArgumentEngine):
             UnsupportedSchema: what llguidance cannot express, or the layout cannot write.
 
         """
+        return self._write(grammar, layout, quick=quick)
+
+    def _write(
+        self,
+        grammar: ArgumentGrammar,
+        layout: BoundLayout | None,
+        *,
+        quick: bool = False,
+        whole: bool = False,
+    ) -> str:
         try:
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is LayoutKind.JSON:
-                return (
-                    text if quick else json.dumps([text, has_patterns(grammar), *probes(grammar)])
-                )
+                if quick:
+                    return text
+                patterned = has_patterns(grammar)
+                is_tried = whole or patterned or len(text) > _PLAIN
+                tried = probes(grammar, whole=whole) if is_tried else ()
+                return json.dumps([text, patterned, *tried])
             # All that is avoided begins alike; Python's strings end at either quote.
             begins = "".join(layout.avoided)[:1] or "'"
-            tried = [] if quick else [*probes_of_pairs(grammar, layout)]
+            pairs = [] if quick else [*probes_of_pairs(grammar, layout, whole=whole)]
             ids = sorted(layout.ids)
-            return json.dumps({"lark": text, "ids": ids, "begins": begins, "tried": tried})
+            return json.dumps({"lark": text, "ids": ids, "begins": begins, "tried": pairs})
         except RecursionError as error:
             raise _too_large("$", "it is nested too deeply") from error
 
@@ -208,7 +225,8 @@ class LLGuidanceEngine(ArgumentEngine):
         return self._read(written, _LIMITS, _COMPILED)
 
     def _read(self, written: str, limits: _Limits, patience: int) -> LLGuidanceGrammar:
-        found: Any = [written, False] if written.startswith(_ANY_SPLIT) else json.loads(written)
+        is_quick = written.startswith(_ANY_SPLIT)
+        found: Any = [written, False] if is_quick else json.loads(written)
         if isinstance(found, dict):
             table = self._table_of(frozenset(found["ids"]), found["begins"])
             lark, tried = found["lark"], found["tried"]
@@ -216,9 +234,11 @@ class LLGuidanceEngine(ArgumentEngine):
             lark, is_patterned, *tried = found
             table = self._patterned if is_patterned else self._json
         try:
-            return self._tried(lark, table, limits[0], tried, patience)
+            compiled = self._tried(lark, table, limits[0], tried, patience)
         except SchemaLimit:
-            return self._tried(lark, table, limits[1], tried, patience)
+            compiled = self._tried(lark, table, limits[1], tried, patience)
+        compiled.is_explored = not is_quick
+        return compiled
 
     def _tried(
         self,
@@ -234,7 +254,6 @@ class LLGuidanceEngine(ArgumentEngine):
             compiled = _compiled(lark, table, limits)
             if not tried:
                 return compiled
-            compiled.is_explored = True
             matcher = compiled.matcher()
             begun = time.thread_time()
             for path, before, text in tried:  # noqa: B007 - used where it failed
@@ -329,7 +348,13 @@ def _slices(first: str) -> list[str]:
 
 
 def _too_large(path: str, reason: str) -> SchemaLimit:
-    return SchemaLimit.of(path, "", f"the engine cannot hold this schema: {reason:.300}")
+    advice = ""
+    if "too many states" in reason or "too many expressions" in reason:
+        advice = (
+            "; a text may go on in too many ways here: begin patterns with `^`, shorten what they"
+            " repeat, or give alternatives less in common"
+        )
+    return SchemaLimit.of(path, "", f"the engine cannot hold this schema: {reason:.300}{advice}")
 
 
 def _text_grammar(wanted: ResponseFormat) -> str:

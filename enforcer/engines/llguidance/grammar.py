@@ -56,7 +56,7 @@ class LLGuidanceGrammar:
     only the text that no lexer can bear ends there.
 
     Attributes:
-        is_explored: whether texts have been tried, whose states it keeps.
+        is_explored: whether texts come to many states, which it keeps.
 
     """
 

@@ -62,15 +62,20 @@ _DEEP = 24
 _SEARCHED = 1_000  # states, for a name of a class
 
 
-def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
+def probes(grammar: ArgumentGrammar, *, whole: bool) -> Iterator[tuple[str, str, str]]:
     """Yield the path of a value, the text before it, and a beginning of it or of a name in it.
 
     They are legal but for values that only make sense together: whoever tries them stops at
     what is refused.
+
+    Args:
+        grammar: a finished one.
+        whole: with whole texts of values that have many alternatives, and of many names.
+
     """
     seen = {grammar.root}
     languages: set[Regex] = set()
-    instances, whole, names = Instances(grammar), _WHOLE, _NAMES
+    instances, wanted, names = Instances(grammar), _WHOLE if whole else 0, _NAMES
     queue = [("$", "", grammar.root, 0)]
     for path, before, number, depth in queue:
         value = grammar.definitions[number]
@@ -80,13 +85,14 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
                 languages.add(language)
                 for text in (*_edges(language, _TEXTS), *_through(language), *_wandering(language)):
                     yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
-        for text in islice(instances.texts(number), whole):
-            whole -= 1
+        for text in islice(instances.texts(number), wanted):
+            wanted -= 1
             yield path, before, text
         for step, opening, text in islice(_spelled_names(value), names):
             names -= 1
             yield path + step, before + opening, text
-        for text in instances.texts_of_names(number):  # whose states are known by now
+        # Whose states are known by now.
+        for text in instances.texts_of_names(number) if whole else ():
             yield path, before, text
         if depth >= _DEEP:
             continue
@@ -97,7 +103,7 @@ def probes(grammar: ArgumentGrammar) -> Iterator[tuple[str, str, str]]:
 
 
 def probes_of_pairs(
-    grammar: ArgumentGrammar, layout: BoundLayout
+    grammar: ArgumentGrammar, layout: BoundLayout, *, whole: bool
 ) -> Iterator[tuple[str, list[str | int], list[str | int]]]:
     """Yield the same where arguments are pairs: texts, and control ids between them."""
     spellable = Spellable(grammar, layout)
@@ -114,7 +120,7 @@ def probes_of_pairs(
         here = f"{path}.properties.{name}" if declared else f"{path}.additionalProperties"
         within = replace(grammar, root=value)
         if is_python:
-            for _, before, text in probes(within):
+            for _, before, text in probes(within, whole=whole):
                 yield here, [f"{name}={before}"], [text]
             continue
         behind = layout.part("key", "type" if spellable.typed else "value")
@@ -128,7 +134,7 @@ def probes_of_pairs(
                 for text in (*_edges(scalar, 1), *_through(scalar), *_wandering(scalar)):
                     yield here, _texts(typed), [text]
             if option.nested is not None:
-                for _, before, text in probes(within):
+                for _, before, text in probes(within, whole=whole):
                     yield here, _texts([*typed, *before.encode()]), [text]
 
 

@@ -181,8 +181,9 @@ def _viable(kept: Tracking, each: Way) -> list[str]:
     if not any(term.forbidden for term in kept.terms):
         return []
     # What is missing can always be added, so only what is forbidden matters.
+    clear = {x: f"bit_clear({bit})" for x, bit in kept.bits.items()}
     options = factored(
-        frozenset(f"bit_clear({kept.bits[x]})" for x in term.forbidden)
+        frozenset(map(clear.__getitem__, term.forbidden))
         for term in kept.terms
         if each.declared not in term.forbidden
     )

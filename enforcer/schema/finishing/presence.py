@@ -178,11 +178,7 @@ def _merged(group: _Group, cells: Cells) -> Merged | None:
     ]
     found = dict.fromkeys(_term(shape, parts) for shape in group.members)
     terms = [term for term in found if frozenset() not in term.some]
-    kept = [
-        term
-        for i, term in enumerate(terms)
-        if not any(term.implies(other) for j, other in enumerate(terms) if j != i)
-    ]
+    kept = _weakest(terms)
     times = Counter(name for name, _ in properties)
     split = {each for each in properties if times[each[0]] > 1}
     if split:
@@ -193,6 +189,26 @@ def _merged(group: _Group, cells: Cells) -> Merged | None:
         group.members[0], names=tuple(properties), required=frozenset(), some=frozenset()
     )
     return Merged(shape, tuple(kept))
+
+
+def _weakest(terms: Sequence[Term]) -> list[Term]:
+    """Leave out those that imply another; they are different."""
+    # Each pair is looked at: a bit for each property makes that cheap.
+    bits: dict[Property, int] = {}
+    for term in terms:
+        for each in term.required | term.forbidden:
+            bits.setdefault(each, 1 << len(bits))
+    needs = [
+        (sum(bits[x] for x in term.required), sum(bits[x] for x in term.forbidden))
+        for term in terms
+    ]
+    kept = []
+    for i, (required, forbidden) in enumerate(needs):
+        other, more = ~required, ~forbidden
+        weaker = [j for j, (own, none) in enumerate(needs) if not (own & other or none & more)]
+        if not any(terms[i].implies(terms[j]) for j in weaker if j != i):
+            kept.append(terms[i])
+    return kept
 
 
 def _weight(terms: Sequence[Term], properties: Collection[Property]) -> int:

@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from enforcer.engines.llguidance import instances
 from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.instances import Instances
+from enforcer.engines.llguidance.probes import probes
 from enforcer.errors import EnforcerError, SchemaLimit
 from enforcer.schema import Root, compile_schema
-from tests.laid_out import engine
 from tests.schema_strategies import schemas
 from tests.walks import examples
 
@@ -148,8 +148,9 @@ def test_alternatives_that_are_too_many_within_a_text_are_refused_when_checked(
         kimi.check(compile_schema(geojson("emum"), root=Root.OBJECT))
 
 
-def test_the_texts_are_tried() -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_texts_are_tried_when_a_grammar_is_checked(whole: bool) -> None:
     grammar = compile_schema(geojson("enum"), root=Root.OBJECT)
-    _, _, *tried = json.loads(engine().write(grammar))
-    whole = [text for path, before, text in tried if (path, before) == ("$", "")]
-    assert any(text.startswith('{"type": "FeatureCollection", "features": [') for text in whole)
+    found = [text for path, _, text in probes(grammar, whole=whole) if path == "$"]
+    begins = '{"type": "FeatureCollection", "features": ['
+    assert any(text.startswith(begins) for text in found) == whole

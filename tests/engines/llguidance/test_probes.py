@@ -66,7 +66,7 @@ def tried(
 
 def test_probes_are_legal_and_lead_into_each_value_and_each_name() -> None:
     grammar = compile_schema(SCHEMA, root=Root.OBJECT)
-    found = tried(grammar, None, probes(grammar))
+    found = tried(grammar, None, probes(grammar, whole=True))
     assert any(text.startswith('"y_') for text in found["$"][1])
     assert any(text.startswith('"x') for text in found["$.properties.b"][1])
     assert found["$.additionalProperties"][0] > len('{"y_000": ""')
@@ -76,7 +76,7 @@ def test_probes_are_legal_and_lead_into_each_value_and_each_name() -> None:
 
 def test_declared_names_are_tried_where_they_begin_and_where_they_end() -> None:
     schema = {"type": "object", "properties": {"abc": {}, "abd": {}, "e": {}, 'f"g': {}, "": {}}}
-    found = [each[1:] for each in probes(compile_schema(schema, root=Root.OBJECT))]
+    found = [each[1:] for each in probes(compile_schema(schema, root=Root.OBJECT), whole=True)]
     assert [text for before, text in found if before == '{"'] == ["a", "e", "f", 'e": ']
     ends = {before + text for before, text in found if text.endswith('": ')}
     assert ends == {'{"abc": ', '{"abd": ', '{"e": ', r'{"f\"g": '}
@@ -103,11 +103,13 @@ FILTER = {"type": "string", "not": {"pattern": r"(?i)<script|on\w+="}}
 def test_what_must_not_match_is_tried_wherever_it_may_begin() -> None:
     schema = {"type": "object", "properties": {"a": FILTER}}
     grammar = compile_schema(schema, root=Root.OBJECT)
-    texts = [text for _, before, text in probes(grammar) if before == '{"a": ']
+    texts = [text for _, before, text in probes(grammar, whole=False) if before == '{"a": ']
     for begun in ("on", "ona", "<scrip"):
         assert any(begun in text.lower() for text in texts), begun
     for name in PAIRS:
-        found = [str(text).lower() for _, _, text in probes_of_pairs(grammar, bound(name))]
+        found = [
+            str(text).lower() for _, _, text in probes_of_pairs(grammar, bound(name), whole=True)
+        ]
         assert any("<s" in text for text in found), name  # as far as that is not too much
         assert any("on" in text for text in found), name
 
@@ -135,7 +137,7 @@ def test_what_must_not_match_takes_a_mask_long_where_it_is_compiled_only(
 def test_texts_go_anywhere_only_where_a_string_soon_goes_on_in_many_ways() -> None:
     def tried(**string: Any) -> set[str]:
         grammar = compile_schema({"type": "string", **string})
-        return {str(text) for _, _, text in probes(grammar)}
+        return {str(text) for _, _, text in probes(grammar, whole=False)}
 
     assert max(map(len, tried(pattern="a.{16}b"))) > 90
     for string in ({"maxLength": 400}, {"pattern": r"^\S+@\S+$"}, {"enum": list("abcdefgh")}):
@@ -158,7 +160,7 @@ def test_strings_that_go_on_in_too_many_ways_are_refused_when_checked(
 @pytest.mark.parametrize("name", PAIRS)
 def test_so_are_they_in_pairs(name: str) -> None:
     grammar = compile_schema(SCHEMA, root=Root.OBJECT)
-    found = tried(grammar, bound(name), probes_of_pairs(grammar, bound(name)))
+    found = tried(grammar, bound(name), probes_of_pairs(grammar, bound(name), whole=True))
     assert any(text.startswith("y_") for text in found["$"][1])
     # As far as into the values, at least; in one of them, behind the name of a property.
     opening = 2 if name == "pythonic" else len(written_symbols(name, {"a": ""}, 0)) // 4
