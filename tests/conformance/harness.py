@@ -144,7 +144,7 @@ def is_step_back(before: dict[str, tuple[str, str]], name: str, verdict: Verdict
 
 
 def judge(case: Case, engine: ArgumentEngine, vocabulary: Vocabulary) -> Outcome:
-    """Compile a case's schema and try all its instances in all forms."""
+    """Check and compile a case's schema, and try all its instances in all forms."""
     outcome = _judge(case, engine, vocabulary, Conventions())
     deviates = case.id in DEVIATIONS and outcome.verdict is not Verdict.RIGHT
     if deviates and _judge(case, engine, vocabulary, LETTER).verdict is Verdict.RIGHT:
@@ -157,7 +157,9 @@ def _judge(
 ) -> Outcome:
     begun = time.perf_counter()
     try:
-        grammar = engine.compile(compile_schema(case.schema, conventions=conventions))
+        finished = compile_schema(case.schema, conventions=conventions)
+        engine.check(finished)
+        grammar = engine.compile(finished)
     except UnsatisfiableSchema as error:
         seconds = time.perf_counter() - begun
         if any(valid for _, valid in case.tests):

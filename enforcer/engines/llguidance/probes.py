@@ -36,7 +36,6 @@ from enforcer.regex import (
     wandering,
 )
 from enforcer.regex.caching import cached
-from enforcer.regex.syntax import Complement, Literal, Union
 from enforcer.schema.grammar import NEVER
 
 if TYPE_CHECKING:
@@ -83,7 +82,9 @@ def probes(grammar: ArgumentGrammar, *, whole: bool) -> Iterator[tuple[str, str,
         for opening, language in _languages(value):
             if language not in languages and len(languages) < _MOST_LANGUAGES:
                 languages.add(language)
-                for text in (*_edges(language, _TEXTS), *_through(language), *_wandering(language)):
+                # Within a name a text does not go on for long.
+                within = () if opening else (*_through(language), *_wandering(language))
+                for text in (*_edges(language, _TEXTS), *within):
                     yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
         for text in islice(instances.texts(number), wanted):
             wanted -= 1
@@ -169,24 +170,16 @@ def _edges(language: Regex, texts: int) -> tuple[str, ...]:
 @cached
 def _through(language: Regex) -> tuple[str, ...]:
     states, work = _THROUGH
-    is_needed = language.boolean and not _is_any_other(language)
-    return tuple(leading(language, states, budget=work)) if is_needed else ()
+    return tuple(leading(language, states, budget=work)) if language.boolean else ()
 
 
 @cached
 def _wandering(language: Regex) -> tuple[str, ...]:
     length, many = _BROAD
     is_long = language.longest is None or language.longest > _LENGTH
-    if not is_long or _is_any_other(language) or breadth(language, length, many) < many:
+    if not is_long or breadth(language, length, many) < many:
         return ()
     return (wandering(language, _WANDERING, Random(0)),)  # noqa: S311 - the same one each time
-
-
-def _is_any_other(names: Regex) -> bool:
-    """Tell whether these are all names but some that are listed, which cost the engine little."""
-    others = names.part if isinstance(names, Complement) else None
-    parts = others.parts if isinstance(others, Union) else [others]
-    return all(isinstance(part, Literal) for part in parts)
 
 
 def _spelled_names(value: Value) -> Iterator[tuple[str, str, str]]:
