@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 def limited(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
     """Change some of those that texts have; nothing is tried, so that texts come to them."""
-
-    def with_changes(limits: LLParserLimits) -> LLParserLimits:
-        names = [name for name in dir(limits) if not name.startswith("_")]
-        found = {name: getattr(limits, name) for name in names}
-        return LLParserLimits(**{**found, **changed})
-
+    names = [name for name in dir(engine._LIMITS) if not name.startswith("_")]
+    found = {name: getattr(engine._LIMITS, name) for name in names}
+    monkeypatch.setattr(engine, "_LIMITS", LLParserLimits(**{**found, **changed}))
     monkeypatch.setattr(engine, "_TRYING", -1.0)
-    monkeypatch.setattr(engine, "_LIMITS", tuple(map(with_changes, engine._LIMITS)))

@@ -145,7 +145,7 @@ def test_ids_without_masks_between_are_taken_like_those_with(
 def test_little_fuel_is_filled_up_between_ids(
     engine: ArgumentEngine, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited(monkeypatch, initial_lexer_fuel=60_000, step_lexer_fuel=300_000)
+    limited(monkeypatch, initial_lexer_fuel=60_000)
     grammar = engine.compile(compile_schema(FORGETFUL))
     random, matcher = Random(7), grammar.matcher()
     assert taken(matcher, vocabulary, '{"deep": "')
@@ -185,7 +185,7 @@ def follow(
 def test_texts_in_many_threads_lose_lexers_but_no_id(
     engine: ArgumentEngine, vocabulary: Vocabulary, states: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited(monkeypatch, max_lexer_states=states, step_lexer_fuel=300_000)
+    limited(monkeypatch, max_lexer_states=states)
     monkeypatch.setattr(grammars, "PATIENCE", sys.maxsize)  # however crowded the machine is
     grammar = engine.compile(compile_schema(FORGETFUL))
     count = 12

@@ -10,8 +10,6 @@ import json
 import re
 import threading
 import time
-from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import llguidance
@@ -22,7 +20,7 @@ from enforcer.engines import ArgumentEngine
 from enforcer.engines.capacity import ALL_FORMATS, Capacity
 from enforcer.engines.llguidance.grammar import PATIENCE, LLGuidanceGrammar, LLGuidanceMatcher
 from enforcer.engines.llguidance.json_text import may_occur
-from enforcer.engines.llguidance.lark import has_patterns, to_lark
+from enforcer.engines.llguidance.lark import has_divisors, has_patterns, to_lark
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
 from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit
@@ -56,10 +54,11 @@ def _limits(
 
 
 # Some 25,000 of fuel are a millisecond, and 20,000 items, or 1,000 with conditions; see decision
-# 0010. A mask may take much fuel where there are few states to be found: they are found when the
-# grammar is compiled. Where there are many, texts find new ones all along, with little each time.
-# The check has four fifths.
-_LIMITS = (_limits(60_000, 30_000, 4_000, 30_000), _limits(300_000, 30_000, 4_000, 15_000))
+# 0010.
+_LIMITS = _limits(300_000, 30_000, 4_000, 30_000)
+# Those of the check, either of which will do. A mask may take much fuel where there are few states
+# to be found: they are found when the grammar is compiled. Where there are many, texts find new
+# ones all along, so each has to take little.
 _LESS = (_limits(48_000, 24_000, 2_000, 24_000), _limits(240_000, 24_000, 2_000, 12_000))
 
 # By itself llguidance permits a forced text in one split into tokens only, the
@@ -67,8 +66,8 @@ _LESS = (_limits(48_000, 24_000, 2_000, 24_000), _limits(240_000, 24_000, 2_000,
 _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
 
 
-# Characters of a grammar without patterns that is compiled without trying texts again. Of those in
-# MaskBench none of fewer than 40,000 takes more than the fuel of a step.
+# Characters of a grammar without patterns and divisors that is compiled without trying texts again:
+# of such in MaskBench, none of fewer than 40,000 takes much for a mask that finds states.
 _PLAIN = 30_000
 # Seconds of processor time after which no further text is tried. Of MaskBench's 4,530 schemas
 # one takes longer (4 s), and it must not be refused for that.
@@ -78,7 +77,6 @@ _TRYING = 0.6
 _COMPILED = 4 * PATIENCE
 
 
-_Limits: TypeAlias = tuple[llguidance.LLParserLimits, llguidance.LLParserLimits]
 _Text: TypeAlias = "str | list[str | int]"
 
 # Slices of the vocabulary, regular expressions: where all of one is known to be legal, none of its
@@ -171,7 +169,12 @@ class LLGuidanceEngine(ArgumentEngine):
         Over the real vocabulary, for what is too much for the engine depends on it. Whole texts
         are tried here only: where others are borne, masks of these find little that is new.
         """
-        self._read(self._write(grammar, layout, whole=True), _LESS, PATIENCE)
+        written = self._write(grammar, layout, whole=True)
+        few, many = _LESS
+        try:
+            self._read(written, few, PATIENCE)
+        except SchemaLimit:
+            self._read(written, many, PATIENCE)
 
     def write(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None = None, *, quick: bool = False
@@ -204,7 +207,7 @@ class LLGuidanceEngine(ArgumentEngine):
                 if quick:
                     return text
                 patterned = has_patterns(grammar)
-                is_tried = whole or patterned or len(text) > _PLAIN
+                is_tried = whole or patterned or has_divisors(grammar) or len(text) > _PLAIN
                 tried = probes(grammar, whole=whole) if is_tried else ()
                 return json.dumps([text, patterned, *tried])
             # All that is avoided begins alike; Python's strings end at either quote.
@@ -224,7 +227,9 @@ class LLGuidanceEngine(ArgumentEngine):
         """
         return self._read(written, _LIMITS, _COMPILED)
 
-    def _read(self, written: str, limits: _Limits, patience: int) -> LLGuidanceGrammar:
+    def _read(
+        self, written: str, limits: llguidance.LLParserLimits, patience: int
+    ) -> LLGuidanceGrammar:
         is_quick = written.startswith(_ANY_SPLIT)
         found: Any = [written, False] if is_quick else json.loads(written)
         if isinstance(found, dict):
@@ -233,25 +238,10 @@ class LLGuidanceEngine(ArgumentEngine):
         else:
             lark, is_patterned, *tried = found
             table = self._patterned if is_patterned else self._json
-        try:
-            compiled = self._tried(lark, table, limits[0], tried, patience)
-        except SchemaLimit:
-            compiled = self._tried(lark, table, limits[1], tried, patience)
-        compiled.is_explored = not is_quick
-        return compiled
-
-    def _tried(
-        self,
-        lark: str,
-        table: Table,
-        limits: llguidance.LLParserLimits,
-        tried: list[Any],
-        patience: int,
-    ) -> LLGuidanceGrammar:
-        """Compile, and have the states found that texts come to."""
         path = "$"
         try:
             compiled = _compiled(lark, table, limits)
+            compiled.is_explored = not is_quick
             if not tried:
                 return compiled
             matcher = compiled.matcher()
@@ -318,19 +308,13 @@ class LLGuidanceEngine(ArgumentEngine):
         except Exception as error:  # whatever a parser that is not ours thinks of
             raise _unreadable(wanted, str(error)) from error
         try:
-            compiled = self._compiled_text(text)
+            compiled = _compiled(text, self._any_text, _LIMITS)
         except EngineFailure as error:
             raise _unreadable(wanted, str(error)) from error
         if compiled.fits_nothing:
             kind = wanted.kind.value
             raise InvalidSchema.of(f"$.response_format.{kind}", kind, "no text fits it")
         return compiled
-
-    def _compiled_text(self, lark: str) -> LLGuidanceGrammar:
-        few, many = (partial(_compiled, lark, self._any_text, limits) for limits in _LIMITS)
-        with suppress(EngineFailure):
-            return few()
-        return many()
 
 
 def _compiled(lark: str, table: Table, limits: llguidance.LLParserLimits) -> LLGuidanceGrammar:

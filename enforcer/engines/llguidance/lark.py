@@ -213,6 +213,12 @@ def has_patterns(grammar: ArgumentGrammar) -> bool:
     return any(map(_is_patterned, languages))
 
 
+def has_divisors(grammar: ArgumentGrammar) -> bool:
+    """Tell whether numbers must or must not be multiples of others than 1."""
+    sets = (each for value in grammar.definitions.values() for each in value.numbers)
+    return any({each.multiple, *each.not_multiples} - {None, 1} for each in sets)
+
+
 def _is_patterned(language: Regex) -> bool:
     is_long = language.longest is None or language.longest > _LONG
     return is_long and not (isinstance(language, Repeat) and language.part == Chars(ALL))

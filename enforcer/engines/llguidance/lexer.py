@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_UNMASKED = 4  # ids taken before the fuel is filled up
+_UNMASKED = 16  # ids taken before the fuel is filled up
 
 
 # What comes out of a call into the engine as it is; see `failed` for the rest.

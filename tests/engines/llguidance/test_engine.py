@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from enforcer.engines import load
 from enforcer.engines.llguidance import grammar as grammars
+from enforcer.engines.llguidance.engine import LLGuidanceEngine
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import EnforcerError, EngineFailure
 from enforcer.schema import compile_schema
@@ -270,7 +271,7 @@ def test_a_mask_that_takes_more_than_a_step_may_ends_its_text_at_once(
     limits: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    limits()
+    limits(step_lexer_fuel=60_000)
     engine, vocabulary = engines[1]
     grammar = engine.compile(compile_schema(MANY_STATES))
     assert isinstance(grammar, LLGuidanceGrammar)
@@ -369,3 +370,20 @@ def test_a_long_text_may_have_more_slow_masks_than_a_short_one(
     # What fast masks have left is not saved up: slow ones end it as soon as at the beginning.
     _timed(monkeypatch, *[0] * 60, 40)
     assert _masks_until_it_ends(grammar.matcher(), vocabulary, most=90) == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("schema", "is_tried"),
+    [
+        ({"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}, False),
+        ({"properties": {"a": {"type": "string", "pattern": "^https://"}}}, True),
+        ({"properties": {"a": {"type": "integer", "multipleOf": 7}}}, True),
+        ({"properties": {f"name{i}": {"enum": [i]} for i in range(300)}}, True),
+    ],
+)
+def test_what_is_plain_and_small_is_compiled_without_trying_texts(
+    schema: dict[str, Any], is_tried: bool, vocabulary: Vocabulary
+) -> None:
+    written = LLGuidanceEngine(vocabulary).write(compile_schema({"type": "object", **schema}))
+    assert bool(json.loads(written)[2:]) == is_tried

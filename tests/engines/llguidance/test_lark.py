@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.engines.llguidance.lark import has_patterns
+from enforcer.engines.llguidance.lark import has_divisors, has_patterns
 from enforcer.schema import compile_schema
 
 
@@ -20,3 +20,16 @@ from enforcer.schema import compile_schema
 )
 def test_a_pattern_is_what_goes_on_for_long_with_some_characters(schema: Any, found: bool) -> None:
     assert has_patterns(compile_schema(schema)) == found
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"properties": {"a": {"type": "integer", "minimum": 3}, "b": {"type": "number"}}}, False),
+        ({"properties": {"a": {"not": {"type": "integer"}}}}, False),
+        ({"properties": {"a": {"items": {"type": "number", "multipleOf": 0.25}}}}, True),
+        ({"properties": {"a": {"type": "integer", "not": {"multipleOf": 7}}}}, True),
+    ],
+)
+def test_a_divisor_is_any_but_one(schema: Any, found: bool) -> None:
+    assert has_divisors(compile_schema(schema)) == found
