@@ -70,31 +70,40 @@ def leading(regex: Regex, states: int, *, budget: int) -> list[str]:
     return [text for text in texts.values() if text not in within]
 
 
-def breadth(regex: Regex, length: int, most: int) -> int:
-    """Count the languages that may follow after so many characters or fewer, up to `most`."""
+def breadth(regex: Regex, length: int, most: int, *, budget: int = 80_000) -> int:
+    """Count the languages that may follow after so many characters or fewer, up to `most`.
+
+    None are looked for any more when their sizes, summed, come to the budget.
+    """
     seen = level = {regex}
     for _ in range(length):
         following: set[Regex] = set()
         for state in level:
-            following.update(after for _, after in successors(state) if after not in seen)
+            found = [after for _, after in successors(state)]
+            budget -= sum(after.size for after in found)
+            following.update(after for after in found if after not in seen)
             if len(seen) + len(following) >= most:
                 return most
+            if budget < 0:
+                return len(seen) + len(following)
         seen = seen | following
         level = following
     return len(seen)
 
 
-def wandering(regex: Regex, length: int, random: Random) -> str:
+def wandering(regex: Regex, length: int, random: Random, *, budget: int = 1_000_000) -> str:
     """Build a beginning of a member, each time with one of two characters that leave most open.
 
     Args:
         regex: the language.
         length: characters, or fewer where none may follow.
         random: tells which of the two.
+        budget: sizes of what may follow, summed, after which it ends.
 
     """
     text: list[str] = []
-    while len(text) < length and (moves := list(successors(regex))):
+    while len(text) < length and budget > 0 and (moves := list(successors(regex))):
+        budget -= sum(after.size for _, after in moves)
         moves.sort(key=lambda move: -move[1].size)
         members, regex = random.choice(moves[:2])
         text.append(readable(members))
