@@ -70,10 +70,15 @@ def leading(regex: Regex, states: int, *, budget: int) -> list[str]:
     return [text for text in texts.values() if text not in within]
 
 
-def breadth(regex: Regex, length: int, most: int, *, budget: int = 80_000) -> int:
+def breadth(regex: Regex, length: int, most: int, *, budget: int) -> int:
     """Count the languages that may follow after so many characters or fewer, up to `most`.
 
-    None are looked for any more when their sizes, summed, come to the budget.
+    Args:
+        regex: the language.
+        length: characters.
+        most: how many are enough.
+        budget: sizes of what may follow, summed, after which no more are looked for.
+
     """
     seen = level = {regex}
     for _ in range(length):
@@ -91,7 +96,7 @@ def breadth(regex: Regex, length: int, most: int, *, budget: int = 80_000) -> in
     return len(seen)
 
 
-def wandering(regex: Regex, length: int, random: Random, *, budget: int = 1_000_000) -> str:
+def wandering(regex: Regex, length: int, random: Random, *, budget: int) -> str:
     """Build a beginning of a member, each time with one of two characters that leave most open.
 
     Args:

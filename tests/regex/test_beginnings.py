@@ -78,23 +78,29 @@ def test_leading_texts_come_to_the_nearest_where_there_are_too_many() -> None:
 
 
 def test_breadth_counts_what_may_follow_within_some_characters() -> None:
-    assert breadth(literal("abc"), 2, 100) == 3
-    assert breadth(literal("abc"), 9, 100) == 4
+    assert breadth(literal("abc"), 2, 100, budget=10**6) == 3
+    assert breadth(literal("abc"), 9, 100, budget=10**6) == 4
     # Which of the last three characters were an `a`, or that all has been seen.
-    assert breadth(parse("a.{2}b"), 50, 1_000) == 2**3 + 1
-    assert breadth(parse("a.{30}b"), 8, 200) == 200
-    assert breadth(parse("^[a-z]{1,400}$"), 8, 200) < 20
+    assert breadth(parse("a.{2}b"), 50, 1_000, budget=10**6) == 2**3 + 1
+    assert breadth(parse("a.{30}b"), 8, 200, budget=10**6) == 200
+    assert breadth(parse("^[a-z]{1,400}$"), 8, 200, budget=10**6) < 20
 
 
 @given(st.sampled_from(PATTERNS), st.integers(0, 60), st.randoms(use_true_random=False))
 def test_wandering_texts_begin_members(pattern: str, length: int, random: Random) -> None:
     for language in (parse(pattern), not_matching(pattern)):
-        text = wandering(language, length, random)
+        text = wandering(language, length, random, budget=10**6)
         assert is_beginning(language, text)
         assert len(text) == length or not list(successors(after(language, text)))
 
 
 def test_wandering_texts_come_to_ever_new_places_where_there_are_many() -> None:
     language = parse("a.{30}b")
-    text = wandering(language, 80, Random(1))
+    text = wandering(language, 80, Random(1), budget=10**6)
     assert len({after(language, text[:end]) for end in range(80)}) > 60
+
+
+def test_what_is_spent_ends_both() -> None:
+    language = parse("a.{30}b")
+    assert breadth(language, 8, 200, budget=100) < 20
+    assert 0 < len(wandering(language, 80, Random(1), budget=100)) < 20

@@ -166,10 +166,10 @@ class LLGuidanceEngine(ArgumentEngine):
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:
         """Do what `write` and `read` do, with less for each step: what passes bears more later.
 
-        Over the real vocabulary, for what is too much for the engine depends on it. Whole texts
-        are tried here only: where others are borne, masks of these find little that is new.
+        Over the real vocabulary, for what is too much for the engine depends on it; and with more
+        texts, whose states few others need.
         """
-        written = self._write(grammar, layout, whole=True)
+        written = self._write(grammar, layout, thorough=True)
         few, many = _LESS
         try:
             self._read(written, few, PATIENCE)
@@ -199,20 +199,21 @@ class LLGuidanceEngine(ArgumentEngine):
         layout: BoundLayout | None,
         *,
         quick: bool = False,
-        whole: bool = False,
+        thorough: bool = False,
     ) -> str:
         try:
             text = _ANY_SPLIT + to_lark(grammar, layout)
             if layout is None or layout.layout.kind is LayoutKind.JSON:
                 if quick:
                     return text
-                patterned = has_patterns(grammar)
-                is_tried = whole or patterned or has_divisors(grammar) or len(text) > _PLAIN
-                tried = probes(grammar, whole=whole) if is_tried else ()
-                return json.dumps([text, patterned, *tried])
+                is_patterned = has_patterns(grammar)
+                is_plain = not is_patterned and not has_divisors(grammar) and len(text) <= _PLAIN
+                is_tried = thorough or not is_plain
+                tried = probes(grammar, thorough=thorough) if is_tried else ()
+                return json.dumps([text, is_patterned, *tried])
             # All that is avoided begins alike; Python's strings end at either quote.
             begins = "".join(layout.avoided)[:1] or "'"
-            pairs = [] if quick else [*probes_of_pairs(grammar, layout, whole=whole)]
+            pairs = [] if quick else [*probes_of_pairs(grammar, layout, thorough=thorough)]
             ids = sorted(layout.ids)
             return json.dumps({"lark": text, "ids": ids, "begins": begins, "tried": pairs})
         except RecursionError as error:

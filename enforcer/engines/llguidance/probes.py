@@ -54,14 +54,15 @@ _WHOLE = 32  # texts of values that have many alternatives
 _TEXTS = 4  # of one language of strings
 _LENGTH = 48  # characters of each
 _WORK = 4_000  # sizes of what may follow, summed, to choose one text
-_BROAD = (8, 200)  # characters, and after so many of them in how many ways a string may go on
-_WANDERING = 96  # characters of a text through such strings
-_THROUGH = (64, 100_000)  # what may follow within a string, and its sizes, summed
+# Each of these with the sizes of what may follow, summed, as the work that is done at most.
+_THROUGH = (64, 100_000)  # in how many ways a string may go on, all of which are led through
+_BROAD = (8, 200, 80_000)  # characters, and in how many ways those go on that are wandered through
+_WANDERING = (96, 200_000)  # characters
 _DEEP = 24
 _SEARCHED = 1_000  # states, for a name of a class
 
 
-def probes(grammar: ArgumentGrammar, *, whole: bool) -> Iterator[tuple[str, str, str]]:
+def probes(grammar: ArgumentGrammar, *, thorough: bool) -> Iterator[tuple[str, str, str]]:
     """Yield the path of a value, the text before it, and a beginning of it or of a name in it.
 
     They are legal but for values that only make sense together: whoever tries them stops at
@@ -69,12 +70,13 @@ def probes(grammar: ArgumentGrammar, *, whole: bool) -> Iterator[tuple[str, str,
 
     Args:
         grammar: a finished one.
-        whole: with whole texts of values that have many alternatives, and of many names.
+        thorough: with whole texts of values that have many alternatives, and of many names, and
+            with strings at random, which find out what is too much, and little that others need.
 
     """
     seen = {grammar.root}
     languages: set[Regex] = set()
-    instances, wanted, names = Instances(grammar), _WHOLE if whole else 0, _NAMES
+    instances, wanted, names = Instances(grammar), _WHOLE if thorough else 0, _NAMES
     queue = [("$", "", grammar.root, 0)]
     for path, before, number, depth in queue:
         value = grammar.definitions[number]
@@ -83,7 +85,7 @@ def probes(grammar: ArgumentGrammar, *, whole: bool) -> Iterator[tuple[str, str,
             if language not in languages and len(languages) < _MOST_LANGUAGES:
                 languages.add(language)
                 # Within a name a text does not go on for long.
-                within = () if opening else (*_through(language), *_wandering(language))
+                within = () if opening else _within(language, thorough=thorough)
                 for text in (*_edges(language, _TEXTS), *within):
                     yield path, before + opening, json.dumps(text, ensure_ascii=False)[:-1]
         for text in islice(instances.texts(number), wanted):
@@ -93,7 +95,7 @@ def probes(grammar: ArgumentGrammar, *, whole: bool) -> Iterator[tuple[str, str,
             names -= 1
             yield path + step, before + opening, text
         # Whose states are known by now.
-        for text in instances.texts_of_names(number) if whole else ():
+        for text in instances.texts_of_names(number) if thorough else ():
             yield path, before, text
         if depth >= _DEEP:
             continue
@@ -104,7 +106,7 @@ def probes(grammar: ArgumentGrammar, *, whole: bool) -> Iterator[tuple[str, str,
 
 
 def probes_of_pairs(
-    grammar: ArgumentGrammar, layout: BoundLayout, *, whole: bool
+    grammar: ArgumentGrammar, layout: BoundLayout, *, thorough: bool
 ) -> Iterator[tuple[str, list[str | int], list[str | int]]]:
     """Yield the same where arguments are pairs: texts, and control ids between them."""
     spellable = Spellable(grammar, layout)
@@ -121,7 +123,7 @@ def probes_of_pairs(
         here = f"{path}.properties.{name}" if declared else f"{path}.additionalProperties"
         within = replace(grammar, root=value)
         if is_python:
-            for _, before, text in probes(within, whole=whole):
+            for _, before, text in probes(within, thorough=thorough):
                 yield here, [f"{name}={before}"], [text]
             continue
         behind = layout.part("key", "type" if spellable.typed else "value")
@@ -131,11 +133,11 @@ def probes_of_pairs(
             if option.type is not None:
                 typed = [*opening, *option.type.encode(), *layout.part("type", "value")]
             if option.scalar is not None:
-                scalar = option.scalar
-                for text in (*_edges(scalar, 1), *_through(scalar), *_wandering(scalar)):
+                within_it = _within(option.scalar, thorough=thorough)
+                for text in (*_edges(option.scalar, 1), *within_it):
                     yield here, _texts(typed), [text]
             if option.nested is not None:
-                for _, before, text in probes(within, whole=whole):
+                for _, before, text in probes(within, thorough=thorough):
                     yield here, _texts([*typed, *before.encode()]), [text]
 
 
@@ -167,19 +169,26 @@ def _edges(language: Regex, texts: int) -> tuple[str, ...]:
     return tuple(demanding(language, _LENGTH, texts, budget=_WORK))
 
 
+def _within(language: Regex, *, thorough: bool) -> tuple[str, ...]:
+    found = _through(language) if language.boolean else ()
+    return (*found, *_anywhere(language)) if thorough else found
+
+
 @cached
 def _through(language: Regex) -> tuple[str, ...]:
     states, work = _THROUGH
-    return tuple(leading(language, states, budget=work)) if language.boolean else ()
+    return tuple(leading(language, states, budget=work))
 
 
 @cached
-def _wandering(language: Regex) -> tuple[str, ...]:
-    length, many = _BROAD
+def _anywhere(language: Regex) -> tuple[str, ...]:
+    length, many, work = _BROAD
     is_long = language.longest is None or language.longest > _LENGTH
-    if not is_long or breadth(language, length, many) < many:
+    if not is_long or breadth(language, length, many, budget=work) < many:
         return ()
-    return (wandering(language, _WANDERING, Random(0)),)  # noqa: S311 - the same one each time
+    length, work = _WANDERING
+    random = Random(0)  # noqa: S311 - the same text each time
+    return (wandering(language, length, random, budget=work),)
 
 
 def _spelled_names(value: Value) -> Iterator[tuple[str, str, str]]:

@@ -148,9 +148,9 @@ def test_alternatives_that_are_too_many_within_a_text_are_refused_when_checked(
         kimi.check(compile_schema(geojson("emum"), root=Root.OBJECT))
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_the_texts_are_tried_when_a_grammar_is_checked(whole: bool) -> None:
+@pytest.mark.parametrize("thorough", [True, False])
+def test_the_texts_are_tried_when_a_grammar_is_checked(thorough: bool) -> None:
     grammar = compile_schema(geojson("enum"), root=Root.OBJECT)
-    found = [text for path, _, text in probes(grammar, whole=whole) if path == "$"]
+    found = [text for path, _, text in probes(grammar, thorough=thorough) if path == "$"]
     begins = '{"type": "FeatureCollection", "features": ['
-    assert any(text.startswith(begins) for text in found) == whole
+    assert any(text.startswith(begins) for text in found) == thorough
