@@ -1,0 +1,122 @@
+"""Schemas that are made to cost, and where texts of them go.
+
+Owns: the draws; each is made by a seed. Must not know: engines, times.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    Schema = dict[str, Any]
+
+_NAMES = "abcdefgh"
+_SETS = ("[ab]", "[^a]", r"\w", r"\s", "[a-c]")
+_LENGTHS = (20, 64, 200, 1_000, 5_000)
+# What a text of structures goes on with where it may; anything legal else.
+PIECES = (*'{[}]"1abcde', *('{"', '["', '[{"', '","', '",', '":', '": ', '"b":'))
+LETTERS = tuple("ab c")
+
+
+def patterns(random: Random) -> Schema:
+    """Draw a string under up to four patterns of bounded repetition."""
+    parts: list[Schema] = [{"pattern": _sequence(random, 0)} for _ in range(random.randint(1, 4))]
+    string: Schema = {
+        "type": "string",
+        "allOf": [part if random.random() < 0.8 else {"not": part} for part in parts],
+    }
+    if random.random() < 0.5:
+        string["maxLength"] = random.choice(_LENGTHS)
+    return {"type": "object", "properties": {"a": string}, "required": ["a"]}
+
+
+def _sequence(random: Random, depth: int) -> str:
+    most = 2 if depth > 2 else 3
+    return "".join(_atom(random, depth) for _ in range(random.randint(1, most)))
+
+
+def _atom(random: Random, depth: int) -> str:
+    kind = random.random()
+    if kind < 0.3:
+        return random.choice("ab")
+    if kind < 0.45:
+        return "."
+    if kind < 0.55:
+        return random.choice(_SETS)
+    if kind < 0.75:
+        return f"(?:{_sequence(random, depth + 1)}|{_sequence(random, depth + 1)})"
+    if kind < 0.9:
+        return f"(?:{_sequence(random, depth + 1)}){_quantifier(random)}"
+    return random.choice("ab") + _quantifier(random)
+
+
+def _quantifier(random: Random) -> str:
+    least = random.randint(0, 30)
+    most = least + random.randint(1, 20)
+    return random.choice(["*", "+", "?", f"{{{least}}}", f"{{{least},{most}}}"])
+
+
+def structures(random: Random) -> Schema:
+    """Draw unions of objects and arrays that overlap."""
+    return {
+        "type": "object",
+        "properties": {"r": _node(random, random.randint(2, 5))},
+        "required": ["r"],
+        "definitions": {name: _node(random, random.randint(1, 3)) for name in "xyz"},
+    }
+
+
+def _node(random: Random, depth: int) -> Schema:
+    kind = random.random()
+    if depth <= 0 or kind < 0.15:
+        return _leaf(random)
+    if kind < 0.5:
+        return _object(random, depth)
+    if kind < 0.65:
+        least, most = random.choice([0, 0, 2]), random.choice([4, 9, 99])
+        return {
+            "type": "array", "items": _node(random, depth - 1), "minItems": least, "maxItems": most
+        }  # fmt: skip
+    if kind < 0.72:
+        return {"$ref": "#/definitions/" + random.choice("xyz")}
+    if kind < 0.85:
+        base = _node(random, depth - 1)
+        more: list[Schema] = [{}, *({"required": [name]} for name in _NAMES)]
+        return {"anyOf": [base | random.choice(more) for _ in range(random.randint(2, 5))]}
+    branches = [_node(random, depth - 1) for _ in range(random.randint(2, 8))]
+    return {random.choice(["anyOf", "anyOf", "oneOf"]): branches}
+
+
+def _object(random: Random, depth: int) -> Schema:
+    names = random.sample(_NAMES, random.randint(1, 6))
+    found: Schema = {
+        "type": "object",
+        "properties": {name: _node(random, depth - 1) for name in names},
+        "required": random.sample(names, random.choice([0, 0, 1, len(names)])),
+    }
+    if random.random() < 0.3:
+        found["additionalProperties"] = random.choice([False, _leaf(random)])
+    if random.random() < 0.2:
+        found["minProperties"] = random.randint(1, 3)
+    return found
+
+
+def _leaf(random: Random) -> Schema:
+    leaves: list[Schema] = [
+        *({"type": name} for name in ("string", "number", "integer", "boolean", "null")),
+        {"enum": ["a", "b"]},
+        {},
+        {"const": 1},
+        {"type": "string", "maxLength": random.randint(1, 30)},
+    ]
+    return random.choice(leaves)
+
+
+# How each is drawn, how its texts begin, and what they go on with.
+KINDS: dict[str, tuple[Callable[[Random], Schema], str, tuple[str, ...]]] = {
+    "patterns": (patterns, '{"a": "', LETTERS),
+    "structures": (structures, '{"r": ', PIECES),
+}
