@@ -153,12 +153,14 @@ def _honest(follower: Follower, kind: str, vocabulary: Vocabulary, most: int | N
         gc.collect()
 
 
-def _drawn(follower: Follower, kind: str, random: Random, count: int) -> None:
+def _drawn(follower: Follower, kind: str, seed: int, count: int) -> None:
     draw, begun, pieces = drawn.KINDS[kind]
     for at in range(count):
-        grammar = follower.compiled(draw(random), Root.OBJECT)
+        # What becomes of one text changes no other, so that two versions can be compared.
+        grammar = follower.compiled(draw(Random(f"{seed} {at}")), Root.OBJECT)
         if grammar is not None:
-            for _ in range(_TEXTS):
+            for text in range(_TEXTS):
+                random = Random(f"{seed} {at} {text}")
                 follower.follow(str(at), grammar, follower.at_random(random, begun, pieces))
         gc.collect()
 
@@ -176,7 +178,7 @@ def main() -> None:
     if options.kind in ("tools", "maskbench"):
         _honest(follower, options.kind, vocabulary, options.schemas)
     else:
-        _drawn(follower, options.kind, Random(options.seed), options.schemas or _DRAWN)
+        _drawn(follower, options.kind, options.seed, options.schemas or _DRAWN)
     found = follower.found
     slow = [mask for mask in found.masks if mask > _SLOW]
     print(f"vocabulary: {name}; schemas: {found.schemas}, refused {found.refused}")
