@@ -54,7 +54,8 @@ def random_server(
 ) -> Iterator[Server]:
     log = tmp_path_factory.mktemp("log") / "random.log"
     # What random weights say before a demanded call says nothing: keep it short.
-    with serving(random_folder, ENFORCED, log, ENFORCER_PREAMBLE_IDS="3") as server:
+    own = {"ENFORCER_PREAMBLE_IDS": "3", "ENFORCER_ALLOW_CLIENT": "finish"}
+    with serving(random_folder, ENFORCED, log, **own) as server:
         yield server
 
 
