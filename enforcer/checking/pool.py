@@ -260,7 +260,7 @@ class Pool:
                 fit = False
             else:
                 self._finish(job, verdict)
-                fit = process.is_fit and process.memory() < _FAT
+                fit = process.is_fit and process.kept() < _FAT
             if process is not None and not fit:
                 process.end()
                 process = None

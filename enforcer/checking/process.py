@@ -163,6 +163,7 @@ class Process:
         self._yields = False
         self._status: int | None = None
         self.pid = pid
+        self._memory_at_first = self._memory()
 
     def send(self, data: bytes) -> None:
         """Send a message.
@@ -227,8 +228,11 @@ class Process:
         with suppress(ProcessLookupError):  # whoever reads next learns that it has ended
             os.kill(self.pid, number)
 
-    def memory(self) -> int:
-        """Give the bytes of memory that it has."""
+    def kept(self) -> int:
+        """Give the bytes of memory that it has beyond those that it was forked with."""
+        return self._memory() - self._memory_at_first
+
+    def _memory(self) -> int:
         return int(self._proc("statm")[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def seconds(self) -> float:

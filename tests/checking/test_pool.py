@@ -357,7 +357,29 @@ def test_a_paused_worker_goes_on(worker: Any) -> None:
     assert worker.receive(0.5) is None
     worker.resume()
     assert worker.receive(60)
-    assert worker.memory() > 1 << 20
+    assert 0 < worker.kept() < 64 << 20
+
+
+def test_a_worker_ends_for_what_it_has_kept_not_for_what_it_was_forked_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lone = Pool("llguidance", BYTES, workers=2)
+    begun: list[Process] = []
+
+    def fork() -> Process:
+        begun.append(Pool._fork(lone))
+        return begun[-1]
+
+    monkeypatch.setattr(lone, "_fork", fork)
+    monkeypatch.setattr(pools, "_FAT", 16 << 20)
+    for number in range(6):
+        assert lone.check(quick(number)).error is None
+    assert begun[0]._memory_at_first > 16 << 20
+    assert len(begun) <= 2
+    monkeypatch.setattr(pools, "_FAT", 0)
+    for number in range(6, 12):
+        assert lone.check(quick(number)).error is None
+    assert len(begun) >= 6
 
 
 PARENT = """
