@@ -42,6 +42,9 @@ IN_FLIGHT = (1, 8, 32)
 CHOICES = ("auto", "required")
 _IDS = 64  # of a reply, at most
 _EACH = 2  # requests for each one that is in flight
+# Two servers share an accelerator, and vLLM wants most of it for each; and that many sequences of
+# these prompts need more of a cache than the few that other benchmarks run.
+_SHARING = ("--gpu-memory-utilization", "0.1", "--kv-cache-memory-bytes", str(2 << 30))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,20 +150,20 @@ def _serving(setting: Setting, model: Path, log: Path) -> Iterator[Server]:
         yield server
 
 
-def accelerated(folder: Path, most: int, *, has_one: bool) -> Iterator[tuple[str, Starts]]:
+def accelerated(
+    folder: Path, most: int, names: Sequence[str], *, has_one: bool
+) -> Iterator[tuple[str, Starts]]:
     """Give what is compared on an accelerator: title, and servers without and with the Enforcer.
 
     Args:
         folder: for the model, draft heads and logs.
         most: sequences in an engine.
-        has_one: whether there is an accelerator. Without one Model Runner V2 needs Triton
-            interpreted, which makes an id or two a second of Kimi's vocabulary.
+        names: of the ways to serve.
+        has_one: whether there is an accelerator.
 
     """
     path = model(folder)
-    names = ["V1", "V1, n-gram"]
-    if has_one:
-        names += ["V2, async", "V2, n-gram", "V2, async, EAGLE3"]
+    more = _SHARING if has_one else ()
     for at, way in enumerate(each for each in ways.WAYS if each.name in names):
         starts = {}
         for enforced in (False, True):
@@ -168,7 +171,7 @@ def accelerated(folder: Path, most: int, *, has_one: bool) -> Iterator[tuple[str
             own.mkdir()
             starts["Enforcer" if enforced else "vLLM"] = partial(
                 ways.serving,
-                replace(way, enforced=enforced, most=most),
+                replace(way, enforced=enforced, most=most, flags=more),
                 path,
                 own,
                 interpreted=False,

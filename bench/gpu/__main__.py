@@ -1,5 +1,7 @@
 """`python -m bench.gpu [--write FILE]`: a report of what an accelerator is needed for.
 
+With `--way`, `--in-flight` and `--rounds` a part of it: all takes more than half an hour.
+
 On a machine without one it does the same on the CPU, smaller and without Model Runner V2, so that
 it is known to work.
 Sections: masks on 1 to 512 rows of logits; the tiny model by transformers on the device; and,
@@ -28,8 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MODULES = ("vllm", "torch", "transformers", "xgrammar", "llguidance")
-_SERVED = (1, 8, 64, 256, 512)  # in flight
-_SERVED_CPU = (1, 8)
+_SERVED = [1, 8, 64, 256, 512]  # in flight
+_SERVED_CPU = [1, 8]
+_WAYS = ("V1", "V1, n-gram", "V2, async", "V2, n-gram", "V2, async, EAGLE3")
+# Without an accelerator Model Runner V2 needs Triton interpreted, which makes an id or two a second
+# of Kimi's vocabulary.
+_WAYS_CPU = _WAYS[:2]
 
 
 def versions(device: str) -> str:
@@ -43,15 +49,15 @@ def versions(device: str) -> str:
     return f"{name}; {', '.join(found)}."
 
 
-def sections(device: str, *, serve: bool, failed: list[str]) -> Iterator[str]:
+def sections(options: argparse.Namespace, *, failed: list[str]) -> Iterator[str]:
     """Measure, and give the report part by part.
 
     Args:
-        device: torch's name of it.
-        serve: whether vLLM is started.
+        options: as `main` reads them.
         failed: gets what was wrong.
 
     """
+    device = options.device
     is_small = not device.startswith("cuda")
     yield f"# On {device}\n\n{versions(device)}\n"
     rows, repeats = (masks.ROWS[:3], 3) if is_small else (masks.ROWS, 50)
@@ -62,16 +68,18 @@ def sections(device: str, *, serve: bool, failed: list[str]) -> Iterator[str]:
     if made[-1].bad:
         failed.append(f"transformers: {made[-1].bad} bad calls")
     yield f"## The tiny model by transformers\n\n{generation.table(made)}\n"
-    if not serve or importlib.util.find_spec("vllm") is None:
+    if options.no_vllm or importlib.util.find_spec("vllm") is None:
         return
     from bench import throughput
 
     yield "## In vLLM\n"
     with tempfile.TemporaryDirectory() as folder:
-        in_flight = _SERVED_CPU if is_small else _SERVED
-        compared = throughput.accelerated(Path(folder), in_flight[-1], has_one=not is_small)
+        in_flight = options.in_flight or (_SERVED_CPU if is_small else _SERVED)
+        ways = options.way or (_WAYS_CPU if is_small else _WAYS)
+        rounds = options.rounds or (1 if is_small else 5)
+        compared = throughput.accelerated(Path(folder), max(in_flight), ways, has_one=not is_small)
         for title, starts in compared:
-            found = throughput.measure(starts, in_flight, 1 if is_small else 5, streamed=True)
+            found = throughput.measure(starts, in_flight, rounds, streamed=True)
             lost = throughput.failures(found, "Enforcer")
             if lost:
                 failed.append(f"{title}: {lost} requests ended with an error")
@@ -84,10 +92,18 @@ def main() -> int:
     usual = "cuda" if torch.cuda.is_available() else "cpu"
     parser.add_argument("--device", default=usual, help=f"torch's name of it; here {usual}")
     parser.add_argument("--no-vllm", action="store_true", help="leave the servers out")
+    parser.add_argument(
+        "--way",
+        action="append",
+        choices=_WAYS,
+        help="serve this way alone; again for more of them",
+    )
+    parser.add_argument("--in-flight", type=int, nargs="+", help="requests at a time")
+    parser.add_argument("--rounds", type=int, help="how often each is measured")
     parser.add_argument("--write", type=Path, help="the report's file")
     options = parser.parse_args()
     parts, failed = [], list[str]()
-    for part in sections(options.device, serve=not options.no_vllm, failed=failed):
+    for part in sections(options, failed=failed):
         print(part, flush=True)
         parts.append(part)
         if options.write:

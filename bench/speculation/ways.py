@@ -51,6 +51,7 @@ class Way:
         processor: by the logits processor, without the plugin.
         enforced: whether it enforces at all.
         most: sequences in the engine.
+        flags: more of vLLM's.
 
     """
 
@@ -60,6 +61,7 @@ class Way:
     processor: bool = False
     enforced: bool = True
     most: int = 16
+    flags: tuple[str, ...] = ()
 
     @property
     def plugin(self) -> bool:
@@ -111,7 +113,7 @@ def serving(
         environment: more of it.
 
     """
-    flags = [*(ENFORCED if way.plugin else FREE).flags, "--max-num-seqs", str(way.most)]
+    flags = [*(ENFORCED if way.plugin else FREE).flags, "--max-num-seqs", str(way.most), *way.flags]
     if way.processor:
         flags += ["--logits-processors", _PROCESSOR]
     if way.speculation is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,17 +66,14 @@ def test_a_bad_call_of_an_enforced_turn_fails_the_command(
 def test_the_half_that_serves_tells_ids_and_gaps_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
     from bench import throughput
-    from bench.speculation import ways
 
-    plain = [way for way in ways.WAYS if way.name == "V1"]
-    monkeypatch.setattr(ways, "WAYS", plain)
     monkeypatch.setattr(throughput, "_IDS", 12)
-    monkeypatch.setattr(report, "_SERVED_CPU", (1, 2))
     monkeypatch.setattr(masks, "ROWS", (1,))
     empty = generation.Turns("Enforcer", 0, 0, 0, 1.0)
     monkeypatch.setattr(generation, "measure", lambda *_, **__: empty)
     failed: list[str] = []
-    text = "\n".join(report.sections("cpu", serve=True, failed=failed))
+    asked = Namespace(device="cpu", no_vllm=False, way=["V1"], in_flight=[1, 2], rounds=1)
+    text = "\n".join(report.sections(asked, failed=failed))
     assert not failed
     assert "### V1\n" in text
     for heading in ("ids a second", "ms to the next id, p50 and p99"):
