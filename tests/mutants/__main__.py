@@ -6,9 +6,9 @@ room, then all that reach the core without a server. A mutant that none of them 
 survived, and is shown; those in `equivalent.toml` are not counted. The same seed chooses the
 same mutants. Exits with 1 if fewer than nine of ten are noticed.
 
-Needs `pip install --group mutants` with pip 25.1 or newer (Cosmic Ray, whose operators these are). Cosmic Ray's own
-runner gives every mutant the same command; here most mutants take the seconds of one module's
-tests, which is what makes a sample affordable.
+Needs `pip install --group mutants` with pip 25.1 or newer (Cosmic Ray, whose operators these are).
+Cosmic Ray's own runner gives every mutant the same command; here most mutants take the seconds of
+one module's tests, which is what makes a sample affordable.
 """
 
 from __future__ import annotations
