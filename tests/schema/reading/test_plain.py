@@ -34,6 +34,12 @@ def _compiles(engine: ArgumentEngine, schema: dict[str, Any]) -> None:
     engine.compile(compile_schema(schema, root=Root.OBJECT)).matcher()
 
 
+@pytest.mark.parametrize(("length", "is_plain"), [(199, True), (200, True), (201, False)])
+def test_a_long_text_among_values_is_not_plain(length: int, is_plain: bool) -> None:
+    schema = {"type": "object", "properties": {"a": {"enum": ["b", "x" * length]}}}
+    assert _is_plain(schema) is is_plain
+
+
 FORMATS = [*sorted(KNOWN), "regex", "of-ours"]
 WORDS = st.text(max_size=8) | st.sampled_from(
     ["type", "city", "größe", "", "\ud800", "a\nb", "$ref"]
