@@ -116,6 +116,15 @@ def test_reading_stops_at_the_first_stray_id(text: str, stray: int) -> None:
     assert turn == read(write(V, text)[: stray + 1])
 
 
+@pytest.mark.parametrize(("name", "end"), [("hermes", "<|im_end|>"), ("pythonic", "<|eot_id|>")])
+def test_what_stands_behind_the_end_is_stray_where_symbols_are_read(name: str, end: str) -> None:
+    parser = Parser(served(name).table)
+    assert not served(name).table.is_simple
+    ids = write(vocabulary(name), f"ab{end}")
+    parser.feed([*ids, *write(vocabulary(name), "c")])
+    assert parser.turn() == Turn("", "ab", (), ended=True, stray=len(ids))
+
+
 @pytest.mark.parametrize("token_id", [-1, V.size, 10**9])
 def test_ids_outside_the_vocabulary_are_stray(token_id: int) -> None:
     assert read([97, token_id, 98]) == Turn("", "a", (), ended=False, stray=1)
