@@ -1,0 +1,78 @@
+"""What checking new schemas takes beside a server: `python -m bench.checks [--at-once N]`.
+
+Distinct schemas with formats, patterns and counts, those of `bench.matrix.workload` that are not
+plain, go through the processes that a front end has, over Kimi's vocabulary where it is to be
+had. Owns: sending them, and what is printed. Must not know: how anything is checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import time
+
+from bench.first_mask.run import vocabulary as find_vocabulary
+from bench.matrix import workload
+from enforcer.checking.pool import Pool
+from enforcer.checking.work import Check
+from enforcer.compiling import is_plain
+from enforcer.request.response_format import FormatKind
+from enforcer.schema import Limits, OnUnsupported, Root
+
+_REQUESTS = 100
+_SEED = 7
+
+
+def checks() -> list[Check]:
+    """Draw them; the same each time."""
+    sources = {
+        json.dumps(tool["function"]["parameters"]): None
+        for body in workload.bodies(_REQUESTS, _SEED)
+        for tool in body.get("tools", ())
+        if "parameters" in tool["function"]
+    }
+    return [
+        Check(FormatKind.JSON_SCHEMA, source, Root.OBJECT, OnUnsupported.REFUSE, Limits())
+        for source in sources
+        if not is_plain(source)
+    ]
+
+
+async def send(pool: Pool, wanted: list[Check], at_once: int) -> list[tuple[float, float]]:
+    """Have them checked; gives the seconds that each was waited for, and of its processor time."""
+    room = asyncio.Semaphore(at_once)
+
+    async def one(check: Check) -> tuple[float, float]:
+        async with room:
+            begun = time.perf_counter()
+            verdict = await pool.check_async(check)
+            return time.perf_counter() - begun, verdict.seconds
+
+    return await asyncio.gather(*map(one, wanted))
+
+
+def main() -> None:
+    """Measure and print; see the module."""
+    parser = argparse.ArgumentParser(prog="python -m bench.checks", description=__doc__)
+    parser.add_argument("--at-once", type=int, default=1, help="how many are waited for at a time")
+    options = parser.parse_args()
+    name, vocabulary = find_vocabulary()
+    pool = Pool("llguidance", vocabulary, "kimi_k2")
+    first, *wanted = checks()
+    pool.check(first)  # starts what forks the others
+    begun = time.perf_counter()
+    found = asyncio.run(send(pool, wanted, options.at_once))
+    whole = time.perf_counter() - begun
+    waited, spent = zip(*found, strict=True)
+    print(f"vocabulary: {name}; {len(wanted)} schemas, {options.at_once} at once")
+    print(
+        f"{whole / len(wanted) * 1e3:.1f} ms for each, {statistics.mean(spent) * 1e3:.1f} of them "
+        f"processor time of its check; waited for one: {statistics.median(waited) * 1e3:.0f} ms in "
+        f"the median, {max(waited) * 1e3:.0f} at most"
+    )
+
+
+if __name__ == "__main__":
+    main()
