@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from enforcer.turn import dialects
 from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
 from enforcer.turn.table import Table
+from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.vocabularies import PIECES, call, section, small, write
 
@@ -331,3 +332,15 @@ def test_arguments_that_are_none_of_the_formats_make_no_call(name: str, text: st
     assert reader.dropped == 1
     assert Happening.CALL_END not in {event.what for event in events}
     assert reader.ended
+
+
+def test_a_control_token_within_arguments_may_be_the_first_of_the_vocabulary() -> None:
+    dialect = dialects.load("kimi_k3")
+    first = "<|open|>"
+    controls = {name: at for at, name in enumerate(dict.fromkeys((first, *dialect.controls)))}
+    tokens = [*(name.encode() for name in controls), *(bytes([byte]) for byte in range(256))]
+    found = Vocabulary(tokens, controls)
+    assert found.control(first) == 0
+    reader = Parser(Table(dialect, found), None, ["get"])
+    reader.feed(write(found, K3_CALL.replace(">x<", ">5<")))
+    assert [each.arguments for each in reader.turn().calls] == ['{"a": 5}']
