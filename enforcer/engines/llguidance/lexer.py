@@ -111,7 +111,7 @@ class Lexer:
     """
 
     __slots__ = (
-        "_table", "_unmasked", "first", "is_complete", "lock", "lost", "start", "weight",
+        "_first_id", "_table", "_unmasked", "first", "is_complete", "lock", "lost", "start", "weight",
     )  # fmt: skip
 
     def __init__(self, start: llguidance.LLMatcher, table: Table) -> None:
@@ -122,6 +122,7 @@ class Lexer:
         self._table = table
         self.first: npt.NDArray[np.int32] | None = None
         self.is_complete = False
+        self._first_id: int | None = None
         self._unmasked = 0
 
     def find_first(self) -> str | None:
@@ -130,6 +131,10 @@ class Lexer:
         if copy.is_error():
             return str(copy.get_error())
         self.first = self._table.scratch.row & self._table.row
+        if self.first.any():
+            word = int((self.first != 0).argmax())
+            bits = int(self.first[word]) & 0xFFFFFFFF
+            self._first_id = 32 * word + (bits & -bits).bit_length() - 1
         self.is_complete = bool(copy.is_accepting())
         return None
 
@@ -151,11 +156,9 @@ class Lexer:
 
     def is_lost(self) -> bool:
         """Find out whether it has come to a limit."""
-        if self.lost is None and self.first is not None and self.first.any():
-            word = int((self.first != 0).argmax())
-            bits = int(self.first[word]) & 0xFFFFFFFF
+        if self.lost is None and self._first_id is not None:
             copy = self.start.deep_copy()
-            if not copy.consume_token(32 * word + (bits & -bits).bit_length() - 1):
+            if not copy.consume_token(self._first_id):
                 self.lost = str(copy.get_error())
         return self.lost is not None
 

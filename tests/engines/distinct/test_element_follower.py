@@ -18,6 +18,7 @@ from enforcer.engines.distinct.uniqueness import Uniqueness
 from enforcer.errors import UnsupportedSchema
 from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, is_valid, walk
 from tests.vocabularies import bits
+from tests.walks import examples
 
 
 def distinct(items: Any, **more: Any) -> dict[str, Any]:
@@ -99,6 +100,7 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+@examples(20)
 @given(seed=st.integers(0, 10**9))
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
     schema: dict[str, Any], seed: int

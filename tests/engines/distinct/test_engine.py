@@ -22,6 +22,7 @@ from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing import infinite
 from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, engine, is_valid, walk
 from tests.vocabularies import bits
+from tests.walks import examples
 
 
 def distinct(items: Any, **more: Any) -> dict[str, Any]:
@@ -79,6 +80,7 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
+@examples(20)
 @given(seed=st.integers(0, 10**9))
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
     schema: dict[str, Any], seed: int

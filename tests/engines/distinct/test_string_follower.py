@@ -20,6 +20,7 @@ from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.schema.finishing.tracks import Track, tracks
 from tests.schema_judge import accepts, agree_along_a_walk, agrees, compiled, is_valid, walk
 from tests.vocabularies import bits, cut
+from tests.walks import examples
 
 # Names in every spelling, with what may stand around them, in pieces of any length.
 _TEXTS = (
@@ -70,6 +71,7 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS, ids=range(len(SCHEMAS)))
+@examples(20)
 @given(seed=st.integers(0, 10**9))
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
     schema: dict[str, Any], seed: int
