@@ -94,7 +94,7 @@ def _metric(server: Server, name: str) -> float:
 def test_greedy_output_is_valid_and_the_same(
     tiny_server: Server, tmp_path: Path, flags: tuple[str, ...], witness: str
 ) -> None:
-    bodies = [body for body in _bodies(72, seed=11) if len(json.dumps(body["messages"])) < 900]
+    bodies = [body for body in _bodies(48, seed=11) if len(json.dumps(body["messages"])) < 900]
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
     sent = bodies
     if "priority" in flags:
@@ -105,7 +105,7 @@ def test_greedy_output_is_valid_and_the_same(
         other = _greedy(server, sent)
         assert _metric(server, witness) > 0
     answered = [at for at, reply in enumerate(other) if reply.answered]
-    assert len(answered) > 40
+    assert len(answered) > len(bodies) // 2
     for at in answered:
         assert not judge(bodies[at], other[at]).findings
         assert other[at].token_ids == usual[at].token_ids

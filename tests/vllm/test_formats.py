@@ -15,7 +15,7 @@ from bench.matrix.routes import Client, Route
 from enforcer.turn import dialects
 from enforcer.verify import expected
 from tests import format_models
-from tests.vllm_servers import serving
+from tests.vllm_servers import half_of, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +97,8 @@ def test_the_log_names_the_dialect(served: Served) -> None:
     assert f"dialect={wanted.dialect} " in log
 
 
-def test_no_cell_has_a_finding(served: Served) -> None:
+@pytest.mark.parametrize("half", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_no_cell_has_a_finding(served: Served, half: int) -> None:
     wanted, server = served
     chosen = [
         cell
@@ -112,7 +113,7 @@ def test_no_cell_has_a_finding(served: Served) -> None:
             max_tokens=160,
             temperature=1.0,
             concurrency=16,
-            wanted=chosen,
+            wanted=half_of(chosen, half),
             expected=expected.of(dialects.load(wanted.dialect)),
         )
     )
