@@ -111,7 +111,8 @@ class Lexer:
     """
 
     __slots__ = (
-        "_first_id", "_table", "_unmasked", "first", "is_complete", "lock", "lost", "start", "weight",
+        "_first_id", "_table", "_unmasked",
+        "first", "is_complete", "lock", "lost", "start", "weight",
     )  # fmt: skip
 
     def __init__(self, start: llguidance.LLMatcher, table: Table) -> None:
