@@ -58,7 +58,7 @@ def sample(url: str, name: str, **labels: str) -> float:
 
 
 def half_of(cells: Iterable[Cell], half: int) -> list[Cell]:
-    """Give the one half (0) of a matrix or the other (1): some of each row and column."""
+    """Give one half (0) of a matrix or the other (1), in which some of each row and column is."""
     mixed = list(cells)
     Random(0).shuffle(mixed)
     return mixed[half::2]
