@@ -247,3 +247,13 @@ def test_bounds_on_either_side_of_zero(
         member = contains(within, Fraction(quarter, 4))
         for text in numbers(quarter / 4 if quarter % 4 else quarter // 4):
             assert fullmatch(language, text) == member, text
+
+
+@pytest.mark.parametrize("divisor", ["1", "1.5", "2", "7", "30"])
+def test_every_spelling_of_what_is_no_multiple_is_refused(divisor: str) -> None:
+    language = number_texts(NumberSet(multiple=Fraction(divisor)))
+    for value in (0.5, 1, 4, 10, 11, 100, 1_000, 1_500_000, 10**9):
+        is_multiple = (Fraction(value) / Fraction(divisor)).denominator == 1
+        assert fullmatch(language, str(value)) == is_multiple
+        for text in numbers(value):
+            assert is_multiple or not fullmatch(language, text), text

@@ -5,7 +5,18 @@ import re
 import pytest
 from hypothesis import assume, example, given
 
-from enforcer.regex import ANY, NOTHING, both, fullmatch, is_empty, literal, not_matching, parse
+from enforcer.regex import (
+    ANY,
+    NOTHING,
+    Regex,
+    alternating_automaton,
+    both,
+    fullmatch,
+    is_empty,
+    literal,
+    not_matching,
+    parse,
+)
 from tests.languages import SHARP, asserting_patterns, plain_patterns, texts
 
 _AGREED = "abAB01_- .,"  # no reading of any construct differs on these
@@ -101,3 +112,19 @@ def test_a_pattern_and_its_negation_are_disjoint(pattern: str) -> None:
     language = both(parse(pattern), not_matching(pattern))
     for text in ("", "a", "ab", "é", "٣", "a\n", "\u2028", "_ -"):
         assert not fullmatch(language, text)
+
+
+@pytest.mark.parametrize(("count", "unrolled"), [(2, True), (64, True), (65, False)])
+def test_a_few_repetitions_are_written_out(
+    count: int, unrolled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def automaton(*_: object) -> Regex:
+        asked.append(True)
+        return NOTHING
+
+    monkeypatch.setattr(alternating_automaton, "language", automaton)
+    found = parse(f"^(?:(?!gh)[gh]){{{count}}}$")  # kept by its text: no other test has it
+    assert bool(asked) != unrolled
+    assert fullmatch(found, "h" * count) == unrolled

@@ -141,3 +141,14 @@ def test_names_that_a_format_has_no_call_for_are_refused(name: str) -> None:
     assert caught.value.path == "$.tools[1].function.name"
     request_envelope.refuse_names(pythonic, toolset("good", "größe", "a_1"))
     request_envelope.refuse_names(dialects.load("kimi_k2"), toolset("good", name))
+
+
+@pytest.mark.parametrize(("begun", "ids"), [("", 0), ('{"a', 2)])
+def test_a_text_that_a_prompt_has_begun_is_told_from_one_that_it_has_not(
+    begun: str, ids: int
+) -> None:
+    prompt = vocabularies.write(VOCABULARY, OPENING + begun)
+    wanted = spec(tools=(), response_format=FORMAT)
+    told = look_at_prompt(ENFORCER.table, wanted, Options(), prompt)
+    assert bool(told) == bool(ids)
+    assert told == len(ENFORCER.table.opened(prompt)[1]) * bool(ids)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema.algebra.shapes import Formula
+from enforcer.schema.finishing import counting
 from enforcer.schema.finishing.counting import counting_automaton
 from enforcer.schema.grammar import NEVER, ArrayShape, Count, ElementChoice, ValueId
 
@@ -84,3 +85,16 @@ def test_too_many_states_are_refused_with_their_place() -> None:
     with pytest.raises(UnsupportedSchema, match="too large together") as caught:
         counting_automaton(array)
     assert caught.value.path == "$.a.contains"
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_as_many_states_as_may_be(fewer: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four lengths; of what is counted none to two, and none to one."""
+    monkeypatch.setattr(counting, "_MOST_STATES", 4 * 3 * 2 - fewer)
+    counts = (Count(0, 2), Count(1, None))
+    array = ArrayShape((), NEVER, maximum=3, contains=counts, choices=(CHOICES,))
+    if fewer:
+        with pytest.raises(UnsupportedSchema):
+            counting_automaton(array)
+    else:
+        assert counting_automaton(array).inhabited

@@ -11,7 +11,7 @@ from enforcer.regex import parse
 from enforcer.schema import compile_schema
 from enforcer.schema.algebra.shapes import Formula
 from enforcer.schema.finishing.distinct import forgotten, is_text, reached
-from enforcer.schema.grammar import NEVER, ArrayShape, Value, ValueId
+from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value, ValueId
 
 
 def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
@@ -24,6 +24,16 @@ def test_what_is_forgotten_may_repeat_and_nothing_else_changes() -> None:
     assert after[two] is strings
     assert after[three].null
     assert [shape.unique for shape in after[three].arrays] == [False, True]
+
+
+def test_of_two_objects_one_is_forgotten() -> None:
+    two = ValueId(Formula(2))
+    names = (("a", two), ("b", two))
+    kept, other = (ObjectShape(names, (), minimum=least, distinct_names=True) for least in (2, 3))
+    value = Value(objects=(kept, other))
+    (after,) = forgotten({two: value}, [kept]).values()
+    assert [shape.distinct_names for shape in after.objects] == [False, True]
+    assert [shape.minimum for shape in after.objects] == [1, 3]
 
 
 @pytest.mark.parametrize(
