@@ -52,3 +52,10 @@ def test_what_is_no_scientific_notation() -> None:
         assert not fullmatch(language, text)
         assert not fullmatch(scientific_integers(), text)
         assert not fullmatch(scientific_fractions(), text)
+
+
+def test_the_one_exponent_between_those_of_the_bounds() -> None:
+    language = scientific(Fraction(2), False, Fraction(500), False)
+    assert [fullmatch(language, text) for text in ("1e0", "2e0", "5e1", "5e2", "6e2")] == [
+        *(False, True, True, True, False)
+    ]

@@ -64,6 +64,7 @@ def test_where_readings_differ_both_have_to_agree(pattern: str, text: str) -> No
         ("(?:^a)?b$", ["ab", "b", "xb"], ["ba"]),
         ("(?=a)(?=ab)a(?!c)", ["ab", "xab"], ["ac", "a"]),
         ("^(?:(?!ab)[ab]){2}$", ["bb", "ba", "aa"], ["ab", "b"]),
+        ("(?<=^ab)c", ["abc", "abcd"], ["xabc", "c"]),
         ("(?:(?=a)|b)c", ["bc"], ["ac", "c"]),
     ],
 )

@@ -12,7 +12,7 @@ from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupporte
 
 OTHER = Options(
     OnUnsupported.RELAX,
-    Limits(depth=9, enum=3),
+    Limits(depth=9, enum=1),
     Conventions(Formats.STANDARD, closed_objects=True, integers=Integers.DIGITS),
     max_calls=2,
     preamble_ids=0,

@@ -329,9 +329,15 @@ def test_arguments_that_are_none_of_the_formats_make_no_call(name: str, text: st
     reader = Parser(served(name).table, None, ["get"])
     events = reader.feed(write(vocabulary(name), text))
     assert reader.turn().calls == ()
-    assert reader.dropped == 1
+    assert (reader.dropped, reader.dropped_name) == (1, "get")
     assert Happening.CALL_END not in {event.what for event in events}
     assert reader.ended
+
+
+def test_arguments_of_a_call_that_is_dropped_are_not_those_of_the_one_before() -> None:
+    text = section(call("get", 0, '{"a":1}'), call("evil", 1, '{"b":2}'))
+    turn = read(text, names={"get"})
+    assert [(each.name, each.arguments) for each in turn.calls] == [("get", '{"a":1}')]
 
 
 def test_a_control_token_within_arguments_may_be_the_first_of_the_vocabulary() -> None:

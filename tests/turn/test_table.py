@@ -11,6 +11,7 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment
 from enforcer.turn.lexer import OPEN, Opening
 from enforcer.turn.table import Table
+from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.vocabularies import bits, small
 
@@ -147,3 +148,13 @@ def test_whether_text_may_turn_out_to_be_a_call(name: str, spells: bool) -> None
     from tests.dialect_cases import served
 
     assert served(name).table.spells_calls is spells
+
+
+def test_what_is_no_id_stands_nowhere() -> None:
+    controls = {name: at for at, name in enumerate(KIMI.controls)}
+    tokens = [*(name.encode() for name in controls), *(bytes([byte]) for byte in range(256))]
+    table = Table(KIMI, Vocabulary(tokens, controls))  # in which the last id is text
+    assert any(table.step(state, len(tokens) - 1, {}) for state in KIMI.states)
+    for state in KIMI.states:
+        assert table.step(state, -1, {}) is None
+        assert table.step(state, len(tokens), {}) is None

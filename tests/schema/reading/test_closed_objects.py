@@ -176,3 +176,18 @@ def test_an_all_of_is_closed_as_by_unevaluated_properties(
     if len(declared) > 1:
         said = {**schema, "unevaluatedProperties": False}
         assert fits(schema, value) == is_valid(said, value)
+
+
+@pytest.mark.parametrize("keyword", ["dependentSchemas", "dependencies"])
+def test_what_a_property_brings_with_it_is_declared_too(keyword: str) -> None:
+    draft = "https://json-schema.org/draft/2019-09/schema"
+    if keyword == "dependencies":
+        draft = "http://json-schema.org/draft-07/schema#"
+    schema = {"$schema": draft, **A, keyword: {"a": {"properties": {"b": {"type": "integer"}}}}}
+    assert fits(schema, {"a": 1, "b": 2})
+    assert not fits(schema, {"a": 1, "b": "x"})
+    assert not fits(schema, {"a": 1, "c": 2})
+    # Nothing but what a property brings with it says which there are.
+    alone = {"$schema": draft, keyword: {"a": {"properties": {"a": {}, "b": {}}}}}
+    assert fits(alone, {"a": 1, "b": 2})
+    assert not fits(alone, {"a": 1, "c": 2})
