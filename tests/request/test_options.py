@@ -43,6 +43,7 @@ GOOD = Options().to_json()
         {**GOOD, "more": 1},
         {key: value for key, value in GOOD.items() if key != "limits"},
         *({**GOOD, "max_calls": n} for n in (0, -1, True, "3", 1.5, None, 10**13)),
+        {**GOOD, "preamble_ids": -1},
         *({**GOOD, "on_unsupported": word} for word in ("ignore", None, EMPTY)),
         *({**GOOD, "finish_within_budget": word} for word in ("on", 1, None)),
         *(

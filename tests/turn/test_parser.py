@@ -336,8 +336,11 @@ def test_arguments_that_are_none_of_the_formats_make_no_call(name: str, text: st
 
 def test_arguments_of_a_call_that_is_dropped_are_not_those_of_the_one_before() -> None:
     text = section(call("get", 0, '{"a":1}'), call("evil", 1, '{"b":2}'))
-    turn = read(text, names={"get"})
-    assert [(each.name, each.arguments) for each in turn.calls] == [("get", '{"a":1}')]
+    reader = Parser(TABLE, None, {"get"})
+    reader.feed(write(V, text))
+    found = reader.turn().calls
+    assert [(each.name, each.arguments) for each in found] == [("get", '{"a":1}')]
+    assert (reader.dropped, reader.dropped_name) == (1, "evil")
 
 
 def test_a_control_token_within_arguments_may_be_the_first_of_the_vocabulary() -> None:
