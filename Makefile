@@ -32,7 +32,7 @@ test: lint ## Lint, layers, types, all tests: those without servers on all cores
 	$(BIN)/python -m pytest -n auto $(TOGETHER) -m "not vllm"
 	$(BIN)/python -m pytest -n 2 $(TOGETHER) -m "vllm and not long"
 
-long: env ## Servers that `make test` leaves out, whose every part another test tries.
+long: env ## Servers that `make test` has no time for; before a release.
 	$(BIN)/python -m pytest -m long
 
 bench: env ## Measure first mask and mask times beside xgrammar's.

@@ -1,7 +1,6 @@
 """Starting vLLM for tests, and reading what its model generates.
 
-Owns: how, and halves of what they are asked. Must not know: which
-servers the tests share (that is `vllm/conftest.py`).
+Owns: how. Must not know: which servers the tests share (that is `vllm/conftest.py`).
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -17,9 +15,7 @@ import enforcer
 from bench.demo.servers import Server, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from bench.matrix.cells import Cell
+    from collections.abc import Iterator
 
 
 TINY = Path(__file__).resolve().parents[1] / "bench" / "models" / "tiny-kimi"
@@ -55,10 +51,3 @@ def sample(url: str, name: str, **labels: str) -> float:
         for found in family.samples
         if found.name == name and labels.items() <= found.labels.items()
     )
-
-
-def half_of(cells: Iterable[Cell], half: int) -> list[Cell]:
-    """Give one half (0) of a matrix or the other (1), in which some of each row and column is."""
-    mixed = list(cells)
-    Random(0).shuffle(mixed)
-    return mixed[half::2]

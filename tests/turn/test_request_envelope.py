@@ -143,12 +143,12 @@ def test_names_that_a_format_has_no_call_for_are_refused(name: str) -> None:
     request_envelope.refuse_names(dialects.load("kimi_k2"), toolset("good", name))
 
 
-@pytest.mark.parametrize(("begun", "ids"), [("", 0), ('{"a', 2)])
+@pytest.mark.parametrize(("begun", "is_begun"), [("", False), ('{"a', True)])
 def test_a_text_that_a_prompt_has_begun_is_told_from_one_that_it_has_not(
-    begun: str, ids: int
+    begun: str, is_begun: bool
 ) -> None:
     prompt = vocabularies.write(VOCABULARY, OPENING + begun)
     wanted = spec(tools=(), response_format=FORMAT)
-    told = look_at_prompt(ENFORCER.table, wanted, Options(), prompt)
-    assert bool(told) == bool(ids)
-    assert told == len(ENFORCER.table.opened(prompt)[1]) * bool(ids)
+    found = look_at_prompt(ENFORCER.table, wanted, Options(), prompt)
+    assert found == (len(ENFORCER.table.opened(prompt)[1]) if is_begun else 0)
+    assert (found > 0) is is_begun

@@ -15,7 +15,7 @@ from bench.matrix.routes import Client, Route
 from enforcer.turn import dialects
 from enforcer.verify import expected
 from tests import format_models
-from tests.vllm_servers import half_of, serving
+from tests.vllm_servers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ def test_no_cell_has_a_finding(served: Served, half: int) -> None:
             max_tokens=160,
             temperature=1.0,
             concurrency=16,
-            wanted=half_of(chosen, half),
+            wanted=cells.half_of(chosen, half),
             expected=expected.of(dialects.load(wanted.dialect)),
         )
     )

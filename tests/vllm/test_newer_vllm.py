@@ -15,7 +15,7 @@ import pytest
 from bench import newer_vllm
 from enforcer.vllm.names import TESTED_VERSIONS
 
-pytestmark = [pytest.mark.vllm, pytest.mark.long]
+pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 
 SERVED = Path(__file__).with_name("test_random_weights.py")
 
@@ -26,7 +26,7 @@ def test_it_leaves_random_weights_only_declared_and_valid_calls(version: str) ->
         root = newer_vllm.overlay(version)
     except (subprocess.CalledProcessError, OSError) as error:
         pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
-    environment = newer_vllm.environment(root) | {"LIVE_REQUESTS": "60"}
+    environment = newer_vllm.environment(root) | {"LIVE_REQUESTS": "30"}
     told = subprocess.run(
         [sys.executable, "-c", "import vllm; print(vllm.__version__)"],
         env=environment,

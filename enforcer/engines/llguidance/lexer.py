@@ -123,7 +123,7 @@ class Lexer:
         self._table = table
         self.first: npt.NDArray[np.int32] | None = None
         self.is_complete = False
-        self._first_id: int | None = None
+        self._first_id: int | None = None  # one that every text may begin with; see `is_lost`
         self._unmasked = 0
 
     def find_first(self) -> str | None:
