@@ -28,7 +28,7 @@ import numpy as np
 
 import enforcer
 from bench import processes, random_model
-from bench.demo.servers import ENFORCED, MODEL_NAME, Server
+from bench.demo.servers import ENFORCED, MODEL_NAME, Server, with_a_worker_process
 from bench.first_mask import run
 from enforcer.cache import Cache
 
@@ -63,7 +63,7 @@ def main() -> int:
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", str(_AT_ONCE)))
     with tempfile.TemporaryDirectory() as folder:
         model = random_model.given_or_written(arguments.model, Path(folder))
-        with Server(model, setting, Path(folder) / "server.log") as server:
+        with Server(model, with_a_worker_process(setting), Path(folder) / "server.log") as server:
             server.wait_until_ready()
             bodies = map(request, tools(arguments.properties))
             statuses = asyncio.run(send(server, itertools.islice(bodies, _WARM)))

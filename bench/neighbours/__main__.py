@@ -24,7 +24,7 @@ from statistics import median
 from tokenizers import Tokenizer
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, STRICT, Server, Setting
+from bench.demo.servers import ENFORCED, STRICT, Server, Setting, with_a_worker_process
 from bench.neighbours import MASKS_VARIABLE, STEP_VARIABLE, hostile
 from bench.neighbours.hostile import Constraint
 from bench.neighbours.stream import Window, observe
@@ -39,7 +39,9 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=[""], help="loads whose name has one of these")
     parser.add_argument("--beside", action="store_true", help="measure stock strict mode as well")
-    parser.add_argument("--one-process", action="store_true", help="the engine in one process")
+    parser.add_argument(
+        "--worker-process", action="store_true", help="the worker in a process of its own"
+    )
     parser.add_argument(
         "--step", type=float, default=0.0, help="milliseconds of a step, as on a device"
     )
@@ -62,7 +64,7 @@ def main() -> int:
             heads = "quiet, ms | unconstrained | with | to quiet | masks | errors | outcomes"
             print(f"| beside | {heads} |")
             print("|---|---:|---:|---:|---:|---:|---:|---|", flush=True)
-            served = one_process(setting) if arguments.one_process else setting
+            served = with_a_worker_process(setting) if arguments.worker_process else setting
             masks = Path(folder) / "masks"
             masks.write_bytes(b"")
             if arguments.step:
@@ -90,18 +92,6 @@ def main() -> int:
     if arguments.json:
         arguments.json.write_text(json.dumps(record, indent=1))
     return 0 if right else 1
-
-
-def one_process(setting: Setting) -> Setting:
-    """Serve in this way with the engine's worker in the engine's process, computing on one thread.
-
-    By default the CPU build has a process for each, which wait for each other by spinning, beside
-    OpenMP threads that do the same: on two cores whatever else has to run waits for those.
-    """
-    executor = "vllm.v1.executor.uniproc_executor.UniProcExecutor"
-    flags = (*setting.flags, "--distributed-executor-backend", executor)
-    threads = (("VLLM_CPU_OMP_THREADS_BIND", "nobind"), ("OMP_NUM_THREADS", "1"))
-    return replace(setting, flags=flags, environment=threads)
 
 
 def on_device(setting: Setting, seconds: float, masks: Path) -> Setting:

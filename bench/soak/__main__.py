@@ -24,7 +24,7 @@ from transformers import AutoTokenizer
 
 import enforcer
 from bench import processes, random_model
-from bench.demo.servers import ENFORCED, Server
+from bench.demo.servers import ENFORCED, Server, with_a_worker_process
 from bench.neighbours import hostile
 from bench.neighbours.__main__ import letters
 from bench.soak.clients import Crowd
@@ -52,7 +52,7 @@ def main() -> int:
         reader = enforcer.Enforcer(
             enforcer.Vocabulary.from_transformers(AutoTokenizer.from_pretrained(model))
         )
-        with Server(model, setting, Path(folder) / "server.log") as server:
+        with Server(model, with_a_worker_process(setting), Path(folder) / "server.log") as server:
             server.wait_until_ready()
             loads = hostile.loads(letters(model))
             crowd = Crowd(server.url, reader, loads, Random(arguments.seed))

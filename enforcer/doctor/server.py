@@ -352,7 +352,8 @@ def processes(shown: str | None) -> Check:
     if not counts:
         mend = f"{how_to_start(shown)}, {_LOADED}"
         return bad(title, "/metrics has no `enforcer_processes`", mend)
-    said = ", ".join(f"{counts.get(part, 0)} {part}" for part in ("front", "engine", "worker"))
+    said = ", ".join(f"{counts.get(part, 0)} {part}" for part in ("front", "engine"))
+    said += f", {counts['worker']} worker" if counts.get("worker") else ", no worker of its own"
     engines = len(set(_ENGINES.findall(shown)))
     if counts.get("engine", 0) < engines:
         mend = "engines on other hosts, and Ray's, cannot be counted; else read their logs"

@@ -5,7 +5,8 @@ Owns: which changes are worth a run of the tests, and which are known to change 
 
 Left out are changes that say nothing about tests: in annotations, under `TYPE_CHECKING`, of
 decorators (without one, a module either does not load or is only slower) and of numbers that
-are constants of a module, which are bounds: one more or less moves a refusal, nothing else.
+are constants of a module, which are bounds: one more or less moves a refusal, nothing else. Nor
+is `is` made `==`: it stands between members of enumerations and markers, equal if the same.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
-_UNUSED = ("VariableReplacer", "VariableInserter", "RemoveDecorator")  # the first two take names
+_UNUSED = (
+    *("VariableReplacer", "VariableInserter"),  # they take names
+    *("RemoveDecorator", "Operator_Is_Eq", "Operator_IsNot_NotEq"),
+)
 _Position = tuple[int, int]
 
 

@@ -43,6 +43,11 @@ def test_no_set_holds_a_surrogate() -> None:
     assert "\ud800" not in ALL
     assert CharSet.of([(0xD800, 0xDFFF)]) == EMPTY
     assert len(ALL) == 0x110000 - 0x800
+    assert unicode_property("Cs") == EMPTY
+
+
+def test_the_first_member_is_the_lowest() -> None:
+    assert CharSet.of([(0x64, 0x66), (0x61, 0x62)]).first == "a"
 
 
 @pytest.mark.parametrize(("escape", "found"), [(r"\d", digit), (r"\w", word), (r"\s", space)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from enforcer.turn.table import Row, Table
-from tests.dialect_cases import at, vocabulary
+from tests.dialect_cases import TOOLS, at, opening, served, vocabulary
 from tests.vocabularies import feed, legal, row_of
 
 if TYPE_CHECKING:
@@ -82,6 +82,18 @@ def test_text_before_a_demanded_call_is_counted_by_tokens() -> None:
     assert {vocabulary("hermes").token_bytes(i) for i in legal(matcher)} <= {
         *(b"<tool_call>"[:n] for n in range(1, 12)),
     }
+
+
+def test_reasoning_before_a_demanded_call_is_not_counted() -> None:
+    found = vocabulary("hermes")
+    prompt_ids = [*opening("hermes"), found.control("<think>")]
+    matcher = served("hermes").matcher(TOOLS, prompt_ids=prompt_ids, tool_choice="required")
+    for _ in range(6):
+        feed(matcher, [found.find(b"x{")])
+    feed(matcher, [found.control("</think>")])
+    for _ in range(5):
+        feed(matcher, [found.find(b"x{")])
+    assert found.find(b"x{") not in legal(matcher)
 
 
 def test_rows_are_found_behind_a_token_and_not_at_each_byte_of_it(

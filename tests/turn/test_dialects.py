@@ -162,6 +162,7 @@ BROKEN = {
     "markers are no lists": ('open = ["<call>"]', 'open = "<call>"'),
     "markers are no texts": ('open = ["<call>"]', "open = [1]"),
     "markers without a token": ('open = ["<call>"]', "open = []"),
+    "markers that end in what may be missing": ('open = ["<call>"]', 'open = ["<call>{_}"]'),
     "one token, two markers": ('close = ["</call>"]', 'close = ["<call>"]'),
     "turn is no text": ('begin = "<role>"', "begin = 1"),
     "name is no text": ('name = "mini"', "name = 1"),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, FREE, Setting
+from bench.demo.servers import ENFORCED, FREE, Setting, with_a_worker_process
 from enforcer.turn.parser import Parser
 from tests.vllm_servers import TINY, serving
 
@@ -78,12 +78,12 @@ def free_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that cannot have the plugin, with the logits processor in its place."""
+    """A server that cannot have the plugin, with the logits processor in its worker's process."""
     log = tmp_path_factory.mktemp("log") / "processor.log"
     processor = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
     flags = ("--logits-processors", processor, "--middleware", "enforcer.vllm.early.RefuseEarly")
     setting = Setting("logits processor", (*FREE.flags, *flags))
-    with serving(TINY, setting, log) as server:
+    with serving(TINY, with_a_worker_process(setting), log) as server:
         yield server
 
 

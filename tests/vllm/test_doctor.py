@@ -20,7 +20,7 @@ def test_an_enforced_server_is_well_in_all_its_processes(tiny_server: Server) ->
     checks = list(server.checks(tiny_server.url))
     assert {check.name: check.found for check in checks if check.status is not Status.OK} == {}
     found = {check.name: check.found for check in checks}
-    assert found["processes with the plugin"] == "1 front, 1 engine, 1 worker"
+    assert found["processes with the plugin"] == "1 front, 1 engine, no worker of its own"
     assert "FINISH_WITHIN_BUDGET is off" in found["the end of a call"]
     assert "versions" in found
 

@@ -8,11 +8,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from transformers import AutoTokenizer
 
 import enforcer
 from bench.demo.servers import MODEL_NAME, HttpServer
+from enforcer.doctor.server import processes
 from enforcer.verify.measure import judge
 from enforcer.verify.replies import whole
 from tests.snippets import MESSAGES, PROMPT, ROOT, TOOLS, blocks, commands, every, find, run
@@ -87,6 +89,8 @@ def test_the_first_server_and_its_first_request(
     given = {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", **command.given}
     with HttpServer([sys.executable, *command.words[1:]], tmp_path / "log", given) as server:
         server.wait_until_ready()
+        shown = httpx.get(f"{server.url}/metrics/").text
+        assert processes(shown).found == "1 front, 1 engine, 1 worker"
         assert "localhost:8000" in asked
         answer = subprocess.run(
             ["bash", "-c", asked.replace("localhost:8000", server.url)],  # noqa: S607

@@ -117,6 +117,8 @@ def test_what_is_plain_is_told_at_once() -> None:
     assert algebra.plainly(algebra.value(ATOMS[2])) == ATOMS[2]
     listed = [algebra.is_listed(algebra.value(each)) for each in ATOMS]
     assert listed == [False, False, True, True, True, *[False] * 6]
+    for each in (Value(objects=(ObjectShape(),)), Value(arrays=(ArrayShape(),))):
+        assert not algebra.is_listed(algebra.value(each))
 
 
 def test_alternatives_are_bounded_and_say_where_they_come_from() -> None:

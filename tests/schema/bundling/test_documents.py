@@ -69,6 +69,12 @@ def takes(
         assert not accepts(grammar, json.dumps(value)), value
 
 
+def test_what_is_no_json_is_left_to_whoever_compiles_it() -> None:
+    for text in (f'{{"$ref": "{BASE}address.json"', f'{"[" * 100_000}"$ref": "{BASE}'):
+        assert COMMON.may_concern(text)
+        assert COMMON.bundle(text) == text
+
+
 def test_a_reference_leads_into_a_document_and_from_there_into_another() -> None:
     schema = {"properties": {"to": {"$ref": f"{BASE}address.json"}}, "required": ["to"]}
     takes(
