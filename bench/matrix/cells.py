@@ -1,7 +1,7 @@
 """Running the matrix, and judging its cells.
 
-Owns: which cells there are, halves of them, and what a cell's verdict is. Must not know: how a
-server is started, how results are shown.
+Owns: which cells there are, and what a cell's verdict is. Must not know: how a server
+is started, how results are shown.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from itertools import product
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 from bench.matrix import modes
@@ -18,7 +17,7 @@ from enforcer.verify.expected import Expected
 from enforcer.verify.measure import Fault, Finding, IdRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from enforcer.verify.replies import Reply
 
@@ -52,13 +51,6 @@ def cells() -> list[Cell]:
     """List the cells that vLLM has."""
     crossed = product(Route, modes.MODES, modes.THINKING, (False, True))
     return [Cell(*cell) for cell in crossed if modes.has(cell[0], cell[1])]
-
-
-def half_of(chosen: Iterable[Cell], half: int) -> list[Cell]:
-    """Give one half (0) of some cells or the other (1), each with some of every row and column."""
-    mixed = list(chosen)
-    Random(0).shuffle(mixed)
-    return mixed[half::2]
 
 
 async def run(

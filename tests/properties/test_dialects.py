@@ -103,7 +103,7 @@ def matcher_of(name: str, request: dict[str, Any]) -> ExplainedMatcher:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@examples(30)
+@examples(60)
 @given(request=requests(), seed=SEEDS)
 def test_whatever_is_sampled_every_call_is_declared_and_valid(
     name: str, request: dict[str, Any], seed: int
@@ -169,7 +169,7 @@ def two(name: str) -> list[Enforcer]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-@examples(30)
+@examples(60)
 @given(request=requests(), first=st.integers(0, 2), seed=SEEDS)
 def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(
     name: str, request: dict[str, Any], first: int, seed: int

@@ -94,7 +94,7 @@ def _metric(server: Server, name: str) -> float:
 def test_greedy_output_is_valid_and_the_same(
     tiny_server: Server, tmp_path: Path, flags: tuple[str, ...], witness: str
 ) -> None:
-    bodies = [body for body in _bodies(48, seed=11) if len(json.dumps(body["messages"])) < 900]
+    bodies = [body for body in _bodies(72, seed=11) if len(json.dumps(body["messages"])) < 900]
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
     sent = bodies
     if "priority" in flags:

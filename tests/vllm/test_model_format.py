@@ -97,10 +97,9 @@ def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(
             ("--enable-auto-tool-choice", "--tool-call-parser", "mistral_enforced"),
             "InvalidVocabulary: --tool-call-parser mistral_enforced is for models of the format ",
         ),
-        pytest.param(
+        (
             ("--tool-call-parser", "kimi_k2_enforced"),
             "ConfigurationError: --tool-call-parser kimi_k2_enforced needs --enable-auto-tool-choi",
-            marks=pytest.mark.long,
         ),
     ],
 )

@@ -26,7 +26,7 @@ def test_it_leaves_random_weights_only_declared_and_valid_calls(version: str) ->
         root = newer_vllm.overlay(version)
     except (subprocess.CalledProcessError, OSError) as error:
         pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
-    environment = newer_vllm.environment(root) | {"LIVE_REQUESTS": "30"}
+    environment = newer_vllm.environment(root) | {"LIVE_REQUESTS": "60"}
     told = subprocess.run(
         [sys.executable, "-c", "import vllm; print(vllm.__version__)"],
         env=environment,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.vllm
-REQUESTS = int(os.environ.get("LIVE_REQUESTS", "100"))
+REQUESTS = int(os.environ.get("LIVE_REQUESTS", "160"))
 
 
 def test_concurrent_requests_leave_only_declared_and_valid_calls(

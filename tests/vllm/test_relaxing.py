@@ -248,7 +248,6 @@ def test_a_format_is_not_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.vllm
-@pytest.mark.long
 def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) -> None:
     environment = {"ENFORCER_ON_UNSUPPORTED": "isolate", "ENFORCER_ALLOW_CLIENT": "off", **IN_TIME}
     log = tmp_path / "server.log"

@@ -185,13 +185,11 @@ def raw_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.mark.vllm
-@pytest.mark.long
 def test_a_reply_shows_what_the_model_wanted(raw_server: Server) -> None:
     assert differences(raw_server) > 0  # else the tool was none that the model did not want
 
 
 @pytest.mark.vllm
-@pytest.mark.long
 def test_explain_shows_it_from_the_reply_alone(
     raw_server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
