@@ -127,6 +127,7 @@ def test_growth_is_of_counts_inside_counts_alone() -> None:
     flat, nested = parse("^(?:ab){1,30}$"), parse("^(?:a{1,9}b?){1,9}$")
     assert growth(flat, budget=10**6) == 0
     assert growth(nested, budget=10**6) > 64
+    assert growth(parse("^(?:(?:a|bb){2,}c?){2,}$"), budget=10**6) > 64
     # Going on stops soon after the budget is spent.
     assert 100 < growth(nested, budget=100) < growth(nested, budget=10**6)
 

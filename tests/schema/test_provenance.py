@@ -254,6 +254,16 @@ def test_a_limit_stands_where_its_part_cannot_be_found(monkeypatch: pytest.Monke
     assert "takes too much as well" not in str(caught.value)
 
 
+def test_what_cannot_be_kept_is_named_before_a_limit() -> None:
+    branches = {"anyOf": [{"required": [n, n + n]} for n in "abcdef"]}
+    schema = {"properties": {"a": {"$ref": "https://example.com/a"}, "b": branches}}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compile_schema(schema, limits=Limits(branches=4))
+    assert caught.value.path == "$.properties.a.$ref"
+    with pytest.raises(SchemaLimit):
+        compile_schema(branches, limits=Limits(branches=4))
+
+
 def test_what_cannot_be_kept_is_named_before_what_never_ends() -> None:
     schema = {
         "type": "object",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from enforcer.turn.pattern import Fixed
 
 KIMI = dialects.load("kimi_k2")
+MISTRAL = dialects.load("mistral")  # its headers have no index
 
 
 def test_the_diagram_has_every_transition() -> None:
@@ -53,6 +54,7 @@ def test_a_diagram_leads_where_the_states_lead(name: str) -> None:
 @given(st.text(alphabet="abN_-./é日", min_size=1), st.integers(0, 10**9 - 1))
 def test_a_header_is_read_back(name: str, index: int) -> None:
     assert KIMI.header_parts(KIMI.header_text(name, index)) == (name, index)
+    assert MISTRAL.header_parts(MISTRAL.header_text(name, index)) == (name, 0)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.errors import UnsupportedSchema
+from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def test_no_property_is_left_over(
         assert not accepts(grammar, json.dumps(value)), value
 
 
-@pytest.mark.parametrize(
+WITHIN = pytest.mark.parametrize(
     "wrap",
     [
         lambda inner: {"allOf": [inner]},
@@ -119,13 +121,28 @@ def test_no_property_is_left_over(
     ],
     ids=["allOf", "anyOf", "if", "then", "else", "dependentSchemas"],
 )
-def test_branches_count_however_deep_within_others(wrap: Callable[[Any], dict[str, Any]]) -> None:
+
+
+def closed(wrap: Callable[[Any], dict[str, Any]], times: int) -> dict[str, Any]:
+    """Give an object whose one property is declared so deep within others."""
     schema: dict[str, Any] = {"properties": {"a": {}}}
-    for _ in range(20):
+    for _ in range(times):
         schema = wrap(schema)
-    grammar = compiled({"type": "object", **schema, "unevaluatedProperties": False})
+    return {"type": "object", **schema, "unevaluatedProperties": False}
+
+
+@WITHIN
+def test_branches_count_however_deep_within_others(wrap: Callable[[Any], dict[str, Any]]) -> None:
+    grammar = compiled(closed(wrap, 20))
     assert accepts(grammar, '{"a": 1}')
     assert not accepts(grammar, '{"a": 1, "b": 1}')
+
+
+@WITHIN
+def test_deeper_ones_are_refused(wrap: Callable[[Any], dict[str, Any]]) -> None:
+    with pytest.raises(UnsupportedSchema, match="too many branches") as caught:
+        compile_schema(closed(wrap, 25))
+    assert caught.value.keyword == "unevaluatedProperties"
 
 
 def test_references_are_followed_as_deep() -> None:
