@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.numbers.decimals import DIGITS
 from enforcer.numbers.multiples import are_bearable, is_hard, multiples, without_places
 from enforcer.regex import fullmatch
 from tests.schema_judge import accepts, compiled
@@ -24,6 +25,14 @@ def test_doubles_are_multiples_of_powers_of_two_however_long_the_text(divisor: f
         assert accepts(grammar, text) == (Fraction(text) % Fraction(divisor) == 0), text
 
 
+@pytest.mark.parametrize("divisor", ["0.1", "0.01"])
+def test_so_are_decimals_of_powers_of_ten(divisor: str) -> None:
+    """A double of so many digits is written with fewer, so with no more places."""
+    language = multiples(Fraction(divisor), plain=False, sure=True)
+    for text in ("12345678901234567890.5", "12345678901234567", "123456789012345678.50"):
+        assert fullmatch(language, text), text
+
+
 @pytest.mark.parametrize("text", ["123456789012345678.05", "1234567890123456.35"])
 def test_what_a_double_does_not_hold_is_no_multiple_of_another_divisor(text: str) -> None:
     assert not accepts(compiled({"type": "number", "multipleOf": 0.05}), text)
@@ -34,7 +43,8 @@ def test_what_a_double_does_not_hold_is_no_multiple_of_another_divisor(text: str
 def test_whole_numbers_are_multiples_however_long(divisor: int, times: int, more: int) -> None:
     for sure in (True, False):
         language = multiples(Fraction(divisor), plain=False, sure=sure)
-        for number in (times * divisor, times * divisor + more):
+        longest = divisor * ((10 ** (DIGITS + 1) - 1) // divisor)
+        for number in (times * divisor, times * divisor + more, longest, longest - 1):
             assert fullmatch(language, str(number)) == (number % divisor == 0), number
 
 

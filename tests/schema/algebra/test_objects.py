@@ -147,6 +147,17 @@ def test_a_shape_covers_others_whose_properties_imply_its_own() -> None:
     ]
 
 
+def test_a_bound_that_declared_names_keep_by_themselves_is_none() -> None:
+    algebra = arena()
+    null = algebra.value(Value(null=True))
+    closed = ObjectShape(names=(("a", null), ("b", null)), classes=((ANY, NEVER),))
+    for maximum, kept in ((1, 1), (2, None), (3, None)):
+        assert algebra.objects.tidy(replace(closed, maximum=maximum)).maximum == kept
+    for minimum in (2, 3):
+        found = algebra.objects.tidy(replace(closed, minimum=minimum))
+        assert (found is None) == (minimum > 2)
+
+
 def test_where_no_other_name_may_be_a_declared_one_is_the_witness() -> None:
     algebra = arena()
     null = algebra.value(Value(null=True))

@@ -51,3 +51,5 @@ def test_other_children_stand_where_these_do() -> None:
 def test_where_a_shape_comes_from_is_no_part_of_what_it_is() -> None:
     assert ObjectShape(path="$.a") == ObjectShape(path="$.b")
     assert len({ArrayShape(path="$.a"), ArrayShape(path="$.b")}) == 1
+    assert Contains(ALWAYS, 0, 1, None, "$.a") == Contains(ALWAYS, 0, 1, None, "$.b")
+    assert Witness(ANY, ALWAYS, "$.a") == Witness(ANY, ALWAYS, "$.b")

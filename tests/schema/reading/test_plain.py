@@ -13,12 +13,22 @@ from enforcer.engines import ENGINES
 from enforcer.regex.formats import FORMATS as KNOWN
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading import plain
-from enforcer.schema.reading.plain import is_plain_object
+from enforcer.schema.reading.plain import _DEPTH, is_plain_object
 from tests import vocabularies
 from tests.shared_data import shared
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.engines import ArgumentEngine
+
+
+def within(times: int, wrap: Callable[[Any], dict[str, Any]]) -> Any:
+    """Give a schema so deep within others."""
+    schema: Any = {"type": "string"}
+    for _ in range(times):
+        schema = wrap(schema)
+    return schema
 
 
 def _is_plain(schema: dict[str, Any]) -> bool:
@@ -220,6 +230,15 @@ def test_most_declared_tools_are_plain_and_those_compile(engine: ArgumentEngine)
         {"type": "object", "default": {"deep": {}}},
         {"type": "object", "description": "x" * 30_000},
         {"type": "object", "properties": {f"n{i}": {"type": "null"} for i in range(60)}},
+        *(
+            {"type": "object", "properties": {"a": within(_DEPTH, wrap)}}
+            for wrap in (
+                lambda inner: {"type": "array", "items": inner},
+                lambda inner: {"type": "object", "properties": {"a": inner}},
+                lambda inner: {"type": "object", "additionalProperties": inner},
+                lambda inner: {"anyOf": [inner, {"type": "null"}]},
+            )
+        ),
     ],
 )
 def test_what_needs_a_second_look_is_not_plain(schema: Any) -> None:
