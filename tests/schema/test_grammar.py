@@ -56,3 +56,17 @@ def test_where_a_shape_comes_from_is_no_part_of_what_it_is() -> None:
 
 def test_a_fresh_number_stands_for_nothing_yet() -> None:
     assert fresh({NEVER: Value(), N[4]: VALUE}) == N[5]
+
+
+def test_a_shape_of_whose_elements_and_properties_nothing_is_said_asks_for_nothing() -> None:
+    array, properties = ArrayShape((), N[2]), ObjectShape((), ((ANY, N[2]),))
+    assert (array.minimum, array.maximum, array.contains) == (0, None, ())
+    assert not array.unique
+    assert not (properties.required or properties.some or properties.witnesses)
+    assert (properties.minimum, properties.maximum) == (0, None)
+    assert not properties.distinct_names
+
+
+def test_where_a_shape_comes_from_is_no_part_of_what_it_is() -> None:
+    assert ArrayShape((), N[2], path="$.a") == ArrayShape((), N[2], path="$.b")
+    assert Witness("$.a") == Witness("$.b")
