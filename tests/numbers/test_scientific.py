@@ -7,7 +7,12 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from enforcer.numbers.scientific import scientific, scientific_fractions, scientific_integers
+from enforcer.numbers.scientific import (
+    exponents,
+    scientific,
+    scientific_fractions,
+    scientific_integers,
+)
 from enforcer.regex import fullmatch
 
 _exponents = st.integers(-4, 4)
@@ -59,3 +64,11 @@ def test_the_one_exponent_between_those_of_the_bounds() -> None:
     assert [fullmatch(language, text) for text in ("1e0", "2e0", "5e1", "5e2", "6e2")] == [
         *(False, True, True, True, False)
     ]
+
+
+def test_an_exponent_has_at_most_two_leading_zeros() -> None:
+    language = exponents(-12, 12)
+    for text in ("e0", "e000", "e+007", "e-00", "e-0012", "E12"):
+        assert fullmatch(language, text), text
+    for text in ("e0000", "e+0007", "e-000", "e-00012", "e13", "e-13", "e"):
+        assert not fullmatch(language, text), text
