@@ -52,7 +52,10 @@ def moved(bound: Fraction | None, *, is_open: bool, up: bool) -> tuple[Fraction 
         up: whether it is a lower bound.
 
     """
-    if bound is None or not is_open or bound == 0 or abs(bound) > EXACT_INTEGER:
+    if bound is None or not is_open or bound == 0:
+        return bound, is_open
+    away = (bound > 0) is up
+    if abs(bound) > EXACT_INTEGER or (abs(bound) == EXACT_INTEGER and away):
         return bound, is_open
     double = float(bound)
     nearest = Fraction(math.nextafter(double, math.inf if up else -math.inf))
@@ -60,7 +63,7 @@ def moved(bound: Fraction | None, *, is_open: bool, up: bool) -> tuple[Fraction 
 
 
 def as_read(bound: Fraction, *, is_open: bool, up: bool) -> tuple[Fraction, bool]:
-    """Return the bound, beyond 2**53, of texts that are read as doubles.
+    """Return the bound, from 2**53 on, of texts that are read as doubles.
 
     Args:
         bound: not below zero.
@@ -68,7 +71,7 @@ def as_read(bound: Fraction, *, is_open: bool, up: bool) -> tuple[Fraction, bool
         up: whether it is a lower bound.
 
     """
-    if bound <= EXACT_INTEGER:
+    if bound < EXACT_INTEGER or (bound == EXACT_INTEGER and not (is_open and up)):
         return bound, is_open
     try:
         double = float(bound)

@@ -26,6 +26,7 @@ from enforcer.numbers.decimals import (
 )
 from enforcer.numbers.doubles import EXACT_INTEGER, LONGEST, as_read, is_double, moved, shortest
 from enforcer.numbers.multiples import (
+    EXACT,
     NotSpellableError,
     are_bearable,
     between,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
 
+_LEAST = Fraction(1, 10 ** (PLACES + 1))  # nothing nearer to zero has so few places
+_FRACTIONS_END = 10 ** (EXACT - 1)  # from here on, too many digits stand before the point
 MINUS = literal("-")
 
 
@@ -94,6 +97,14 @@ def number_texts(numbers: NumberSet) -> Regex:
     if contains(numbers, Fraction(0)):
         parts.append(_constant(Fraction(0), plain=numbers.plain))
     return either(*parts)
+
+
+def has_text(numbers: NumberSet) -> bool:
+    """Tell whether a spelling leads to a member, or cannot say so by itself."""
+    try:
+        return number_texts(numbers) != NOTHING
+    except NotSpellableError:
+        return True
 
 
 def spelled_sets(
@@ -167,6 +178,8 @@ def _magnitudes(
     """Spell the numbers above zero between two bounds that have the set's divisors."""
     if high is not None and (low > high or (low == high and (low_open or high_open))):
         return NOTHING
+    if 1 in numbers.not_multiples and low >= _FRACTIONS_END:
+        return NOTHING
     read_low, read_low_open = as_read(low, is_open=low_open, up=True)
     read_high, read_high_open = high, high_open
     if high is not None:
@@ -194,7 +207,10 @@ def _magnitudes(
 
 def _within(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> Regex:  # noqa: FBT001
     """Match plain decimals within bounds, which may be beyond all plain decimals."""
-    from_low = at_least(min(low, Fraction(LONGEST)), is_open=low_open)
+    too_small = high is not None and high < _LEAST and low == 0 and low_open
+    if low >= LONGEST or too_small:
+        return NOTHING
+    from_low = at_least(low, is_open=low_open)
     if high is None or high >= LONGEST:
         return from_low
     return both(from_low, at_most(high, is_open=high_open))

@@ -23,7 +23,7 @@ from enforcer.numbers.decimals import (
     whole_range,
 )
 from enforcer.numbers.multiples import EXACT, behind
-from enforcer.regex import either, literal
+from enforcer.regex import NOTHING, either, literal
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
 
@@ -38,10 +38,12 @@ _MANTISSA = concat(one_of(1, 9), optional(behind_point()))
 
 @lru_cache(maxsize=1024)
 def scientific(low: Fraction, low_open: bool, high: Fraction | None, high_open: bool) -> Regex:  # noqa: FBT001
-    """Match the numbers above zero within bounds."""
+    """Match the numbers above zero within bounds; nothing where no exponent of ours leads there."""
     options = []
     first = -_EXPONENT if low == 0 else _magnitude(low)
     last = _EXPONENT if high is None else _magnitude(high)
+    if first > last:
+        return NOTHING
     for exponent in sorted({first, last}):
         if not -_EXPONENT <= exponent <= _EXPONENT:
             continue

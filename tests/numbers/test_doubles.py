@@ -52,6 +52,17 @@ def test_what_is_beyond_a_moved_bound_is_not_read_as_the_bound(
     assert (found < following) if up else (found > following)
 
 
+def test_from_the_last_exact_integer_on_no_integer_is_lost() -> None:
+    last = Fraction(EXACT_INTEGER)
+    for bound, up in ((last, True), (-last, False)):
+        assert moved(bound, is_open=True, up=up) == (bound, True)
+        toward, is_open = moved(bound, is_open=True, up=not up)
+        assert (abs(toward), is_open) == (last - Fraction(1, 2), True)
+    assert as_read(last, is_open=True, up=True) == (last + 2, False)
+    for is_open, up in ((False, True), (True, False), (False, False)):
+        assert as_read(last, is_open=is_open, up=up) == (last, is_open)
+
+
 def test_a_bound_that_is_not_excluded_stays() -> None:
     assert moved(Fraction(3), is_open=False, up=True) == (Fraction(3), False)
     assert moved(None, is_open=True, up=True) == (None, True)

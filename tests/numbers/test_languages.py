@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import NumberSet, contains, is_empty
 from enforcer.regex import fullmatch
@@ -170,7 +172,7 @@ def test_fractions_in_scientific_notation(text: str) -> None:
 
 
 LARGE = st.sampled_from([2**53, 2**60 + 1, 2**63 - 1, 2**64 - 1, 10**22, 10**30]).flatmap(
-    lambda n: st.integers(n - 3_000, n + 3_000)
+    lambda n: st.integers(n - 3_000, n + 3_000) | st.integers(n - 1, n + 1)
 )
 KEYWORDS = ("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "const")
 
@@ -183,7 +185,7 @@ def test_what_is_read_as_a_double_is_compared_as_one(
     schema = {"type": "number", keyword: float(bound) if floating else bound}
     grammar = compiled(schema)
     for _ in range(10):
-        number = bound + data.draw(st.integers(-2_100, 2_100))
+        number = bound + data.draw(st.integers(-2_100, 2_100) | st.integers(-2, 2))
         digits = str(abs(number))
         scientific = f"{digits[0]}.{digits[1:]}e{len(digits) - 1}"
         spelled = [digits, f"{digits}.0", f"{digits}.5", repr(float(abs(number))), scientific]
@@ -191,9 +193,41 @@ def test_what_is_read_as_a_double_is_compared_as_one(
         for text in spelled:
             if accepts(grammar, sign + text):
                 assert is_valid(schema, json.loads(sign + text)), sign + text
+        assert accepts(grammar, sign + digits) == is_valid(schema, number)
     # A bound that belongs to the set may be written as the schema's author did.
     if keyword in ("maximum", "minimum", "const"):
         assert accepts(grammar, json.dumps(schema[keyword]))
+
+
+FAR = [
+    *("1e299", "1e300", "1.5e300", "1e301", "3e305", "1.7976931348623157e308"),
+    *("1e-299", "1e-300", "1.5e-300", "1e-301", "3e-305", "5e-324", "1e-41", "3e-45", "1e49"),
+]
+WRITTEN = [
+    *(f"{digit}e{exponent}" for digit in (1, 1.5, 3, 9) for exponent in (-300, -299, 299, 300)),
+    *("0", "1", "1.5", "0." + "0" * 39 + "1", "9" * 49, "1" + "0" * 48, "1" + "0" * 49),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keyword", KEYWORDS[:-1])
+@pytest.mark.parametrize("sign", ["", "-"])
+@pytest.mark.parametrize("kind", ["number", "integer"])
+@pytest.mark.parametrize("bound", FAR)
+def test_bounds_where_exponents_and_doubles_end(
+    bound: str, kind: str, sign: str, keyword: str
+) -> None:
+    schema = {"type": kind, keyword: json.loads(sign + bound)}
+    grammar = None
+    with suppress(UnsupportedSchema):  # nothing that is written is within such bounds
+        grammar = compiled(schema)
+    for text in (*WRITTEN, *(f"-{text}" for text in WRITTEN)):
+        valid = is_valid(schema, json.loads(text))
+        taken = grammar is not None and accepts(grammar, text)
+        digits = text.lstrip("-")
+        # Integers have exponents to 99, and no number has more than 49 digits.
+        is_left_out = len(digits) > 49 or (kind == "integer" and "e" in digits)
+        assert taken == valid or (valid and is_left_out), text
 
 
 @given(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from enforcer.numbers.scientific import (
     scientific_fractions,
     scientific_integers,
 )
-from enforcer.regex import fullmatch
+from enforcer.regex import NOTHING, fullmatch
 
 _exponents = st.integers(-4, 4)
 _digits = st.text("0123456789", max_size=4)
@@ -72,3 +73,28 @@ def test_an_exponent_has_at_most_two_leading_zeros() -> None:
         assert fullmatch(language, text), text
     for text in ("e0000", "e+0007", "e-000", "e-00012", "e13", "e-13", "e"):
         assert not fullmatch(language, text), text
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [("1e301", None), ("1e305", "1e308"), ("0", "1e-301"), ("0", "5e-324"), ("2e300", "3e299")],
+)
+def test_beyond_its_exponents_there_is_nothing(low: str, high: str | None) -> None:
+    end = None if high is None else Fraction(high)
+    assert scientific(Fraction(low), True, end, True) == NOTHING
+
+
+@given(
+    st.sampled_from([-310, -301, -300, -299, 0, 299, 300, 301, 310]),
+    st.sampled_from([-310, -301, -300, -299, 0, 299, 300, 301, 310]),
+    st.integers(1, 9),
+    st.integers(1, 9),
+)
+def test_bounds_about_the_ends_of_exponents(first: int, last: int, low: int, high: int) -> None:
+    start, end = low * Fraction(10) ** first, high * Fraction(10) ** last
+    assume(start <= end)
+    language = scientific(start, False, end, False)
+    for exponent in (-300, -299, 0, 299, 300):
+        for digit in range(1, 10):
+            value = digit * Fraction(10) ** exponent
+            assert fullmatch(language, f"{digit}e{exponent}") == (start <= value <= end)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 from enforcer.numbers.division import can_be_written, reason
+from enforcer.numbers.languages import has_text
 from enforcer.regex import entangled, loosened, positive, unwritten
 from enforcer.schema.algebra.shapes import NEVER
 from enforcer.schema.finishing.cells import cells
@@ -33,6 +34,10 @@ _ENTANGLED = (
     "strings without a match of this pattern are more than the engine can follow, by a count in "
     "it, by classes such as \\d and \\w with all of Unicode, or by a limit on the length; write "
     "a shorter pattern, with [0-9] and [a-z], or drop the limit"
+)
+_UNWRITTEN = (
+    "no number within the bounds can be written with 49 digits before the point, 40 behind it, or "
+    "an exponent from -300 to 300 (integers: to 99); choose bounds that doubles are well within"
 )
 _Shape = TypeVar("_Shape", "ArrayShape", "ObjectShape")
 
@@ -78,6 +83,7 @@ class Lowering:
         numbers, strings = value.numbers, value.strings
         if self._divisors and numbers:
             numbers = tuple(dict.fromkeys(map(self._divisible, numbers)))
+        numbers = self._with_texts(numbers)
         if strings is not None and strings.boolean:
             strings = self._followed(strings)
         arrays = [found for shape in value.arrays for found in self._arrays.lower(shape)]
@@ -129,6 +135,14 @@ class Lowering:
         self._refuse(*places[0], _ENTANGLED)
         return loosened(found)
 
+    def _with_texts(self, sets: tuple[NumberSet, ...]) -> tuple[NumberSet, ...]:
+        """Leave out sets beyond all numbers that are written; refuse where none is left."""
+        written = tuple(each for each in sets if has_text(each))
+        if written or not sets:
+            return written
+        self._refuse("$", _bound(sets[0]), _UNWRITTEN)
+        return tuple(dict.fromkeys(map(_without_bounds, sets)))
+
     def _divisible(self, numbers: NumberSet) -> NumberSet:
         if can_be_written(numbers):
             return numbers
@@ -148,6 +162,17 @@ class Lowering:
             multiple=Fraction(1) if whole else None,
             not_multiples=numbers.not_multiples & {Fraction(1)},
         )
+
+
+def _without_bounds(numbers: NumberSet) -> NumberSet:
+    return replace(numbers, low=None, low_open=False, high=None, high_open=False)
+
+
+def _bound(numbers: NumberSet) -> str:
+    """Name the keyword of the bound that is out of reach."""
+    if numbers.low is not None and (numbers.low > 0 or numbers.high is None):
+        return "exclusiveMinimum" if numbers.low_open else "minimum"
+    return "exclusiveMaximum" if numbers.high_open else "maximum"
 
 
 def _unlike(shapes: Sequence[_Shape]) -> tuple[_Shape, ...]:

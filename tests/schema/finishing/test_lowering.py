@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from enforcer.errors import UnsupportedSchema
@@ -63,3 +65,37 @@ def test_a_complement_that_grows_with_a_count_is_refused_by_its_place() -> None:
     assert caught.value.path == "$.properties.s.not.pattern"
     relaxed = compiled({"type": "string", "not": hard}, on_unsupported=OnUnsupported.RELAX)
     assert accepts(relaxed, '"a"')
+
+
+@pytest.mark.parametrize(
+    ("bounds", "keyword"),
+    [
+        ({"minimum": 1e305}, "minimum"),
+        ({"exclusiveMinimum": 1e305}, "exclusiveMinimum"),
+        ({"maximum": -1e305}, "maximum"),
+        ({"exclusiveMinimum": 0, "maximum": 1e-305}, "maximum"),
+        ({"exclusiveMinimum": 1, "exclusiveMaximum": 1 + 2**-52}, "exclusiveMinimum"),
+        ({"not": {"type": "integer"}, "minimum": 1e15}, "minimum"),
+    ],
+)
+def test_bounds_that_no_number_in_writing_is_within_are_refused(
+    bounds: dict[str, Any], keyword: str
+) -> None:
+    number = {"type": "number", **bounds}
+    for schema, path in (
+        ({"type": "array", "items": number, "minItems": 1}, "$.items"),
+        ({"properties": {"n": {"type": ["string", "number"], **bounds}}}, "$.properties.n"),
+    ):
+        with pytest.raises(UnsupportedSchema, match="can be written") as caught:
+            compile_schema(schema)
+        assert (caught.value.path, caught.value.keyword) == (path, keyword)
+    (left_out,) = compile_schema(number, on_unsupported=OnUnsupported.RELAX).relaxed
+    assert left_out.keyword == keyword
+    assert accepts(compiled(number, on_unsupported=OnUnsupported.RELAX), "-7.5")
+
+
+def test_of_alternatives_those_that_are_written_are_left() -> None:
+    grammar = compiled({"oneOf": [{"minimum": 1e301}, {"maximum": 3}], "type": "number"})
+    assert accepts(grammar, "3")
+    assert not accepts(grammar, "4")
+    assert not accepts(grammar, "8e300")
