@@ -221,7 +221,7 @@ class Enforcer:
             except SchemaError as error:
                 raise error.under(tool.path) from error
         if spec.response_format is not None:
-            self._grammars.text(spec.response_format, options)
+            self._grammars.check_text(spec.response_format, options)
 
     def prepare(self, spec: Spec) -> Generator[None, None, Prepared]:
         """Compile what a turn must not wait for later: all that may take long.

@@ -129,6 +129,14 @@ class Grammars:
         """Tell whether `arguments` compiles nothing."""
         return self._has(_ARGUMENTS, schema, options)
 
+    def check_text(self, wanted: ResponseFormat, options: Options) -> None:
+        """Refuse the format of a text if it cannot be enforced; raises as `text`."""
+        if wanted.kind is FormatKind.JSON_SCHEMA:
+            self.text(wanted, options)
+            return
+        kind = f"checked {wanted.kind.value}"
+        self._kept(kind, wanted.source, options, lambda: self._engine.check_text(wanted), _nothing)
+
     def text(self, wanted: ResponseFormat, options: Options) -> CompiledGrammar:
         """Give the grammar of a text that has a format.
 

@@ -43,10 +43,9 @@ STRINGS = [
         )
     )
 ]
-NUMBERS = [
-    *(0, 1, 2, 3, -1, 5, 10, 12, 100, 0.5, 1.5, -0.25, 3.33, 2.0, 1e2, 1e-7, 1e21, -1000),
-    *(2**53, -(2**53), 1e300, -2e301, 3e-302),  # where doubles end, and numbers as they are spelled
-]
+NUMBERS = [0, 1, 2, 3, -1, 5, 10, 12, 100, 0.5, 1.5, -0.25, 3.33, 2.0, 1e2, 1e-7, 1e21, -1000]
+# Also where doubles hold no more integers, and no numbers are spelled any more.
+BOUNDS = [*NUMBERS, 2**53, -(2**53), 1e300, -2e301, 3e-302]
 DIVISORS = [1, 2, 3, 5, 7, 10, 100, 0.5, 0.25, 0.1, 0.01, 1.5]
 TYPES = ["null", "boolean", "integer", "number", "string", "array", "object"]
 KEYWORDS = {

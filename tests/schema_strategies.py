@@ -10,13 +10,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.drawn_json import (
+    BOUNDS,
     DEFINITIONS,
     DIVISORS,
     FORMATS,
     KEYWORDS,
     LATEST,
     NAMES,
-    NUMBERS,
     PATTERNS,
     TYPES,
     Dialect,
@@ -137,7 +137,7 @@ class _Schemas(Drawer):
     def _of_numbers(self, keyword: str, _: int) -> dict[str, Any]:
         if keyword == "multipleOf":
             return {keyword: self.pick(DIVISORS)}
-        bound = self.pick(NUMBERS)
+        bound = self.pick(BOUNDS)
         if keyword.startswith("exclusive") and self.dialect.number == 4:
             return {keyword: True, keyword.removeprefix("exclusive").lower(): bound}
         return {keyword: bound}

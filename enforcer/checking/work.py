@@ -203,7 +203,7 @@ def _layout(check: Check, controls: Mapping[str, int]) -> BoundLayout | None:
 
 def _check(check: Check, engine: ArgumentEngine, controls: Mapping[str, int]) -> Verdict:
     if check.kind is not FormatKind.JSON_SCHEMA:
-        engine.compile_text(ResponseFormat(check.kind, check.source))
+        engine.check_text(ResponseFormat(check.kind, check.source))
         return Verdict(untimed=(unknown_text(check.kind.value),) if check.in_time else ())
     grammar = _grammar(check)
     engine.check(grammar, _layout(check, controls))

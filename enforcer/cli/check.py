@@ -399,7 +399,7 @@ def _enforced_text(declaration: Declaration, engine: ArgumentEngine) -> Checked:
             raise InvalidTools(_FORMAT, _OTHER_CONSTRAINT)
         wanted = response_format.parse(declaration.form)
         if wanted is not None:
-            engine.compile_text(wanted)
+            engine.check_text(wanted)
     except RequestError as error:
         problems = error.at(lambda path: declaration.path + path.removeprefix(_FORMAT)).problems
         return Checked(declaration, Status.REFUSED, problems, type(error).__name__)

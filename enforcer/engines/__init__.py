@@ -166,6 +166,16 @@ class ArgumentEngine(Protocol):
         """Write and read a grammar; raises what these do."""
         return self.read(self.write(grammar, layout))
 
+    def check_text(self, wanted: ResponseFormat) -> None:
+        """Refuse a format of text that is no JSON Schema if it cannot be held, or leads nowhere.
+
+        Raises:
+            InvalidSchema: as `compile_text`; or a text was begun that nothing may follow.
+            UnsupportedSchema: as `compile_text`; or texts are too much.
+
+        """
+        ...
+
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema: regex, choice or grammar.
 

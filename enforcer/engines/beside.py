@@ -118,6 +118,10 @@ class BesideEngine(ArgumentEngine):
         inner = self.engine.read(text)
         return _Grammar(inner, *self.keepers(kept), self.vocabulary)
 
+    def check_text(self, wanted: ResponseFormat) -> None:
+        """Refuse a format of text that is no JSON Schema if it cannot be held."""
+        self.engine.check_text(wanted)
+
     def compile_text(self, wanted: ResponseFormat) -> CompiledGrammar:
         """Compile a format of text that is no JSON Schema."""
         return self.engine.compile_text(wanted)

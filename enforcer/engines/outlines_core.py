@@ -89,6 +89,10 @@ class OutlinesCoreEngine(ArgumentEngine):
         """Compile what `write` has given."""
         return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
 
+    def check_text(self, wanted: ResponseFormat) -> None:
+        """Refuse what `compile_text` refuses: a regular language leads nowhere else."""
+        self.compile_text(wanted)
+
     def compile_text(self, wanted: ResponseFormat) -> OutlinesCoreGrammar:
         """Compile a regular expression or a choice.
 

@@ -90,6 +90,10 @@ class XGrammarEngine(ArgumentEngine):
         """Compile what `write` has given."""
         return self._compile(written)
 
+    def check_text(self, wanted: ResponseFormat) -> None:
+        """Refuse what `compile_text` refuses: a regular language leads nowhere else."""
+        self.compile_text(wanted)
+
     def compile_text(self, wanted: ResponseFormat) -> XGrammarGrammar:
         """Compile a regular expression or a choice.
 

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 # Far from what is infinite in 32 bits, also once it is divided by a temperature. Most routes of
 # vLLM's take 100 for whatever is more.
 _MOST_BIAS = 1e30
+# vLLM multiplies and divides what is masked, and what is not, by it: a logit with such a bias, so
+# penalized and divided by the lowest temperature, is still far from what is infinite in 32 bits.
+_MOST_PENALTY = 1e3
 _LINES = 8  # of one request, on schemas that are not exact; the others are counted in one more
 _READ_HERE = 200_000  # characters of a tag of vLLM's own; larger ones are read in the engine alone
 
@@ -251,6 +254,13 @@ def refuse_sampling(params: Any, spec: Spec) -> None:
             "logit_bias",
             "an infinite `logit_bias`, or one that becomes so in 32 bits, could forbid what an "
             f"enforced reply must have: use one from -{_MOST_BIAS:g} to {_MOST_BIAS:g}",
+        )
+    penalty = getattr(params, "repetition_penalty", None)
+    if penalty is not None and not 1 / _MOST_PENALTY <= penalty <= _MOST_PENALTY:
+        raise option_refusal(
+            "repetition_penalty",
+            "a `repetition_penalty` that is nearly zero or very large makes logits infinite or no "
+            f"number after our mask: use one from {1 / _MOST_PENALTY:g} to {_MOST_PENALTY:g}",
         )
     if getattr(params, "min_tokens", 0) and not calls_nothing:
         raise option_refusal(

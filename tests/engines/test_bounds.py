@@ -179,6 +179,61 @@ def test_a_format_that_no_text_fits_is_refused(
         engine.compile_text(ResponseFormat(FormatKind(kind), source))
 
 
+@pytest.mark.parametrize(
+    ("source", "begun"),
+    [
+        ('start: "a" T\nT: /b/ & /c/', "'a'"),
+        (r"start: /a/ /[^\s\S]/", "'a?'"),
+        ('start: "a" %json {"$ref": "#"}', "'a'"),
+        ('start: "a" <|im_end|> "b"', "'a'"),
+        ('start: "x" (/[a-z]/ "." <|tool_call_begin|>)+', r"'x\S*\.'"),
+    ],
+)
+def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
+    engine: ArgumentEngine, source: str, begun: str
+) -> None:
+    with pytest.raises(InvalidSchema, match=f"begins with {begun} is not complete") as caught:
+        engine.check_text(ResponseFormat(FormatKind.GRAMMAR, source))
+    assert caught.value.path == "$.response_format.grammar"
+
+
+def test_a_grammar_of_which_a_mask_is_too_much_is_refused(engine: ArgumentEngine) -> None:
+    ambiguous = "start: e\ne: e e | e e e | /[a-z ]/"
+    with pytest.raises(SchemaLimit, match="cannot hold this grammar") as caught:
+        engine.check_text(ResponseFormat(FormatKind.GRAMMAR, ambiguous))
+    assert caught.value.path == "$.response_format.grammar"
+
+
+@pytest.mark.parametrize(
+    ("kind", "source"),
+    [
+        ("grammar", 'root ::= "a" root | "b"'),
+        ("grammar", 'start: t ("+" t)*\nt: /[0-9]+/ | "(" start ")"'),
+        ("grammar", 'start: %json {"type": "object"}'),
+        ("regex", r"^[a-z]+@(?:x|y)\.com$"),
+        ("choice", '["yes", "no"]'),
+    ],
+)
+def test_formats_that_lead_somewhere_pass(engine: ArgumentEngine, kind: str, source: str) -> None:
+    engine.check_text(ResponseFormat(FormatKind(kind), source))
+
+
+@pytest.mark.parametrize("first", ["", "w"])
+def test_thousands_of_choices_are_as_good_as_two(
+    engine: ArgumentEngine, vocabulary: Vocabulary, first: str
+) -> None:
+    choices = [first, *(f"w{i}" for i in range(10_000))]
+    wanted = ResponseFormat(FormatKind.CHOICE, json.dumps(choices))
+    engine.check_text(wanted)
+    matcher = engine.compile_text(wanted).matcher()
+    assert matcher.is_accepting() == (first == "")
+    for id_ in vocabulary.encode("w123"):
+        assert matcher.accept(id_)
+    assert matcher.is_accepting()
+    assert matcher.accept(vocabulary.encode("9")[0])
+    assert not matcher.accept(vocabulary.encode("x")[0])
+
+
 @pytest.mark.parametrize(("kind", "source"), [("grammar", 'start: ""'), ("choice", '["", "a"]')])
 def test_a_format_that_no_text_at_all_fits_is_none_of_these(
     engine: ArgumentEngine, kind: str, source: str

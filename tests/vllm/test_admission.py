@@ -33,6 +33,16 @@ def test_a_bias_that_is_no_number_is_refused_and_others_pass(bias: float) -> Non
         admission.refuse_sampling(SimpleNamespace(logit_bias={1: 2.0, 2: bias}), spec)
 
 
+@pytest.mark.parametrize("penalty", [1e-50, 1e-38, 0.0009, 1001, 3e38, float("nan")])
+def test_a_penalty_that_makes_logits_no_numbers_is_refused_and_others_pass(penalty: float) -> None:
+    spec = _spec([TOOL])
+    for usual in (None, 0.001, 0.5, 1, 1.2, 1000):
+        admission.refuse_sampling(SimpleNamespace(repetition_penalty=usual), spec)
+    with pytest.raises(VLLMValidationError, match="`repetition_penalty`") as refused:
+        admission.refuse_sampling(SimpleNamespace(repetition_penalty=penalty), spec)
+    assert refused.value.parameter == "repetition_penalty"
+
+
 @pytest.mark.parametrize(
     ("option", "value", "without_tools"),
     [

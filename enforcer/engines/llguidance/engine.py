@@ -23,7 +23,8 @@ from enforcer.engines.llguidance.json_text import may_occur
 from enforcer.engines.llguidance.lark import has_divisors, has_patterns, to_lark
 from enforcer.engines.llguidance.lexer import Table
 from enforcer.engines.llguidance.probes import probes, probes_of_pairs
-from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit
+from enforcer.engines.llguidance.wandering import dead_end
+from enforcer.errors import EngineFailure, InvalidSchema, SchemaLimit, brief
 from enforcer.layouts import LayoutKind
 from enforcer.request.response_format import FormatKind
 from enforcer.schema.limits import BITS
@@ -60,6 +61,9 @@ _LIMITS = _limits(300_000, 30_000, 4_000, 30_000)
 # to be found: they are found when the grammar is compiled. Where there are many, texts find new
 # ones all along, so each has to take little.
 _LESS = (_limits(48_000, 24_000, 2_000, 24_000), _limits(240_000, 24_000, 2_000, 12_000))
+
+# What llguidance says where the first mask is already too much.
+_OVER_A_LIMIT = re.compile(r"[Tt]oo many (?:items|states|expressions)|fuel")
 
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.
@@ -297,6 +301,28 @@ class LLGuidanceEngine(ArgumentEngine):
                 ids += [i for char in piece for i in self._vocabulary.encode(char)]
         return ids
 
+    def check_text(self, wanted: ResponseFormat) -> None:
+        """Refuse a format of text whose texts, some of them tried at random, lead nowhere.
+
+        Raises:
+            InvalidSchema: as `compile_text`; or nothing may follow what a text began with.
+            SchemaLimit: a text was over one of llguidance's limits, or its masks took too long.
+
+        """
+        path = f"$.response_format.{wanted.kind.value}"
+        compiled = self._compile_text(wanted, _LESS[-1])
+        try:
+            text = dead_end(compiled, self._vocabulary)
+        except EngineFailure as error:
+            raise _too_large(path, str(error), wanted.kind.value) from error
+        if text is not None:
+            raise InvalidSchema.of(
+                path,
+                wanted.kind.value,
+                f"a text that begins with {brief(text)} is not complete, and nothing may follow: "
+                "mend the rule that leads there",
+            )
+
     def compile_text(self, wanted: ResponseFormat) -> LLGuidanceGrammar:
         """Compile a regular expression, choices, or a grammar in Lark's or GBNF's notation.
 
@@ -304,13 +330,21 @@ class LLGuidanceEngine(ArgumentEngine):
             InvalidSchema: llguidance cannot read the source, or no text can begin to fit it.
 
         """
+        return self._compile_text(wanted, _LIMITS)
+
+    def _compile_text(
+        self, wanted: ResponseFormat, limits: llguidance.LLParserLimits
+    ) -> LLGuidanceGrammar:
         try:
             text = _text_grammar(wanted)
         except Exception as error:  # whatever a parser that is not ours thinks of
             raise _unreadable(wanted, str(error)) from error
         try:
-            compiled = _compiled(text, self._any_text, _LIMITS)
+            compiled = _compiled(text, self._any_text, limits)
         except EngineFailure as error:
+            if _OVER_A_LIMIT.search(str(error)):
+                path = f"$.response_format.{wanted.kind.value}"
+                raise _too_large(path, str(error), wanted.kind.value) from error
             raise _unreadable(wanted, str(error)) from error
         if compiled.fits_nothing:
             kind = wanted.kind.value
@@ -332,14 +366,14 @@ def _slices(first: str) -> list[str]:
     return [f"{inside}{{1,10}}", f"{inside}+", f"(?s:[^{out}]{{1,10}})", f"(?s:[^{out}]+)"]
 
 
-def _too_large(path: str, reason: str) -> SchemaLimit:
+def _too_large(path: str, reason: str, what: str = "schema") -> SchemaLimit:
     advice = ""
     if "too many states" in reason or "too many expressions" in reason:
         advice = (
             "; a text may go on in too many ways here: begin patterns with `^`, shorten what they"
             " repeat, or give alternatives less in common"
         )
-    return SchemaLimit.of(path, "", f"the engine cannot hold this schema: {reason:.300}{advice}")
+    return SchemaLimit.of(path, "", f"the engine cannot hold this {what}: {reason:.300}{advice}")
 
 
 def _text_grammar(wanted: ResponseFormat) -> str:
@@ -352,7 +386,10 @@ def _text_grammar(wanted: ResponseFormat) -> str:
         wrapped = llguidance.LLMatcher.grammar_from_regex(source[:-1] if ends else source)
         lark = json.loads(wrapped)["grammars"][0]["lark_grammar"]
     elif wanted.kind is FormatKind.CHOICE:
-        lark = "start: " + " | ".join(json.dumps(choice) for choice in json.loads(source))
+        # One terminal, lest each choice be an item of the rows that it may go on in.
+        choices = [json.dumps(choice) for choice in json.loads(source) if choice]
+        lark = "start: CHOICE" + "?" * ("" in json.loads(source))
+        lark = f"{lark}\nCHOICE: {' | '.join(choices)}" if choices else 'start: ""'
     else:
         lark = any_to_lark(source)
         if "%llguidance" in lark:

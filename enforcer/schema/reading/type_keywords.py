@@ -241,6 +241,8 @@ class TypeKeywords:
             prefix = tuple(map(reader.parse, places))
         if isinstance(items, list):
             # The form before 2020-12, which schemas without `$schema` still use.
+            if self._keywords.has("prefixItems"):
+                raise Malformed("items", "must be one schema, of the elements after `prefixItems`")
             prefix = tuple(reader.parse(place.below("items", i)) for i in range(len(items)))
             if "additionalItems" in schema:
                 rest = reader.parse(place.below("additionalItems"))

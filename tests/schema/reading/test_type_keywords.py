@@ -123,6 +123,7 @@ def test_one_type_after_the_other() -> None:
         ({"pattern": 3}, "pattern"),
         ({"uniqueItems": "yes"}, "uniqueItems"),
         ({"minItems": -1}, "minItems"),
+        ({"type": "array", "prefixItems": [True], "items": [True]}, "items"),
     ],
 )
 def test_what_is_malformed_is_named(schema: dict[str, Any], keyword: str) -> None:
