@@ -511,6 +511,36 @@ def test_a_schema_that_takes_too_long_is_a_400_with_its_path(
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"tools": [TOOL], "repetition_penalty": 1e-50, "temperature": 0}, "repetition_penalty"),
+        ({"tools": [TOOL], "repetition_penalty": 1e60}, "repetition_penalty"),
+        ({"structured_outputs": {"grammar": 'start: "a" <|im_end|> "b"'}}, "begins with 'a'"),
+        ({"structured_outputs": {"grammar": 'start: "a" T\nT: /b/ & /c/'}}, "begins with 'a'"),
+    ],
+)
+def test_what_would_end_a_turn_later_is_a_400(
+    tiny_server: Server, more: dict[str, Any], named: str, stream: bool
+) -> None:
+    answer = _post(tiny_server, messages=ASK, stream=stream, **more)
+    assert answer.status_code == 400, answer.text
+    assert named in answer.text
+
+
+@pytest.mark.vllm
+def test_thousands_of_choices_over_http(tiny_server: Server) -> None:
+    choices = [f"w{i}" for i in range(5_000)]
+    answer = _post(
+        tiny_server, messages=ASK, structured_outputs={"choice": choices}, max_tokens=200
+    )
+    assert answer.status_code == 200, answer.text
+    (choice,) = answer.json()["choices"]
+    assert choice["message"]["content"] in choices
+
+
+@pytest.mark.vllm
+@pytest.mark.parametrize("stream", [False, True])
 def test_begun_turns_over_http(tiny_server: Server, stream: bool) -> None:
     begun = "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>"
     own = {"structural_tag": carried(())}
