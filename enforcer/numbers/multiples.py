@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 EXACT = 16  # digits that a double holds whatever they are
 _SURE = 15  # digits, any two of which doubles tell apart
-_MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten
+_MOST_RESIDUES = 1_000  # endings written out for a divisor of a power of ten, with places
+_MOST_WHOLE = 200  # without; what has more is as fast with names, and found out about sooner
 _MOST_SIMPLE = 31  # divisors of powers of ten that have few endings, however they go
 _MOST_REMAINDERS = 5_000  # of an odd divisor, all its factors together
 # Of all divisors together. With three times as many, a step takes the lexer 0.15 s, and more
@@ -61,7 +62,10 @@ def _odd(number: int) -> int:
 
 def is_hard(divisor: Fraction) -> bool:
     """Tell whether writing multiples may take languages with names."""
-    return _odd(divisor.numerator) > 1 or divisor.numerator > _MOST_SIMPLE
+    whole = divisor.numerator
+    if _odd(whole) > 1 or whole > _MOST_SIMPLE:
+        return True
+    return 10 ** _length(whole) // whole > _MOST_WHOLE
 
 
 def are_bearable(divisors: Sequence[Fraction]) -> bool:
@@ -159,12 +163,18 @@ def without_places(value: Fraction) -> tuple[int, int]:
     return value.numerator, places
 
 
+def _length(divisor: int) -> int:
+    """Count the last digits that tell whether a number is a multiple, of a divisor of some."""
+    length = 0
+    while 10**length % divisor:
+        length += 1
+    return length
+
+
 def _ending(divisor: int, places: int, *, plain: bool) -> Regex:
     """Match decimals of so many places whose digits are a multiple of the divisor."""
-    length, power = 0, 1
-    while power % divisor:
-        length, power = length + 1, power * 10
-    if power // divisor > _MOST_RESIDUES:
+    length = _length(divisor)
+    if 10**length // divisor > (_MOST_RESIDUES if places else _MOST_WHOLE):
         shared = None if places else ending(divisor, length)
         if shared is None:
             raise NotSpellableError
