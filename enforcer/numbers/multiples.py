@@ -65,7 +65,7 @@ def is_hard(divisor: Fraction) -> bool:
     whole = divisor.numerator
     if _odd(whole) > 1 or whole > _MOST_SIMPLE:
         return True
-    return 10 ** _length(whole) // whole > _MOST_WHOLE
+    return _power(whole) // whole > _MOST_WHOLE
 
 
 def are_bearable(divisors: Sequence[Fraction]) -> bool:
@@ -163,18 +163,19 @@ def without_places(value: Fraction) -> tuple[int, int]:
     return value.numerator, places
 
 
-def _length(divisor: int) -> int:
-    """Count the last digits that tell whether a number is a multiple, of a divisor of some."""
-    length = 0
-    while 10**length % divisor:
-        length += 1
-    return length
+def _power(divisor: int) -> int:
+    """Give the least power of ten that is a multiple of a divisor of some."""
+    power = 1
+    while power % divisor:
+        power *= 10
+    return power
 
 
 def _ending(divisor: int, places: int, *, plain: bool) -> Regex:
     """Match decimals of so many places whose digits are a multiple of the divisor."""
-    length = _length(divisor)
-    if 10**length // divisor > (_MOST_RESIDUES if places else _MOST_WHOLE):
+    power = _power(divisor)
+    length = len(str(power)) - 1
+    if power // divisor > (_MOST_RESIDUES if places else _MOST_WHOLE):
         shared = None if places else ending(divisor, length)
         if shared is None:
             raise NotSpellableError
