@@ -65,6 +65,9 @@ _LESS = (_limits(48_000, 24_000, 2_000, 24_000), _limits(240_000, 24_000, 2_000,
 # What llguidance says where the first mask is already too much.
 _OVER_A_LIMIT = re.compile(r"[Tt]oo many (?:items|states|expressions)|fuel")
 
+# Four fifths, for the check of a format that is a client's own.
+_LESS_OF_TEXT = _limits(240_000, 24_000, 3_200, 24_000)
+
 # By itself llguidance permits a forced text in one split into tokens only, the
 # tokenizer's; a model that splits it otherwise must not be blocked.
 _ANY_SPLIT = '%llguidance {"no_forcing": true}\n'
@@ -310,7 +313,7 @@ class LLGuidanceEngine(ArgumentEngine):
 
         """
         path = f"$.response_format.{wanted.kind.value}"
-        compiled = self._compile_text(wanted, _LESS[-1])
+        compiled = self._compile_text(wanted, _LESS_OF_TEXT)
         try:
             text = dead_end(compiled, self._vocabulary)
         except EngineFailure as error:
