@@ -172,7 +172,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.sampling_params.SamplingParams": (
         *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
         *("min_tokens", "thinking_token_budget", "bad_words_token_ids", "_bad_words_token_ids"),
-        "clone",
+        *("repetition_penalty", "clone"),
     ),
     "vllm.sampling_params.StructuredOutputsParams": (
         *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),
