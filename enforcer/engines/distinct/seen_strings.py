@@ -163,9 +163,9 @@ class SeenStrings:
             yield newly
 
     @property
-    def has_spent(self) -> bool:
-        """Whether any beginning is spent."""
-        return next(self.spent, None) is not None
+    def may_spend(self) -> bool:
+        """Whether there are so few strings that an element may leave a beginning without any."""
+        return self._size is not None
 
     def _newly_spent(self) -> str | None:
         """Give the shortest beginning of the last element that is spent, if one is."""
@@ -249,7 +249,7 @@ def prepare(language: Regex) -> None:
             text += ahead.first
             state = derivative(state, ahead.first)
         if state.nullable:
-            _ = SeenStrings(language).with_element(text).has_spent
+            _ = next(SeenStrings(language).with_element(text).spent, None)
 
 
 @cached

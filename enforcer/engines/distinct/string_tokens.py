@@ -35,6 +35,7 @@ _FRESH = Partial()
 _MOST = 4  # quotes around two elements
 _FEW = 200  # beginnings, of which each is looked up
 _STRUCTURE = (b",", b"{[", b"}]")
+_MARKS = frozenset(b'"\\,{[}]')  # what ids that are looked at have in them, or begin with
 _ENDED = re.compile(rb'[}\]].*"', re.DOTALL)  # another string begins outside
 
 
@@ -100,7 +101,7 @@ class StringTokens:
         self._within = _Meanings()
         self._opening = _Meanings()
         for key, token_id in zip(self._keys, self._ids, strict=True):
-            if key.isalnum() or key[1:].isalpha():
+            if key.isalnum() or (key[1:].isalpha() and key[0] not in _MARKS):
                 continue  # most of them
             if b'"' in key:
                 count = key.count(b'"')
@@ -149,8 +150,9 @@ class StringTokens:
 
     def _doubtful_here(self, place: Place, memory: SeenStrings, row: Row) -> set[int]:
         if place.kind is not None:
-            # One that ends, one that is whole, and perhaps one that begins.
-            found = members(row & self._quoted[2 if memory.has_spent else 3])
+            # One that ends, one that is whole, and perhaps one that begins with what is spent,
+            # maybe by the one that ends.
+            found = members(row & self._quoted[2 if memory.may_spend else 3])
             if memory.may_fill_up:
                 found |= members(row & self._quoted[1] & self._commas)
             if place.remembers and place.text.length <= memory.longest:

@@ -44,7 +44,7 @@ def test_strings_of_any_kind_never_run_out() -> None:
     memory = SeenStrings(ANY)
     for text in ("", "a", "ab", "b" * 1000):
         memory = memory.with_element(text)
-    assert not memory.has_spent
+    assert next(memory.spent, None) is None
     assert not list(memory.spent)
     assert not memory.is_full
     assert not memory.may_fill_up
@@ -98,7 +98,7 @@ def test_a_long_text_is_not_read_again_for_each_end_of_it(monkeypatch: pytest.Mo
     monkeypatch.setattr(seen_strings, "derivative", counted)
     memory, text = SeenStrings(parse("^.{0,9000}$")).with_element("x"), "a" * 5_000
     for end in ("", "b", "bc", "c") * 5:
-        assert not memory.with_element(text + end).has_spent
+        assert next(memory.with_element(text + end).spent, None) is None
     assert len(taken) < 5_000 + 20 * 70
 
 
@@ -116,6 +116,7 @@ def test_what_is_prepared_for_has_the_last_state_of_the_first_element_looked_at(
     seen_strings.prepare(parse("^[ab]{3}$"))
     prepared, looked_at[:] = set(looked_at), []
     assert not SeenStrings(parse("^[ab]{3}$")).with_element("aaa").is_full
-    assert SeenStrings(parse("^[ab]{3}$")).with_element("aaa").has_spent
+    after = SeenStrings(parse("^[ab]{3}$")).with_element("aaa")
+    assert next(after.spent, None) is not None
     assert looked_at
     assert set(looked_at) <= prepared
