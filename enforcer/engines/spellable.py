@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.layouts import LayoutKind, Types
-from enforcer.layouts.declared import ONLY_STRING, types_of_properties
+from enforcer.layouts.declared import (
+    ONLY_STRING,
+    reads_digits_as_doubles,
+    types_of_properties,
+)
 from enforcer.layouts.texts import (
     OPTIONAL_SPACE,
     Readable,
@@ -23,7 +27,7 @@ from enforcer.layouts.texts import (
     trimming,
     without,
 )
-from enforcer.numbers.languages import spelled_sets
+from enforcer.numbers.languages import AS_DOUBLES, spelled_sets, tells_doubles_apart
 from enforcer.regex import ANY, both, either, fullmatch, inverse, is_empty
 from enforcer.regex.constructors import concat
 from enforcer.regex.derivative import RegexBudget
@@ -143,6 +147,8 @@ class Spellable:
         if hard and not (types & {"integer", "number"} and value.strings is None):
             hard = ()  # they could not be told from strings
         if numbers is not None:
+            if reads_digits_as_doubles(types) and any(map(tells_doubles_apart, value.numbers)):
+                numbers = both(numbers, AS_DOUBLES)
             texts.append(readable.numbers(numbers))
         if value.strings is not None:
             texts.append(readable.strings(value.strings))

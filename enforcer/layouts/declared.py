@@ -62,6 +62,11 @@ def read_value(text: str, types: frozenset[str]) -> Any:
     return text
 
 
+def reads_digits_as_doubles(types: frozenset[str]) -> bool:
+    """Tell whether digits alone are read as a double, which beyond 2**53 is another number."""
+    return "number" in types and "integer" not in types
+
+
 def _types(schema: object) -> set[str]:
     if not isinstance(schema, Mapping):
         return {STRING}

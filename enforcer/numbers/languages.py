@@ -23,6 +23,7 @@ from enforcer.numbers.decimals import (
     digits,
     one_of,
     optional,
+    whole,
 )
 from enforcer.numbers.doubles import EXACT_INTEGER, LONGEST, as_read, is_double, moved, shortest
 from enforcer.numbers.multiples import (
@@ -44,7 +45,7 @@ from enforcer.numbers.scientific import (
 )
 from enforcer.numbers.sets import INTEGERS, REALS, candidates, contains
 from enforcer.regex import NOTHING, either, literal
-from enforcer.regex.charset import CharSet
+from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.constructors import both, chars, concat, repeat
 
 if TYPE_CHECKING:
@@ -56,6 +57,15 @@ MOST_LISTED = 200  # members written out one by one, where divisibility is no ea
 _LEAST = Fraction(1, 10 ** (PLACES + 1))  # nothing nearer to zero has so few places
 _FRACTIONS_END = 10 ** (EXACT - 1)  # from here on, too many digits stand before the point
 MINUS = literal("-")
+# What is read as it is written where digits alone are read as a double, too: few of them.
+AS_DOUBLES = concat(
+    optional(MINUS),
+    either(
+        whole(EXACT - 2),
+        concat(WHOLE, behind_point(), optional(concat(E, repeat(chars(ALL), 1, None)))),
+        concat(WHOLE, E, repeat(chars(ALL), 1, None)),
+    ),
+)
 
 
 @lru_cache(maxsize=4096)
@@ -105,6 +115,15 @@ def has_text(numbers: NumberSet) -> bool:
         return number_texts(numbers) != NOTHING
     except NotSpellableError:
         return True
+
+
+def tells_doubles_apart(numbers: NumberSet) -> bool:
+    """Tell whether digits alone may be a member that is none once it is read as a double.
+
+    Such digits are beyond 2**53, and what bounds say of them nearer to zero stays true.
+    """
+    bounds = [abs(each) for each in (numbers.low, numbers.high) if each is not None]
+    return bool(_divisors(numbers)) or any(each >= _FRACTIONS_END for each in bounds)
 
 
 def spelled_sets(
