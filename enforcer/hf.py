@@ -64,7 +64,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 raise error.under(f"$[{at}]") from error
         self._matchers: list[Matcher] = []
         self._pad = pad_token_id
-        self._length = 0
+        self._before: list[list[int]] = []
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """Mask the scores.
@@ -94,14 +94,18 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 self._enforcer.matcher(**request, prompt_ids=row)
                 for request, row in zip(self._requests, ids, strict=True)
             ]
-        self._length = len(ids[0])
+        self._before = ids
         return self._mask(scores)
 
     def _advance(self, ids: list[list[int]]) -> None:
-        if len(ids[0]) != self._length + 1:
+        if len(ids[0]) != len(self._before[0]) + 1:
             raise ConfigurationError(
                 "a step must bring one id a row: use a new EnforcerLogitsProcessor for each "
                 "call of generate, and no assisted generation"
+            )
+        if any(row[:-1] != before for row, before in zip(ids, self._before, strict=True)):
+            raise ConfigurationError(
+                "rows have been exchanged between two steps: beam search cannot be enforced"
             )
         final = self._enforcer.dialect.final
         for matcher, row in zip(self._matchers, ids, strict=True):

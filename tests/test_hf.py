@@ -261,6 +261,20 @@ def test_beam_search_is_refused(model: LlamaForCausalLM, served: Enforcer) -> No
         list(generate(model, served, REQUESTS[:1], num_beams=2))
 
 
+def test_rows_that_have_been_exchanged_are_noticed_whatever_may_follow(served: Enforcer) -> None:
+    processor = EnforcerLogitsProcessor(served, [{"tools": None}] * 2)
+    one, two = ([*write(V, HEADER), *V.encode(text)] for text in ("Hi", "Ho"))
+    length = min(len(one), len(two))
+    rows = [one[: length - 1], two[: length - 1]]
+    processor(torch.tensor(rows), scores(2))
+    rows = [[*one[: length - 1], one[-1]], [*two[: length - 1], two[-1]]]
+    processor(torch.tensor(rows), scores(2))
+    exchanged = [[*rows[1], one[-1]], [*rows[0], two[-1]]]
+    assert rows[0] != rows[1]
+    with pytest.raises(ConfigurationError, match="rows have been exchanged"):
+        processor(torch.tensor(exchanged), scores(2))
+
+
 def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer) -> None:
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(ConfigurationError, match="fewer ids"):

@@ -45,7 +45,12 @@ def types_of_properties(schema: object) -> dict[str, frozenset[str]]:
 
 
 def read_value(text: str, types: frozenset[str]) -> Any:
-    """Read the text of a value: the first type that fits, in vLLM's order."""
+    """Read the text of a value: the first type that fits, in vLLM's order.
+
+    Raises:
+        RecursionError: it is nested too deeply to be read.
+
+    """
     if "null" in types and text.lower() == "null":
         return None
     if "integer" in types:
@@ -109,14 +114,17 @@ def _number(text: str) -> float | None:
 def _json(text: str) -> Any:
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return text
     return value if _is_finite(value) else text
 
 
 def _is_finite(value: object) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if isinstance(value, dict):
-        return all(map(_is_finite, value.values()))
-    return not isinstance(value, list) or all(map(_is_finite, value))
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, float) and not math.isfinite(each):
+            return False
+        if isinstance(each, dict | list):
+            pending.extend(each.values() if isinstance(each, dict) else each)
+    return True

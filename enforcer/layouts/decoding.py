@@ -52,8 +52,8 @@ class Decoder:
             return ""
         try:
             return self._reader.feed(symbols)
-        except ValueError as error:
-            self._wrong = error
+        except (ValueError, RecursionError) as error:
+            self._wrong = _mistake(error)
             return ""
 
     def finish(self) -> str:
@@ -65,7 +65,15 @@ class Decoder:
         """
         if self._wrong is not None:
             raise self._wrong
-        return self._reader.finish()
+        try:
+            return self._reader.finish()
+        except RecursionError as error:
+            raise _mistake(error) from error
+
+
+def _mistake(error: ValueError | RecursionError) -> ValueError:
+    """Call by its name what no reader of Python's takes."""
+    return error if isinstance(error, ValueError) else ValueError("nested too deeply to be read")
 
 
 def _reader(layout: BoundLayout, schema: Mapping[str, Any] | None) -> _Reader:

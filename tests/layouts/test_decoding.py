@@ -50,3 +50,19 @@ def test_what_is_no_json_is_found_at_its_end() -> None:
     assert decoder.feed(b'{"a": x}') == '{"a": x}'
     with pytest.raises(ValueError, match=r"."):
         decoder.finish()
+
+
+@pytest.mark.parametrize("name", [each for each in FORMATS if each != "deepseek"])
+def test_what_is_nested_too_deeply_to_be_read_is_a_mistake_and_no_other_value(name: str) -> None:
+    symbols = symbols_of(write(name, {"a": [[[]]]}, Random(0)), name)
+    for deep, is_read in ((50, True), (100_000, False)):
+        decoder = Decoder(bound(name), {"properties": {"a": {"type": "array"}}})
+        said = ""
+        for symbol in symbols:
+            more = deep if symbol in (ord("["), ord("]")) else 1
+            said += decoder.feed([symbol] * more)
+        if is_read:
+            assert json.loads(said + decoder.finish())["a"]
+        else:
+            with pytest.raises(ValueError, match=r"."):
+                decoder.finish()

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from enforcer.errors import UnsupportedSchema
-from tests.dialect_cases import opening, served, vocabulary, write
+from tests.dialect_cases import opening, served, vocabulary
 from tests.schema_judge import is_valid
+from tests.vocabularies import write
 
 CALLS = {
     "glm45": "<tool_call>get<arg_key>a</arg_key><arg_value>{}</arg_value></tool_call>"
