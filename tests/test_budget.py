@@ -116,6 +116,7 @@ def test_large_least_instances() -> None:
         {"type": "string", "minLength": 10**9},
         {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
         {"type": "object", "minProperties": 3},
+        {"type": "string", "format": "regex", "maxLength": 9},
     ],
 )
 def test_what_has_no_end_that_is_known_is_refused(value: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _MOST_STATES = 20_000
 _LONGEST = 100_000
 _MOST_EXPLORED = 2_000
+_MOST_WORK = 10_000_000  # sizes of what may follow, summed; most languages take a tenth
 _WIDEST = 6  # `\\u0000`
 _SPANS = tuple(
     CharSet.span(span) for span in ("az", "09", "AZ", " !", "#[", "]~")
@@ -148,8 +149,12 @@ def _explored(regex: Regex) -> int:
     """Measure the distances of all states from an end, backwards from the ends."""
     before: dict[Regex, set[Regex]] = {regex: set()}
     queue = [regex]
+    work = 0
     for state in queue:
         for _, after in successors(state):
+            work += after.size
+            if work > _MOST_WORK:
+                raise Unbounded("a pattern or format takes too long to tell how far a text may go")
             if after not in before:
                 before[after] = set()
                 queue.append(after)
