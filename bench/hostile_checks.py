@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx
 
-from bench.demo.servers import ENFORCED, MODEL_NAME, Server
+from bench.demo.servers import ENFORCED, MODEL_NAME, Server, with_a_worker_process
 
 TINY = Path(__file__).resolve().parent / "models" / "tiny-kimi"
 SECONDS = 15.0
@@ -104,7 +104,7 @@ def main() -> None:
     """Run it."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        Server(TINY, ENFORCED, Path(folder) / "log") as server,
+        Server(TINY, with_a_worker_process(ENFORCED), Path(folder) / "log") as server,
     ):
         server.wait_until_ready()
         for name in ("first request", "second request"):

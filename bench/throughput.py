@@ -27,7 +27,15 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, STRICT, Server, Setting
+from bench.demo.servers import (
+    ENFORCED,
+    FREE,
+    MODEL_NAME,
+    STRICT,
+    Server,
+    Setting,
+    with_a_worker_process,
+)
 from bench.matrix import workload
 from bench.speculation import ways
 
@@ -145,7 +153,9 @@ def model(folder: Path) -> Path:
 @contextmanager
 def _serving(setting: Setting, model: Path, log: Path) -> Iterator[Server]:
     flags = (*setting.flags, "--max-num-seqs", str(max(IN_FLIGHT)))
-    with Server(model, replace(setting, flags=flags), log) as server:
+    # As vLLM serves on a CPU, with threads on all cores: what is measured is how fast that is.
+    served = with_a_worker_process(replace(setting, flags=flags))
+    with Server(model, served, log) as server:
         server.wait_until_ready()
         yield server
 

@@ -68,10 +68,13 @@ def with_a_worker_process(setting: Setting) -> Setting:
     Engine and worker wait for each other by spinning, and so do the worker's OpenMP threads: on
     two cores whatever else has to run waits for those.
     """
-    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-    environment = {**dict(setting.environment), "VLLM_CPU_OMP_THREADS_BIND": cores}
+    cores = sorted(os.sched_getaffinity(0))
+    threads = (
+        ("VLLM_CPU_OMP_THREADS_BIND", ",".join(map(str, cores))),
+        ("OMP_NUM_THREADS", str(len(cores))),
+    )
     flags = (*setting.flags, "--distributed-executor-backend", "mp")
-    return replace(setting, flags=flags, environment=tuple(environment.items()))
+    return replace(setting, flags=flags, environment=(*setting.environment, *threads))
 
 
 class ServerFailedError(Exception):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from bench import random_model
-from bench.demo.servers import ENFORCED, FREE, Server
+from bench.demo.servers import ENFORCED, FREE, Server, with_a_worker_process
 from bench.neighbours import hostile
 from bench.neighbours.__main__ import letters
 from bench.neighbours.heartbeat import PATH, Heartbeat
@@ -47,7 +47,8 @@ def main() -> None:
             if any(word in load.name for word in arguments.only)
         ]
         for setting in (ENFORCED, FREE):
-            watched = replace(setting, flags=(*setting.flags, *middleware))
+            # The API server alone is watched, beside an engine as vLLM's CPU build has it.
+            watched = with_a_worker_process(replace(setting, flags=(*setting.flags, *middleware)))
             with Server(model, watched, Path(folder) / "server.log") as server:
                 server.wait_until_ready()
                 for load in loads:
