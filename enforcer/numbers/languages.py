@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 200  # members written out one by one, where divisibility is no easier
 
 _LEAST = Fraction(1, 10 ** (PLACES + 1))  # nothing nearer to zero has so few places
-_FRACTIONS_END = 10 ** (EXACT - 1)  # from here on, too many digits stand before the point
+_MANY_DIGITS = 10 ** (EXACT - 1)  # has one more than any two of which doubles tell apart
 MINUS = literal("-")
 # What is read as it is written where digits alone are read as a double, too: few of them.
 AS_DOUBLES = concat(
@@ -123,7 +123,7 @@ def tells_doubles_apart(numbers: NumberSet) -> bool:
     Such digits are beyond 2**53, and what bounds say of them nearer to zero stays true.
     """
     bounds = [abs(each) for each in (numbers.low, numbers.high) if each is not None]
-    return bool(_divisors(numbers)) or any(each >= _FRACTIONS_END for each in bounds)
+    return bool(_divisors(numbers)) or any(each >= _MANY_DIGITS for each in bounds)
 
 
 def spelled_sets(
@@ -197,8 +197,8 @@ def _magnitudes(
     """Spell the numbers above zero between two bounds that have the set's divisors."""
     if high is not None and (low > high or (low == high and (low_open or high_open))):
         return NOTHING
-    if 1 in numbers.not_multiples and low >= _FRACTIONS_END:
-        return NOTHING
+    if 1 in numbers.not_multiples and low >= _MANY_DIGITS:
+        return NOTHING  # no digit behind the point would be sure to count
     read_low, read_low_open = as_read(low, is_open=low_open, up=True)
     read_high, read_high_open = high, high_open
     if high is not None:

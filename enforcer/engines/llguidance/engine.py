@@ -390,9 +390,10 @@ def _text_grammar(wanted: ResponseFormat) -> str:
         lark = json.loads(wrapped)["grammars"][0]["lark_grammar"]
     elif wanted.kind is FormatKind.CHOICE:
         # One terminal, lest each choice be an item of the rows that it may go on in.
-        choices = [json.dumps(choice) for choice in json.loads(source) if choice]
-        lark = "start: CHOICE" + "?" * ("" in json.loads(source))
-        lark = f"{lark}\nCHOICE: {' | '.join(choices)}" if choices else 'start: ""'
+        every = json.loads(source)
+        choices = " | ".join(json.dumps(choice) for choice in every if choice)
+        start = "CHOICE?" if "" in every else "CHOICE"
+        lark = f"start: {start}\nCHOICE: {choices}" if choices else 'start: ""'
     else:
         lark = any_to_lark(source)
         if "%llguidance" in lark:
