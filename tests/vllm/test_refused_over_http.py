@@ -1,0 +1,126 @@
+"""What is refused before generation, asked for over HTTP: whole and streamed it is the same 400."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
+
+import enforcer
+from bench.demo.servers import MODEL_NAME
+from tests.checking_cases import slow
+
+if TYPE_CHECKING:
+    from httpx import Response
+
+    from bench.demo.servers import Server
+
+pytestmark = pytest.mark.vllm
+
+TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+BEGUN = "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
+
+
+def _post(server: Server, path: str = "/v1/chat/completions", **body: Any) -> Response:
+    sent = {"model": MODEL_NAME, "max_tokens": 8, **body}
+    return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
+
+
+ASK = [{"role": "user", "content": "Hi"}]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_schema_that_takes_too_long_is_a_400_with_its_path(
+    tiny_server: Server, stream: bool
+) -> None:
+    schema = json.loads(slow().source)
+    tools = [TOOL, {"type": "function", "function": {"name": "slow", "parameters": schema}}]
+    answer = _post(tiny_server, messages=ASK, tools=tools, stream=stream)
+    assert answer.status_code == 400
+    assert "`$.tools[1].function.parameters" in answer.text
+    assert "SchemaLimit" in answer.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        ({"tools": [TOOL], "repetition_penalty": 1e-50, "temperature": 0}, "repetition_penalty"),
+        ({"tools": [TOOL], "repetition_penalty": 1e60}, "repetition_penalty"),
+        ({"structured_outputs": {"grammar": 'start: "a" <|im_end|> "b"'}}, "begins with 'a'"),
+        ({"structured_outputs": {"grammar": 'start: "a" T\nT: /b/ & /c/'}}, "begins with 'a'"),
+    ],
+)
+def test_what_would_end_a_turn_later_is_a_400(
+    tiny_server: Server, more: dict[str, Any], named: str, stream: bool
+) -> None:
+    answer = _post(tiny_server, messages=ASK, stream=stream, **more)
+    assert answer.status_code == 400, answer.text
+    assert named in answer.text
+
+
+def test_thousands_of_choices_over_http(tiny_server: Server) -> None:
+    choices = [f"w{i}" for i in range(5_000)]
+    answer = _post(
+        tiny_server, messages=ASK, structured_outputs={"choice": choices}, max_tokens=200
+    )
+    assert answer.status_code == 200, answer.text
+    (choice,) = answer.json()["choices"]
+    assert choice["message"]["content"] in choices
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_begun_turns_over_http(tiny_server: Server, stream: bool) -> None:
+    begun = "<|im_assistant|>assistant<|im_middle|><|tool_calls_section_begin|>"
+    own = enforcer.extra_body([])["structured_outputs"]
+    answer = _post(
+        tiny_server, "/v1/completions", prompt=begun, structured_outputs=own, stream=stream
+    )
+    assert answer.status_code == 400, answer.text
+    assert "IllegalPrefix" in answer.text
+    dialog = [*ASK, {"role": "assistant", "content": "<|tool_calls_section_begin|>"}]
+    more: dict[str, Any] = {"add_generation_prompt": False, "continue_final_message": True}
+    answer = _post(tiny_server, messages=dialog, stream=stream, **more)
+    assert answer.status_code == 400, answer.text
+    assert "IllegalPrefix" in answer.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_only_an_engine_can_refuse_over_http(tiny_server: Server, stream: bool) -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    tool = {"type": "function", "function": {"name": "get", "parameters": schema}}
+    begun = BEGUN + '<|tool_call_argument_begin|>{"n": "'
+    own = enforcer.extra_body([tool])["structured_outputs"]
+    prompt = "<|im_assistant|>assistant<|im_middle|>" + begun
+    path = "/v1/completions"
+    answer = _post(tiny_server, path, prompt=prompt, structured_outputs=own, stream=stream)
+    assert answer.status_code == 400, answer.text
+    assert "IllegalPrefix" in answer.text
+    fits = prompt.removesuffix('"') + "1"
+    answer = _post(tiny_server, path, prompt=fits, structured_outputs=own, stream=stream)
+    assert answer.status_code == 200, answer.text
+    extra: dict[str, Any] = enforcer.extra_body([tool], "required", finish_within_budget=True)
+    body: dict[str, Any] = {"messages": ASK, "tools": [tool], "tool_choice": "required"}
+    body["stream"] = stream
+    answer = _post(tiny_server, **body, **extra)
+    assert answer.status_code == 400, answer.text
+    assert "BudgetTooSmall" in answer.text
+    assert "tokens, and 8 are left" in answer.text
+    answer = _post(tiny_server, **{**body, "max_tokens": 60}, **extra)
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_spec_that_would_be_ignored_over_http(tiny_server: Server, stream: bool) -> None:
+    extra: dict[str, Any] = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)
+    for path, ask in (
+        ("/v1/completions", {"prompt": "Hi"}),
+        ("/v1/chat/completions", {"messages": ASK}),
+    ):
+        answer = _post(tiny_server, path, stream=stream, **ask, **extra)
+        assert answer.status_code == 400, answer.text
+        assert "would be ignored here" in answer.text
