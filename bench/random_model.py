@@ -46,12 +46,20 @@ class Weights(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The size of the network; vLLM's CPU attention wants a head dimension of 32 or more."""
+    """The size of the network; vLLM's CPU attention wants a head dimension of 32 or more.
+
+    Attributes:
+        kv_heads: fewer than heads where those share keys and values; as many by default.
+        inner: the width between a layer's projections; twice `hidden` by default.
+
+    """
 
     hidden: int = 64
     layers: int = 2
     head_dim: int = 32
     max_length: int = 4096
+    kv_heads: int | None = None
+    inner: int | None = None
 
 
 def tokenizer(vocabulary: Vocabulary, cache: Path) -> Tokenizer:
@@ -86,10 +94,10 @@ def config(tokens: Tokenizer, shape: Shape, end: str = _END) -> Mapping[str, obj
         "model_type": "llama",
         "vocab_size": tokens.get_vocab_size(),
         "hidden_size": shape.hidden,
-        "intermediate_size": 2 * shape.hidden,
+        "intermediate_size": shape.inner or 2 * shape.hidden,
         "num_hidden_layers": shape.layers,
         "num_attention_heads": shape.hidden // shape.head_dim,
-        "num_key_value_heads": shape.hidden // shape.head_dim,
+        "num_key_value_heads": shape.kv_heads or shape.hidden // shape.head_dim,
         "head_dim": shape.head_dim,
         "hidden_act": "silu",
         "rms_norm_eps": 1e-6,

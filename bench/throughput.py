@@ -15,12 +15,14 @@ import asyncio
 import json
 import math
 import statistics
+import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +52,6 @@ IN_FLIGHT = (1, 8, 32)
 CHOICES = ("auto", "required")
 _IDS = 64  # of a reply, at most
 _EACH = 2  # requests for each one that is in flight
-# Two servers share an accelerator, and vLLM wants most of it for each; and that many sequences of
-# these prompts need more of a cache than the few that other benchmarks run.
-_SHARING = ("--gpu-memory-utilization", "0.1", "--kv-cache-memory-bytes", str(2 << 30))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +80,19 @@ async def send(
     free = asyncio.Semaphore(in_flight)
     limits = httpx.Limits(max_connections=in_flight)
     route = "/v1/chat/completions"
+
+    def lost(error: httpx.TransportError) -> None:
+        print(f"{url}: {type(error).__name__}: {error}", file=sys.stderr)
+
     async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as client:
 
         async def ask(body: Mapping[str, Any]) -> int | None:
             async with free:
-                answer = await client.post(route, json=body)
+                try:
+                    answer = await client.post(route, json=body)
+                except httpx.TransportError as error:
+                    lost(error)
+                    return None
             if not answer.is_success:
                 return None
             ids: int = answer.json()["usage"]["completion_tokens"]
@@ -94,9 +101,13 @@ async def send(
         async def listen(body: Mapping[str, Any]) -> list[tuple[float, bytes]] | None:
             # With its ids each step is an event, also where a parser waits for more.
             wanted = {**body, "stream": True, "return_token_ids": True}
-            async with free, client.stream("POST", route, json=wanted) as answer:
-                # Read later: whatever is done here makes the streams beside it wait.
-                came = [(time.perf_counter(), part) async for part in answer.aiter_raw()]
+            try:
+                async with free, client.stream("POST", route, json=wanted) as answer:
+                    # Read later: whatever is done here makes the streams beside it wait.
+                    came = [(time.perf_counter(), part) async for part in answer.aiter_raw()]
+            except httpx.TransportError as error:
+                lost(error)
+                return None
             return came if answer.is_success else None
 
         begun = time.perf_counter()
@@ -137,10 +148,19 @@ def read(came: Sequence[tuple[float, bytes]]) -> list[tuple[float, int]] | None:
     return None
 
 
-def bodies(choice: str, count: int, seed: int) -> list[dict[str, Any]]:
-    """Draw requests with a tool choice; those of another seed have other tools."""
+def bodies(choice: str, count: int, seed: int, known: int | None = None) -> list[dict[str, Any]]:
+    """Draw requests with a tool choice; those of another seed have other tools.
+
+    Args:
+        choice: of OpenAI's request.
+        count: of requests, at most: those without tools are left out.
+        seed: of the draw.
+        known: so many of them are drawn, and come again and again.
+
+    """
     options = {"model": MODEL_NAME, "max_tokens": _IDS, "tool_choice": choice, "stream": False}
-    return [body | options for body in workload.bodies(count, seed=seed) if body.get("tools")]
+    drawn = [body | options for body in workload.bodies(known or count, seed) if body.get("tools")]
+    return list(islice(cycle(drawn), count)) if known else drawn
 
 
 def model(folder: Path) -> Path:
@@ -161,19 +181,18 @@ def _serving(setting: Setting, model: Path, log: Path) -> Iterator[Server]:
 
 
 def accelerated(
-    folder: Path, most: int, names: Sequence[str], *, has_one: bool
+    folder: Path, path: Path, most: int, names: Sequence[str], flags: tuple[str, ...]
 ) -> Iterator[tuple[str, Starts]]:
     """Give what is compared on an accelerator: title, and servers without and with the Enforcer.
 
     Args:
-        folder: for the model, draft heads and logs.
+        folder: for draft heads and logs.
+        path: the model's folder.
         most: sequences in an engine.
         names: of the ways to serve.
-        has_one: whether there is an accelerator.
+        flags: more of vLLM's.
 
     """
-    path = model(folder)
-    more = _SHARING if has_one else ()
     for at, way in enumerate(each for each in ways.WAYS if each.name in names):
         starts = {}
         for enforced in (False, True):
@@ -181,7 +200,7 @@ def accelerated(
             own.mkdir()
             starts["Enforcer" if enforced else "vLLM"] = partial(
                 ways.serving,
-                replace(way, enforced=enforced, most=most, flags=more),
+                replace(way, enforced=enforced, most=most, flags=flags),
                 path,
                 own,
                 interpreted=False,
@@ -190,19 +209,37 @@ def accelerated(
 
 
 def measure(
-    starts: Starts, in_flights: Sequence[int], rounds: int, *, streamed: bool = False
+    starts: Starts,
+    in_flights: Sequence[int],
+    rounds: int,
+    *,
+    streamed: bool = False,
+    known: int | None = None,
 ) -> dict[str, dict[str, list[Sent]]]:
-    """Send the same to each server in turn: by load, by server, once a round."""
+    """Send the same to each server in turn: by load, by server, once a round.
+
+    Args:
+        starts: the servers, by their names.
+        in_flights: how many requests at a time.
+        rounds: of all loads.
+        streamed: whether replies are.
+        known: so many requests are sent before, and each load repeats those; each has its own
+            otherwise, with tools that no server has seen.
+
+    """
     found: dict[str, dict[str, list[Sent]]] = {}
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(start()) for name, start in starts.items()}
+        servers = _started(starts, stack)
         for server in servers.values():
             asyncio.run(send(server.url, bodies("auto", 8, seed=0), 8))  # nobody's first request
+            for choice in CHOICES if known else ():
+                asyncio.run(send(server.url, bodies(choice, known or 0, seed=1), 8))
         for at in range(rounds):
             for choice in CHOICES:
                 for in_flight in in_flights:
                     load = f"{choice}, {in_flight} in flight"
-                    drawn = bodies(choice, _EACH * max(in_flight, 4), seed=at + 1)
+                    seed = 1 if known else at + 1
+                    drawn = bodies(choice, _EACH * max(in_flight, 4), seed, known)
                     # Each goes first as often as the others.
                     order = [*servers][at % len(servers) :] + [*servers][: at % len(servers)]
                     for name in order:
@@ -210,6 +247,15 @@ def measure(
                         sent = asyncio.run(work)
                         found.setdefault(load, {}).setdefault(name, []).append(sent)
     return found
+
+
+def _started(starts: Starts, stack: ExitStack) -> dict[str, Server]:
+    """Start servers, all at once; the stack ends them."""
+    with ThreadPoolExecutor(len(starts)) as pool:
+        started = {
+            name: pool.submit(stack.enter_context, start()) for name, start in starts.items()
+        }
+    return {name: each.result() for name, each in started.items()}
 
 
 def failures(found: Mapping[str, Mapping[str, Sequence[Sent]]], name: str) -> int:
@@ -270,6 +316,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.throughput", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--stream", action="store_true", help="stream, and tell gaps as well")
+    parser.add_argument(
+        "--known",
+        type=int,
+        help="draw so many requests, and repeat them; the servers have seen their tools before",
+    )
     parser.add_argument("--json", type=Path, help="write every figure")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -278,7 +329,9 @@ def main() -> None:
             setting.name: partial(_serving, setting, path, Path(folder) / f"{at}.log")
             for at, setting in enumerate((FREE, STRICT, ENFORCED))
         }
-        found = measure(starts, IN_FLIGHT, options.rounds, streamed=options.stream)
+        found = measure(
+            starts, IN_FLIGHT, options.rounds, streamed=options.stream, known=options.known
+        )
     print(table(found))
     if options.stream:
         print(f"\n{gaps(found)}")

@@ -1,6 +1,8 @@
 """`python -m bench.gpu [--write FILE]`: a report of what an accelerator is needed for.
 
-With `--way`, `--in-flight` and `--rounds` a part of it: all takes more than half an hour.
+With `--way`, `--in-flight` and `--rounds` a part of it: all takes more than half an hour. With
+`--large` the servers have a model whose steps take an accelerator as long as production's; that
+needs one.
 
 On a machine without one it does the same on the CPU, smaller and without Model Runner V2, so that
 it is known to work.
@@ -24,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from bench.gpu import generation, masks
+from bench.gpu import generation, masks, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +62,13 @@ def sections(options: argparse.Namespace, *, failed: list[str]) -> Iterator[str]
     device = options.device
     is_small = not device.startswith("cuda")
     yield f"# On {device}\n\n{versions(device)}\n"
+    if not options.only_vllm:
+        yield from _without_servers(device, is_small=is_small, failed=failed)
+    if not options.no_vllm and importlib.util.find_spec("vllm") is not None:
+        yield from _served(options, is_small=is_small, failed=failed)
+
+
+def _without_servers(device: str, *, is_small: bool, failed: list[str]) -> Iterator[str]:
     rows, repeats = (masks.ROWS[:3], 3) if is_small else (masks.ROWS, 50)
     costs = [masks.measure(device, each, repeats) for each in rows]
     yield f"## Masks on {masks.VOCABULARY:,} logits a row\n\n{masks.table(costs)}\n"
@@ -68,8 +77,9 @@ def sections(options: argparse.Namespace, *, failed: list[str]) -> Iterator[str]
     if made[-1].bad:
         failed.append(f"transformers: {made[-1].bad} bad calls")
     yield f"## The tiny model by transformers\n\n{generation.table(made)}\n"
-    if options.no_vllm or importlib.util.find_spec("vllm") is None:
-        return
+
+
+def _served(options: argparse.Namespace, *, is_small: bool, failed: list[str]) -> Iterator[str]:
     from bench import throughput
 
     yield "## In vLLM\n"
@@ -77,13 +87,23 @@ def sections(options: argparse.Namespace, *, failed: list[str]) -> Iterator[str]
         in_flight = options.in_flight or (_SERVED_CPU if is_small else _SERVED)
         ways = options.way or (_WAYS_CPU if is_small else _WAYS)
         rounds = options.rounds or (1 if is_small else 5)
-        compared = throughput.accelerated(Path(folder), max(in_flight), ways, has_one=not is_small)
+        if options.large:
+            model, flags = serving.write_large(Path(folder)), serving.LARGE
+        else:
+            model = throughput.model(Path(folder))
+            flags = () if is_small else serving.SHARING
+        flags += tuple(options.flags.split())
+        compared = throughput.accelerated(Path(folder), model, max(in_flight), ways, flags)
         for title, starts in compared:
-            found = throughput.measure(starts, in_flight, rounds, streamed=True)
+            found = throughput.measure(
+                starts, in_flight, rounds, streamed=not options.whole, known=options.known
+            )
             lost = throughput.failures(found, "Enforcer")
             if lost:
                 failed.append(f"{title}: {lost} requests ended with an error")
-            yield f"### {title}\n\n{throughput.table(found)}\n\n{throughput.gaps(found)}\n"
+            parts = [f"### {title}", throughput.table(found)]
+            parts += [throughput.gaps(found)] * (not options.whole)
+            yield "\n\n".join(parts) + "\n"
 
 
 def main() -> int:
@@ -100,6 +120,17 @@ def main() -> int:
     )
     parser.add_argument("--in-flight", type=int, nargs="+", help="requests at a time")
     parser.add_argument("--rounds", type=int, help="how often each is measured")
+    parser.add_argument(
+        "--known", type=int, help="repeat so many requests, whose tools the servers have seen"
+    )
+    parser.add_argument("--whole", action="store_true", help="do not stream; no gaps then")
+    parser.add_argument(
+        "--large",
+        action="store_true",
+        help="serve a model of eight billion made-up weights, in bfloat16, with CUDA graphs",
+    )
+    parser.add_argument("--flags", default="", help="more of vLLM's, in one word: --flags='-x -y'")
+    parser.add_argument("--only-vllm", action="store_true", help="the servers alone")
     parser.add_argument("--write", type=Path, help="the report's file")
     options = parser.parse_args()
     parts, failed = [], list[str]()

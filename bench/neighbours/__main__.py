@@ -25,6 +25,7 @@ from tokenizers import Tokenizer
 
 from bench import random_model
 from bench.demo.servers import ENFORCED, STRICT, Server, Setting, with_a_worker_process
+from bench.gpu import serving
 from bench.neighbours import MASKS_VARIABLE, STEP_VARIABLE, hostile
 from bench.neighbours.hostile import Constraint
 from bench.neighbours.stream import Window, observe
@@ -42,9 +43,14 @@ def main() -> int:
     parser.add_argument(
         "--worker-process", action="store_true", help="the worker in a process of its own"
     )
-    parser.add_argument(
+    steps = parser.add_mutually_exclusive_group()
+    steps.add_argument(
         "--step", type=float, default=0.0, help="milliseconds of a step, as on a device"
     )
+    steps.add_argument(
+        "--large", action="store_true", help="on an accelerator: a model of eight billion weights"
+    )
+    parser.add_argument("--flags", default="", help="more of vLLM's, in one word: --flags='-x -y'")
     parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -53,7 +59,11 @@ def main() -> int:
     right = True
     record = []
     with tempfile.TemporaryDirectory() as folder:
-        model = random_model.given_or_written(arguments.model, Path(folder))
+        flags = tuple(arguments.flags.split())
+        if arguments.large:
+            model, flags = serving.write_large(Path(folder)), serving.LARGE + flags
+        else:
+            model = random_model.given_or_written(arguments.model, Path(folder))
         for setting, constraint in servers:
             loads = [
                 load
@@ -64,7 +74,9 @@ def main() -> int:
             heads = "quiet, ms | unconstrained | with | to quiet | masks | errors | outcomes"
             print(f"| beside | {heads} |")
             print("|---|---:|---:|---:|---:|---:|---:|---|", flush=True)
-            served = with_a_worker_process(setting) if arguments.worker_process else setting
+            served = replace(setting, flags=(*setting.flags, *flags))
+            if arguments.worker_process:
+                served = with_a_worker_process(served)
             masks = Path(folder) / "masks"
             masks.write_bytes(b"")
             if arguments.step:

@@ -1,7 +1,8 @@
 """`python -m bench.speculation`: both model runners, with and without drafts, and a table.
 
 Every way gets the same requests. Exits with 1 if a call was undeclared or invalid, a turn
-failed, or a greedy turn differs from that of the first way, which has no drafts.
+failed, or a greedy turn differs from that of the first way, which has no drafts. On a machine
+with an accelerator the servers run there; on one without, V2's kernels are interpreted.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import json
 import sys
 import tempfile
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from transformers import AutoTokenizer
 
 import enforcer
+from bench.gpu import serving
 from bench.speculation import run, ways
 from enforcer.verify.measure import Fault
 
@@ -25,18 +27,20 @@ TINY = Path(__file__).resolve().parents[1] / "models" / "tiny-kimi"
 
 def main() -> int:
     """Run the ways one after another; see the module."""
+    first, *others = ways.WAYS
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=48, help="sampled, for each way")
     parser.add_argument("--greedy", type=int, default=12, help="greedy, for each way")
-    parser.add_argument("--only", nargs="*", help="ways whose name has one of these; the first too")
+    parser.add_argument(
+        "--only", nargs="*", choices=[way.name for way in others], help="these, and the first"
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     reader = enforcer.Enforcer(
         enforcer.Vocabulary.from_transformers(AutoTokenizer.from_pretrained(TINY))
     )
-    first, *others = ways.WAYS
     if arguments.only:
-        others = [way for way in others if any(word in way.name for word in arguments.only)]
+        others = [way for way in others if way.name in arguments.only]
     found: dict[str, run.Figures] = {}
     show_head()
     for way in (first, *others):
@@ -44,7 +48,11 @@ def main() -> int:
             begun = time.monotonic()
             ways.write_hot(Path(folder) / "hot", TINY)
             with ways.serving(
-                way, Path(folder) / "hot", Path(folder), ENFORCER_PREAMBLE_IDS="3"
+                replace(way, flags=serving.SHARING if serving.is_here() else ()),
+                Path(folder) / "hot",
+                Path(folder),
+                interpreted=not serving.is_here(),
+                ENFORCER_PREAMBLE_IDS="3",
             ) as server:
                 started = time.monotonic()
                 found[way.name] = run.measure(

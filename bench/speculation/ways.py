@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from bench.demo.servers import ENFORCED, FREE, Server, Setting
 from bench.speculation import eagle3
@@ -131,9 +130,10 @@ def serving(
         environment |= INTERPRETED if interpreted else {"VLLM_USE_V2_MODEL_RUNNER": "1"}
     else:
         environment.setdefault("VLLM_USE_V2_MODEL_RUNNER", "0")
-    setting = Setting(way.name, tuple(flags), "enforcer" if way.plugin else "")
+    plugins = "enforcer" if way.plugin else ""
+    setting = Setting(way.name, tuple(flags), plugins, tuple(environment.items()))
     log = folder / "server.log"
-    with patch.dict("os.environ", environment), Server(model, setting, log) as server:
+    with Server(model, setting, log) as server:
         server.wait_until_ready()
         _check(way, log, interpreted=interpreted)
         yield server

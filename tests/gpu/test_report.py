@@ -72,7 +72,18 @@ def test_the_half_that_serves_tells_ids_and_gaps_both_ways(monkeypatch: pytest.M
     empty = generation.Turns("Enforcer", 0, 0, 0, 1.0)
     monkeypatch.setattr(generation, "measure", lambda *_, **__: empty)
     failed: list[str] = []
-    asked = Namespace(device="cpu", no_vllm=False, way=["V1"], in_flight=[1, 2], rounds=1)
+    asked = Namespace(
+        device="cpu",
+        no_vllm=False,
+        only_vllm=False,
+        way=["V1"],
+        in_flight=[1, 2],
+        rounds=1,
+        known=None,
+        whole=False,
+        large=False,
+        flags="",
+    )
     text = "\n".join(report.sections(asked, failed=failed))
     assert not failed
     assert "### V1\n" in text
