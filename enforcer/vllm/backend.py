@@ -24,6 +24,7 @@ from enforcer.request import spec as specs
 from enforcer.vllm import (
     admission,
     families,
+    fill_threads,
     metrics,
     model_format,
     request_context,
@@ -169,6 +170,7 @@ class _Host:
         size = manager.vllm_config.model_config.get_vocab_size()
         if manager._grammar_bitmask is None:  # noqa: SLF001 - vLLM asks its backend for it
             manager._grammar_bitmask = _rows(manager.vllm_config, size)  # noqa: SLF001
+        fill_threads.attach(manager, lambda grammar: isinstance(grammar, EnforcedGrammar))
         self._ids = size
         # What a draft adds, and the id that the model adds to it.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
@@ -285,6 +287,7 @@ def detach(manager: Any) -> None:
         found = manager.__dict__.pop("_enforcer", None)
     if found is not None:
         found.lanes.close()
+        fill_threads.detach(manager)
 
 
 def _refuse_session() -> NoReturn:
