@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.numbers.decimals import DIGITS
-from enforcer.numbers.multiples import are_bearable, is_hard, multiples, without_places
+from enforcer.numbers.multiples import (
+    NotSpellableError,
+    are_bearable,
+    is_hard,
+    multiples,
+    without_places,
+)
 from enforcer.regex import fullmatch
 from tests.schema_judge import accepts, compiled
 
@@ -89,3 +95,9 @@ def test_remainders_together_are_bounded_by_their_least_common_multiple() -> Non
     assert are_bearable([Fraction(7), Fraction(11), Fraction(13)])  # 1001
     assert not are_bearable([Fraction(89), Fraction(97)])  # 8633
     assert are_bearable([])
+
+
+def test_a_multiple_that_leaves_no_digit_before_the_point_is_none_to_spell() -> None:
+    multiples(Fraction(3, 10**14), plain=False, sure=True)
+    with pytest.raises(NotSpellableError):
+        multiples(Fraction(3, 10**15), plain=False, sure=True)

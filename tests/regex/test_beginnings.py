@@ -84,6 +84,8 @@ def test_breadth_counts_what_may_follow_within_some_characters() -> None:
     assert breadth(parse("a.{2}b"), 50, 1_000, budget=10**6) == 2**3 + 1
     assert breadth(parse("a.{30}b"), 8, 200, budget=10**6) == 200
     assert breadth(parse("^[a-z]{1,400}$"), 8, 200, budget=10**6) < 20
+    # Three more at the first character, where two in all are enough.
+    assert breadth(parse("^(?:ax|by|cz)$"), 1, 2, budget=10**6) == 2
 
 
 @given(st.sampled_from(PATTERNS), st.integers(0, 60), st.randoms(use_true_random=False))

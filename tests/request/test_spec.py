@@ -103,3 +103,7 @@ def test_a_format_counts_as_the_tools_do() -> None:
     with pytest.raises(SchemaLimit, match="characters together") as refused:
         specs.refuse_large(spec, Limits(request=100))
     assert refused.value.path == "$.response_format"
+
+
+def test_a_reply_is_read_by_its_ids_unless_a_server_says_otherwise() -> None:
+    assert not specs.Settled("kimi", "llguidance", Options()).as_text

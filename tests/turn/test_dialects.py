@@ -239,3 +239,18 @@ def test_a_dialect_is_named_by_itself_or_by_a_parser_and_others_are_told_of() ->
         *dialects.available(),
         *dialects.parsers(),
     }
+
+
+def test_the_files_of_an_installed_package_go_before_those_of_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = tmp_path / "enforcer" / "turn" / "dialects.py"
+    monkeypatch.setattr(dialects, "__file__", str(module))
+    beside = tmp_path / "grammars"
+    beside.mkdir()
+    (beside / "near.toml").touch()
+    assert dialects.available() == ("near",)
+    inside = tmp_path / "enforcer" / "grammars"
+    inside.mkdir(parents=True)
+    (inside / "within.toml").touch()
+    assert dialects.available() == ("within",)
