@@ -98,3 +98,8 @@ def test_bounds_about_the_ends_of_exponents(first: int, last: int, low: int, hig
         for digit in range(1, 10):
             value = digit * Fraction(10) ** exponent
             assert fullmatch(language, f"{digit}e{exponent}") == (start <= value <= end)
+
+
+@pytest.mark.parametrize("text", ["9.8e-1", "9.98E-01", "9.95e-1", "8e-1", "9e-1", "9.9e-1"])
+def test_tenths_are_fractions(text: str) -> None:
+    assert fullmatch(scientific_fractions(), text)

@@ -9,7 +9,9 @@ from enforcer.regex import (
     ANY,
     NOTHING,
     Regex,
+    RegexError,
     alternating_automaton,
+    assertions,
     both,
     fullmatch,
     is_empty,
@@ -129,3 +131,11 @@ def test_a_few_repetitions_are_written_out(
     found = parse(f"^(?:(?!gh)[gh]){{{count}}}$")  # kept by its text: no other test has it
     assert bool(asked) != unrolled
     assert fullmatch(found, "h" * count) == unrolled
+
+
+def test_an_assertion_that_takes_too_many_steps_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(assertions, "_STEPS", 5)
+    with pytest.raises(RegexError, match="makes it too large"):
+        parse(r"(\bone|two\b)(three|\bfour)")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.regex import either, literal
+from enforcer.regex import caching, either, literal
 from enforcer.regex.caching import cached
 
 if TYPE_CHECKING:
@@ -76,3 +76,7 @@ def test_a_question_may_ask_itself_about_parts_while_all_that_is_kept_goes() -> 
     large = texts(3_000)
     for mark in range(100):
         assert count(large, mark) == 3_000
+
+
+def test_a_tuple_weighs_what_its_parts_do_and_an_entry() -> None:
+    assert caching._weight(("ab", ("c",))) == caching._weight(()) * 4 + 3

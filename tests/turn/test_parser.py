@@ -353,3 +353,14 @@ def test_a_control_token_within_arguments_may_be_the_first_of_the_vocabulary() -
     reader = Parser(Table(dialect, found), None, ["get"])
     reader.feed(write(found, K3_CALL.replace(">x<", ">5<")))
     assert [each.arguments for each in reader.turn().calls] == ['{"a": 5}']
+
+
+def test_two_replies_are_decoded_apart() -> None:
+    first = Parser(TABLE, write(V, HEADER))
+    second = first.another()
+    one, other = write(V, "龘"), write(V, "é")
+    assert len(one) > 1
+    first.feed(one[:-1])
+    second.feed(other)
+    first.feed(one[-1:])
+    assert (first.turn().content, second.turn().content) == ("龘", "é")

@@ -118,3 +118,15 @@ def test_patterns_that_do_not_overlap_are_one_shape(patterns: list[str]) -> None
     value = parser.algebra.look(parser.parse(parser.document.root))
     assert isinstance(value, Value)
     assert [len(shape.classes) for shape in value.objects] == [len(patterns) + 1]
+
+
+def test_a_name_that_matches_by_one_reading_only_has_to_fit_both_sides() -> None:
+    schema = {
+        "patternProperties": {r"^\d$": {"type": "integer"}},
+        "additionalProperties": {"type": "string"},
+    }
+    grammar = compiled(schema)
+    assert accepts(grammar, '{"3":1,"a":"b"}')
+    # Another digit of Unicode, which is one by one reading of `\d`.
+    assert not accepts(grammar, '{"٣":1}')
+    assert not accepts(grammar, '{"٣":"b"}')
