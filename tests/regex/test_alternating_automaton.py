@@ -91,3 +91,10 @@ def test_results_are_plain_expressions() -> None:
 def test_what_is_too_large_or_too_strange_is_refused(pattern: str) -> None:
     with pytest.raises(RegexError):
         parse(pattern)
+
+
+def test_a_line_begins_at_the_start_and_behind_an_end_of_a_line() -> None:
+    language = parse(r"^(?m:(?:(?=^a).\n?)*)$")
+    assert [fullmatch(language, text) for text in ("", "a\na\n", "aa", "b")] == [
+        *(True, True, False, False)
+    ]

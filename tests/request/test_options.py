@@ -84,3 +84,7 @@ def test_a_number_out_of_range_is_refused_at_once(name: str, least: int) -> None
         given: Any = {name: wrong}
         with pytest.raises(ConfigurationError, match=f"{name} is .* from {least} to"):
             Options(**given)
+
+
+def test_text_before_a_call_is_short_unless_an_operator_says_otherwise() -> None:
+    assert Options().preamble_ids == 32
