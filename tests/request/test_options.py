@@ -88,3 +88,9 @@ def test_a_number_out_of_range_is_refused_at_once(name: str, least: int) -> None
 
 def test_text_before_a_call_is_short_unless_an_operator_says_otherwise() -> None:
     assert Options().preamble_ids == 32
+
+
+@pytest.mark.parametrize("depth", [Limits().depth - 1, Limits().depth + 1])
+def test_limits_that_are_lower_and_higher_than_usual_travel(depth: int) -> None:
+    assert Options(limits=Limits(depth=depth)).to_json()["limits"] == {"depth": depth}
+    assert Options().to_json()["limits"] == {}
