@@ -192,10 +192,10 @@ def _ending(divisor: int, places: int, *, plain: bool) -> Regex:
         _with_point([*[DIGIT] * more, *map(literal, str(x).rjust(length, "0"))], places)
         for x in range(0, 10**length, divisor)
     ]
-    # Fewer digits than the ending has.
+    # Fewer digits than the ending has, which are not filled up with zeros to the point.
     short = [
         _with_point([*map(literal, str(x).rjust(places + 1, "0"))], places)
-        for x in range(0, 10 ** max(width - 1, 0), divisor)
+        for x in range(0, 10 ** (length - 1) if more == 0 else 0, divisor)
     ]
     found = either(concat(digits(0, DIGITS), either(*forms)), *short)
     no_leading_zero = concat(whole(DIGITS + width), optional(behind_point(3 * PLACES)))

@@ -101,3 +101,14 @@ def test_a_multiple_that_leaves_no_digit_before_the_point_is_none_to_spell() -> 
     multiples(Fraction(3, 10**14), plain=False, sure=True)
     with pytest.raises(NotSpellableError):
         multiples(Fraction(3, 10**15), plain=False, sure=True)
+
+
+@pytest.mark.parametrize("divisor", ["0.00005", "0.0000002", "0.000000008", "0.000000000015"])
+def test_a_small_divisor_has_as_many_endings_as_one_of_its_digits(divisor: str) -> None:
+    """Not one for each multiple of it below ten."""
+    language = multiples(Fraction(divisor), plain=False, sure=True)
+    assert language.size < 2_000
+    step = Decimal(divisor)
+    for times in (0, 1, 7, 19, 12345):
+        assert fullmatch(language, f"{times * step:f}")
+        assert not fullmatch(language, f"{times * step + step / 2:f}")

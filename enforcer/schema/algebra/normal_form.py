@@ -10,7 +10,7 @@ keywords, engines.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.numbers import sets as numbers
@@ -44,6 +44,12 @@ class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is al
     def __init__(self, key: Hashable) -> None:
         super().__init__(key)
         self.key = key  # of a reference on the way; None where none is
+
+
+class _Aside(NamedTuple):
+    """The key of a reference to what stands in no schema."""
+
+    formula: Formula
 
 
 class Algebra(Formulas, Languages):
@@ -98,8 +104,31 @@ class Algebra(Formulas, Languages):
             return (node.part,)
         return (self._target(node),) if isinstance(node, Reference) else ()
 
+    def two_readings(self, holds: Value, may_hold: Value, may_fail: Value) -> Formula:
+        """Return a formula that is neither true nor false of some values.
+
+        Args:
+            holds: what it is true of.
+            may_hold: what it is true of, or neither; what its parts hold, they surely hold.
+            may_fail: what it is false of, or neither, or more than that.
+
+        """
+        surely, perhaps = self.value(holds), self.value(may_hold)
+        if surely == perhaps:
+            return surely
+        # Aside, for a negation that stood there itself would be undone to what may hold.
+        fails = self.reference(_Aside(self.neg(perhaps)))
+        wide = self.reference(_Aside(perhaps), is_wide=True)
+        wide_fails = self.reference(_Aside(self.value(may_fail)))
+        self.oppose(surely, fails)
+        self.oppose(wide, wide_fails)
+        self.three_valued.add(surely, wide)
+        self.three_valued.add(fails, wide_fails)
+        return surely
+
     def _target(self, reference: Reference) -> Formula:
-        found = self._resolve(reference.key)
+        key = reference.key
+        found = key.formula if isinstance(key, _Aside) else self._resolve(key)
         return self.three_valued.widened(found) if reference.is_wide else found
 
     # Normal forms.
@@ -140,7 +169,8 @@ class Algebra(Formulas, Languages):
     def _reference_in(self, *formulas: Formula) -> Hashable:
         """Return the key of the first reference among formulas."""
         nodes = map(self._nodes.__getitem__, formulas)
-        return next((node.key for node in nodes if isinstance(node, Reference)), None)
+        keys = (node.key for node in nodes if isinstance(node, Reference))
+        return next((key for key in keys if not isinstance(key, _Aside)), None)
 
     def _expand(self, formula: Formula) -> Value:
         node = self._nodes[formula]

@@ -281,7 +281,8 @@ def _target(place: Place, ref: str, origin: str) -> str:
     if _LEADS in origin:
         return f"{origin}#{unquote(pointer)}" if pointer else origin
     if pointer and not pointer.startswith("/"):
-        return f"{place.path}{_LEADS}{ref}"
+        # Without what led there before: a tree that refers to itself has no end of that.
+        return f"{place.path.split(_LEADS, 1)[0]}{_LEADS}{ref}"
     path = origin
     for part in unquote(pointer).split("/")[1:]:
         path = step(path, part.replace("~1", "/").replace("~0", "~"))

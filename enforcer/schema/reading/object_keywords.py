@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, both, either, inverse
-from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, ObjectShape
+from enforcer.schema.algebra.shapes import ALWAYS, ANYTHING, NEVER, ObjectShape, Value
 from enforcer.schema.limits import named
 from enforcer.schema.reading.document import step
 from enforcer.schema.reading.reader import Malformed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from enforcer.regex import Regex
     from enforcer.schema.algebra.normal_form import Algebra
     from enforcer.schema.algebra.shapes import Formula
     from enforcer.schema.reading.keywords import Keywords
 
+# What objects surely fit, and what they may fit; the same but where patterns have two readings.
+_Readings = tuple[list[ObjectShape], list[ObjectShape]]
 _MOST_PATTERNS = 40  # compared pairwise to see whether they overlap
 
 
@@ -74,11 +78,29 @@ class ObjectKeywords:
             path=place.path,
         )
         shape: ObjectShape | None = own
-        for each in (*self._additional(declared), *self._property_names()):
-            if shape is not None:
-                shape = reader.algebra.objects.meet(shape, each)
-        shape = None if shape is None else reader.algebra.objects.tidy(shape)
-        return () if shape is None else (shape,)
+        for surely, perhaps in (self._additional(declared), self._property_names()):
+            if surely == perhaps:
+                shape = self._joined((shape, *surely))
+            else:
+                holds, may_hold = (
+                    ANYTHING._replace(objects=self._tidied(self._joined(each)))
+                    for each in (surely, perhaps)
+                )
+                may_fail = Value(objects=ANYTHING.objects)
+                both_ways = reader.algebra.two_readings(holds, may_hold, may_fail)
+                self._keywords.extra.append(both_ways)
+        return self._tidied(shape)
+
+    def _joined(self, shapes: Iterable[ObjectShape | None]) -> ObjectShape | None:
+        found, *others = shapes
+        for each in others:
+            if found is not None and each is not None:
+                found = self._reader.algebra.objects.meet(found, each)
+        return found
+
+    def _tidied(self, shape: ObjectShape | None) -> tuple[ObjectShape, ...]:
+        tidied = None if shape is None else self._reader.algebra.objects.tidy(shape)
+        return () if tidied is None else (tidied,)
 
     def _rest(self) -> Formula:
         """Return what holds for every undeclared property, where no pattern is in between."""
@@ -86,11 +108,11 @@ class ObjectKeywords:
             return ALWAYS
         return self._reader.child(self._place, "additionalProperties")
 
-    def _additional(self, declared: dict[str, Any]) -> list[ObjectShape]:
+    def _additional(self, declared: dict[str, Any]) -> _Readings:
         """Read `patternProperties` and `additionalProperties`, a shape for each."""
         place, schema, reader = self._place, self._schema, self._reader
         if "patternProperties" not in schema:
-            return []
+            return [], []
         patterns = schema["patternProperties"]
         if not isinstance(patterns, dict):
             raise Malformed("patternProperties", "must be an object")
@@ -100,21 +122,37 @@ class ObjectKeywords:
             value = reader.parse(place.below("patternProperties", pattern))
             languages = self._keywords.languages("patternProperties", pattern)
             if languages is None:
-                return []
+                return [], []
             narrow, failing = languages
             matching.setdefault(value, []).append(narrow)
-            # A name that matches by one reading of patterns only has to fit both sides.
             either_way.setdefault(value, []).append(inverse(failing))
         rest = ALWAYS
         if "additionalProperties" in schema:
             rest = reader.child(place, "additionalProperties")
-        shapes = [self._by_name(either(*names), x) for x, names in either_way.items()]
+        if side_by_side := self._side_by_side(matching, either_way, rest, declared):
+            return side_by_side, side_by_side
+        # A name that matches by one reading of patterns only surely fits what fits both sides,
+        # and may fit what fits neither.
+        return (
+            self._apart(either_way, matching, rest, declared),
+            self._apart(matching, either_way, rest, declared),
+        )
+
+    def _apart(
+        self,
+        valued: dict[Formula, list[Regex]],
+        covering: dict[Formula, list[Regex]],
+        rest: Formula,
+        declared: dict[str, Any],
+    ) -> list[ObjectShape]:
+        """Build a shape for each value that names of patterns have, and one for all others."""
+        shapes = [self._by_name(either(*names), x) for x, names in valued.items()]
         if rest != ALWAYS:
-            covered = [names for listed in matching.values() for names in listed]
+            covered = [names for listed in covering.values() for names in listed]
             shape = self._by_name(inverse(either(*covered)) if covered else ANY, rest)
             names = tuple((name, ALWAYS) for name in declared)
-            shapes.append(ObjectShape(names=names, classes=shape.classes, path=place.path))
-        return self._side_by_side(matching, either_way, rest, declared) or shapes
+            shapes.append(ObjectShape(names=names, classes=shape.classes, path=self._place.path))
+        return shapes
 
     def _side_by_side(
         self,
@@ -154,11 +192,17 @@ class ObjectKeywords:
             return ObjectShape(classes=((ANY, value),), path=self._place.path)
         return ObjectShape(classes=((names, value), (others, ALWAYS)), path=self._place.path)
 
-    def _property_names(self) -> list[ObjectShape]:
+    def _property_names(self) -> _Readings:
         if not self._keywords.has("propertyNames"):
-            return []
-        reader = self._reader
-        allowed = reader.algebra.normal(reader.parse(self._place.question("propertyNames"))).strings
+            return [], []
+        algebra = self._reader.algebra
+        names = self._reader.parse(self._place.question("propertyNames"))
+        surely = self._named(algebra.normal(names).strings)
+        if algebra.three_valued.is_exact(names):
+            return surely, surely
+        return surely, self._named(algebra.normal(algebra.three_valued.widened(names)).strings)
+
+    def _named(self, allowed: Regex | None) -> list[ObjectShape]:
         if allowed is None:
             return [ObjectShape(classes=((ANY, NEVER),), path=self._place.path)]
         return [self._by_name(inverse(allowed), NEVER)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from enforcer.regex import ANY, RegexError, either, inverse, parse
+from enforcer.regex import ANY, RegexError, either, inverse, not_matching, parse
 from enforcer.schema.algebra.shapes import (
     ALWAYS,
     ANYTHING,
@@ -45,7 +45,8 @@ class Evaluated:
     Attributes:
         everything: whether nothing is left over.
         names: declared property names.
-        patterns: languages of further property names.
+        patterns: languages of further property names that surely match.
+        perhaps: those of names that match by one reading of a pattern, or by both.
         prefix: number of leading elements.
         contained: formulas; an element that fits one of them is evaluated.
 
@@ -54,6 +55,7 @@ class Evaluated:
     everything: bool = False
     names: frozenset[str] = frozenset()
     patterns: tuple[Regex, ...] = ()
+    perhaps: tuple[Regex, ...] = ()
     prefix: int = 0
     contained: tuple[Formula, ...] = ()
 
@@ -62,6 +64,7 @@ class Evaluated:
             self.everything or other.everything,
             self.names | other.names,
             tuple(dict.fromkeys(self.patterns + other.patterns)),
+            tuple(dict.fromkeys(self.perhaps + other.perhaps)),
             max(self.prefix, other.prefix),
             tuple(dict.fromkeys(self.contained + other.contained)),
         )
@@ -138,30 +141,26 @@ class Unevaluated:
         algebra = self._reader.algebra
         if done.everything:
             return ALWAYS
-        if not self._of_objects:
-            value = algebra.disj((left_over, *done.contained))
-            shape = algebra.arrays.tidy(ArrayShape(prefix=(ALWAYS,) * done.prefix, rest=value))
-            arrays: tuple[ArrayShape, ...] = () if shape is None else (shape,)
-            objects: tuple[ObjectShape, ...] = ANYTHING.objects
-        else:
-            arrays, objects = ANYTHING.arrays, (self._objects(done, left_over),)
-        return algebra.value(
-            Value(
-                ANYTHING.null,
-                ANYTHING.booleans,
-                ANYTHING.numbers,
-                ANYTHING.strings,
-                arrays,
-                objects,
+        if self._of_objects:
+            holds, may_hold = (
+                ANYTHING._replace(objects=(self._objects(done.names, patterns, left_over),))
+                for patterns in (done.patterns, done.perhaps)
             )
-        )
+            may_fail = Value(objects=ANYTHING.objects)
+            return algebra.two_readings(holds, may_hold, may_fail)
+        value = algebra.disj((left_over, *done.contained))
+        shape = algebra.arrays.tidy(ArrayShape(prefix=(ALWAYS,) * done.prefix, rest=value))
+        return algebra.value(ANYTHING._replace(arrays=() if shape is None else (shape,)))
 
-    def _objects(self, done: Evaluated, left_over: Formula) -> ObjectShape:
-        names = tuple((name, ALWAYS) for name in sorted(done.names))
-        if not done.patterns:
-            return ObjectShape(names=names, classes=((ANY, left_over),))
-        covered = either(*done.patterns)
-        return ObjectShape(names=names, classes=((covered, ALWAYS), (inverse(covered), left_over)))
+    def _objects(
+        self, names: frozenset[str], patterns: tuple[Regex, ...], left_over: Formula
+    ) -> ObjectShape:
+        evaluated = tuple((name, ALWAYS) for name in sorted(names))
+        if not patterns:
+            return ObjectShape(names=evaluated, classes=((ANY, left_over),))
+        covered = either(*patterns)
+        classes = ((covered, ALWAYS), (inverse(covered), left_over))
+        return ObjectShape(names=evaluated, classes=classes)
 
     # Cases.
 
@@ -244,13 +243,16 @@ class Unevaluated:
         schema = place.schema
         if "additionalProperties" in schema:
             return Evaluated(everything=True)
-        patterns = []
+        surely: list[Regex] = []
+        perhaps: list[Regex] = []
         for pattern in _mapping(schema, "patternProperties"):
             try:
-                patterns.append(parse(pattern))
+                surely.append(parse(pattern))
+                perhaps.append(inverse(not_matching(pattern)))
             except RegexError as error:
                 self._reader.refuse(place, "patternProperties", str(error))
-        return Evaluated(names=frozenset(_mapping(schema, "properties")), patterns=tuple(patterns))
+        names = frozenset(_mapping(schema, "properties"))
+        return Evaluated(names=names, patterns=tuple(surely), perhaps=tuple(perhaps))
 
     def _own_items(self, place: Place) -> Evaluated:
         schema, reader = place.schema, self._reader

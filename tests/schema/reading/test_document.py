@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.errors import InvalidSchema, SchemaError
+from enforcer.errors import InvalidSchema, SchemaError, UnsupportedSchema
 from enforcer.schema import compile_schema
 from enforcer.schema.reading.document import step
 from tests.schema_judge import accepts, compiled
@@ -153,3 +153,24 @@ def test_an_identifier_that_is_no_text_is_named(schema: dict[str, Any]) -> None:
     with pytest.raises(InvalidSchema, match="must be texts") as refusal:
         compile_schema(schema)
     assert (refusal.value.path, refusal.value.problems[0].keyword) == ("$", "$id")
+
+
+@pytest.mark.parametrize("keyword", ["$anchor", "$dynamicAnchor"])
+def test_a_tree_that_refers_to_its_anchor_has_one_path_for_each_reference(keyword: str) -> None:
+    ref = {"$ref": "#node"} if keyword == "$anchor" else {"$dynamicRef": "#node"}
+    tree = {
+        keyword: "node",
+        "properties": {
+            "left": {"items": ref},
+            "right": {"items": ref},
+            "tags": {"prefixItems": [{"type": "string"}], "uniqueItems": True},
+        },
+    }
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled(tree)
+    assert {problem.keyword for problem in caught.value.problems} == {"uniqueItems"}
+    assert [problem.path for problem in caught.value.problems] == [
+        "$.properties.tags.uniqueItems",
+        "$.properties.left.items -> #node.properties.tags.uniqueItems",
+        "$.properties.right.items -> #node.properties.tags.uniqueItems",
+    ]

@@ -130,3 +130,42 @@ def test_a_name_that_matches_by_one_reading_only_has_to_fit_both_sides() -> None
     # Another digit of Unicode, which is one by one reading of `\d`.
     assert not accepts(grammar, '{"٣":1}')
     assert not accepts(grammar, '{"٣":"b"}')
+
+
+BY_NAME = {"patternProperties": {r"^\d$": {"type": "string"}}}
+CLOSED = {"patternProperties": {r"^\d$": True}, "additionalProperties": False}
+NAMED = {"propertyNames": {"pattern": r"^\d$"}}
+EVALUATED = {"patternProperties": {r"^\d$": True}, "unevaluatedProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "fit", "other"),
+    [(BY_NAME, "3", None), (CLOSED, "3", "a"), (NAMED, "3", "a"), (EVALUATED, "3", "a")],
+)
+def test_what_fits_by_one_reading_of_a_name_fits_neither_a_schema_nor_its_negation(
+    schema: dict[str, Any], fit: str, other: str | None
+) -> None:
+    right, wrong = f'{{"{fit}":"x"}}', f'{{"{other or fit}":1}}'
+    odd = '{"٣":1}'  # a digit of Unicode
+    within = {"minProperties": 1}
+    for holds in (
+        *(schema, {"not": {"not": schema}}, {"if": schema, "else": False}),
+        *({"anyOf": [schema, False]}, {"not": {"allOf": [{"not": schema}, within]}}),
+    ):
+        grammar = compiled({"type": "object", **holds})
+        assert [accepts(grammar, text) for text in (right, wrong, odd)] == [True, False, False]
+    for fails in (
+        *({"not": schema}, {"if": schema, "then": False}, {"oneOf": [{}, schema]}),
+        *({"not": {"anyOf": [schema, False]}}, {"allOf": [{"not": schema}, within]}),
+    ):
+        grammar = compiled({"type": "object", **fails})
+        assert [accepts(grammar, text) for text in (right, wrong, odd)] == [False, True, False]
+
+
+def test_a_value_of_two_readings_below_a_name_of_two_readings() -> None:
+    schema = {"patternProperties": {r"^\d$": {"type": "string", "pattern": r"^\w$"}}}
+    holds = compiled({"type": "object", **schema})
+    fails = compiled({"type": "object", "not": schema})
+    texts = ['{"3":"a"}', '{"3":"!"}', '{"3":"é"}', '{"٣":"a"}', '{"٣":"!"}']
+    assert [accepts(holds, text) for text in texts] == [True, False, False, True, False]
+    assert [accepts(fails, text) for text in texts] == [False, True, False, False, False]
