@@ -55,6 +55,11 @@ class Instances:
         if count >= _MANY:
             yield from self._texts(number, min(count, _TEXTS), _LENGTH)
 
+    def short(self, number: ValueId) -> str | None:
+        """Write a value with little in it, as JSON; None where that is hard."""
+        self._left = _VALUES
+        return self._text(number, 0, 0, 0)
+
     def texts_of_names(self, number: ValueId) -> Iterator[str]:
         """Write one text with some of a value's properties, if they and nothing else are many."""
         shapes = self._inner(number)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from enforcer.layouts.pattern import Piece
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
-    from enforcer.schema.grammar import ObjectShape, Value, ValueId
+    from enforcer.schema.grammar import ArrayShape, ObjectShape, Value, ValueId
 
 _MOST_PLACES = 64
 _MOST_LANGUAGES = 40
@@ -59,7 +59,9 @@ _THROUGH = (64, 100_000)  # in how many ways a string may go on, all of which ar
 _BROAD = (8, 200, 80_000)  # characters, and in how many ways those go on that are wandered through
 _WANDERING = (96, 200_000)  # characters
 _DEEP = 24
+_ELEMENTS = 32  # at the begin of an array, each with a value of its own
 _SEARCHED = 1_000  # states, for a name of a class
+_SPELLED = 16  # more for each character of a name that is written in a format's own way
 
 
 def probes(grammar: ArgumentGrammar, *, thorough: bool) -> Iterator[tuple[str, str, str]]:
@@ -99,7 +101,7 @@ def probes(grammar: ArgumentGrammar, *, thorough: bool) -> Iterator[tuple[str, s
             yield path, before, text
         if depth >= _DEEP:
             continue
-        for step, opening, child in _children(value):
+        for step, opening, child in _children(value, instances):
             if child not in seen and len(queue) < _MOST_PLACES:
                 seen.add(child)
                 queue.append((path + step, before + opening, child, depth + 1))
@@ -142,7 +144,8 @@ def probes_of_pairs(
 
 
 def _key(name: str, layout: BoundLayout) -> bytes:
-    return (example(written_key(literal(name), layout)) or "").encode()
+    written = written_key(literal(name), layout)
+    return (example(written, budget=_SEARCHED + _SPELLED * len(name)) or "").encode()
 
 
 def _texts(pieces: Iterable[Piece]) -> list[str | int]:
@@ -213,15 +216,28 @@ def _names(shape: ObjectShape) -> Iterator[Regex]:
     yield from (mark.names for mark in shape.marks)
 
 
-def _children(value: Value) -> Iterator[tuple[str, str, ValueId]]:
+def _children(value: Value, instances: Instances) -> Iterator[tuple[str, str, ValueId]]:
     for shape in value.objects:
         for name, declared, child in _properties(shape):
             step = f".properties.{name}" if declared else ".additionalProperties"
             yield step, f"{{{json.dumps(name)}: ", child
     for array in value.arrays:
-        first = array.prefix[0] if array.prefix else array.rest
-        if first != NEVER:
-            yield ".items", "[", first
+        yield from _elements(array, instances)
+
+
+def _elements(array: ArrayShape, instances: Instances) -> Iterator[tuple[str, str, ValueId]]:
+    """Yield what each element may be, behind short ones; none behind one that is hard to write."""
+    before = "["
+    for at, element in enumerate((*array.prefix, array.rest)):
+        step = f".prefixItems[{at}]" if at < len(array.prefix) else ".items"
+        choices = [each.value for each in array.choices[at]] if array.choices else [element]
+        for each in choices:
+            if each != NEVER:
+                yield step, before, each
+        text = None if element == NEVER or at >= _ELEMENTS else instances.short(choices[0])
+        if text is None:
+            return
+        before += f"{text}, "
 
 
 def _properties(shape: ObjectShape, allowed: Regex = ANY) -> Iterator[tuple[str, bool, ValueId]]:

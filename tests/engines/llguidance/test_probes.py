@@ -202,3 +202,55 @@ def test_what_fails_behind_a_name_is_told_of_its_property() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "null"}, "text": text}}
     with pytest.raises(SchemaLimit, match=r"`\$\.properties\.text`"):
         engine().check(compile_schema(schema, root=Root.OBJECT))
+
+
+def test_each_element_of_an_array_is_tried_behind_those_before_it() -> None:
+    schema = {
+        "type": "array",
+        "prefixItems": [{"type": "integer"}, {"enum": ["left"]}, {"type": "array"}],
+        "items": {"enum": ["right"]},
+    }
+    found = tried(compile_schema(schema), None, probes(compile_schema(schema), thorough=True))
+    assert found["$.prefixItems[0]"][1] == [""]
+    assert found["$.prefixItems[1]"][0] == len('[0, "left')
+    assert found["$.prefixItems[2]"][0] == len('[0, "left", ')
+    assert found["$.items"][0] == len('[0, "left", [], "right')
+
+
+def test_whatever_an_array_has_to_contain_is_tried() -> None:
+    schema = {"type": "array", "contains": {"enum": ["needed"]}, "items": {"maxLength": 20}}
+    found = tried(compile_schema(schema), None, probes(compile_schema(schema), thorough=True))
+    assert '"needed' in found["$.items"][1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"prefixItems": [{"type": "string"}, {}]},
+        {"prefixItems": [{"type": "string"}], "items": {}},
+        {"contains": {}},
+    ],
+)
+def test_what_no_lexer_bears_is_refused_in_every_element(
+    kimi_vocabulary: Vocabulary, around: dict[str, Any]
+) -> None:
+    """Behind the first element nothing was tried, and a call came to it."""
+    patterns = [{"pattern": f"{char}.{{5}}{char}"} for char in "abcde"]
+    hard = {"type": "string", "not": {"anyOf": patterns}}
+    schema: dict[str, Any] = {"type": "array", **around}
+    if "contains" in around:
+        schema["contains"] = hard
+    elif "items" in around:
+        schema["items"] = hard
+    else:
+        schema["prefixItems"] = [around["prefixItems"][0], hard]
+    with pytest.raises(SchemaLimit, match="cannot hold"):
+        LLGuidanceEngine(kimi_vocabulary).check(compile_schema(schema))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_declared_name_may_be_very_long(name: str) -> None:
+    schema = {"properties": {"a" * 12_000: {"type": "integer"}}}
+    grammar = compile_schema(schema, root=Root.OBJECT)
+    assert any(probes_of_pairs(grammar, bound(name), thorough=False))
