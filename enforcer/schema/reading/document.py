@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*\Z")
 _SHOWN = 64  # characters of a key in a path
 _BASE = "urn:enforcer:schema"
+_IDENTIFIERS = frozenset({"$id", "id"})
 _TO_NOTHING = (
     referencing.exceptions.PointerToNowhere,
     referencing.exceptions.NoSuchAnchor,
@@ -133,12 +134,12 @@ class Place:
             path = step(path, key)
         if not isinstance(schema, dict) or self.resolver is None:
             return Place(schema, path, self.draft, self.resolver, closing, self.origin)
-        draft = draft_of(schema, self.draft)
-        resource = _SPECIFICATIONS[draft].create_resource(schema)
-        resolver, origin = self.resolver, self.origin
+        resolver, origin, draft = self.resolver, self.origin, self.draft
+        own = draft_of(schema, draft, path) if _IDENTIFIERS & schema.keys() else draft
+        resource = _SPECIFICATIONS[own].create_resource(schema)
         try:
-            if resource.id() is not None:
-                resolver, origin = resolver.in_subresource(resource), path
+            if resource.id() is not None:  # else `$schema` says nothing there
+                resolver, origin, draft = resolver.in_subresource(resource), path, own
         except (AttributeError, TypeError, ValueError) as error:
             # `referencing` takes an identifier for a text, whatever the author wrote.
             raise _no_identifier(path, error) from error

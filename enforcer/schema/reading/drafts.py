@@ -59,8 +59,13 @@ def knows(draft: Draft, keyword: str) -> bool:
     return SINCE.get(keyword, draft) <= draft <= _UNTIL.get(keyword, draft)
 
 
-def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
+def draft_of(schema: object, default: Draft = Draft.DRAFT2020, path: str = "$") -> Draft:
     """Read `$schema`.
+
+    Args:
+        schema: what it stands in.
+        default: the draft without it.
+        path: of the schema.
 
     Raises:
         UnsupportedSchema: a dialect other than those of the standard.
@@ -73,7 +78,7 @@ def draft_of(schema: object, default: Draft = Draft.DRAFT2020) -> Draft:
     found = _DRAFTS.get(named.strip().rstrip("#/").removeprefix("https:").removeprefix("http:"))
     if found is None:
         raise UnsupportedSchema.of(
-            "$.$schema",
+            f"{path}.$schema",
             "$schema",
             f"the dialect {named[:120]!r} is not known; use draft 4, 6, 7, 2019-09 or 2020-12",
         )

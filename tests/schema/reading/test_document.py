@@ -174,3 +174,27 @@ def test_a_tree_that_refers_to_its_anchor_has_one_path_for_each_reference(keywor
         "$.properties.left.items -> #node.properties.tags.uniqueItems",
         "$.properties.right.items -> #node.properties.tags.uniqueItems",
     ]
+
+
+@pytest.mark.parametrize("beside", [{}, {"id": {"type": "string"}}])
+@pytest.mark.parametrize("named", ["http://json-schema.org/draft-07/schema#", "urn:unknown"])
+def test_a_dialect_is_that_of_a_resource_whatever_properties_are_called(
+    beside: dict[str, Any], named: str
+) -> None:
+    schema = {
+        "properties": {
+            "a": {"$schema": named, "$ref": "#/definitions/q", "maximum": 5},
+            **beside,
+        },
+        "definitions": {"q": {"type": "integer"}},
+    }
+    grammar = compiled(schema)
+    # In draft 7 nothing beside a reference would count.
+    assert [accepts(grammar, text) for text in ('{"a":3}', '{"a":7}')] == [True, False]
+
+
+def test_an_unknown_dialect_is_refused_with_its_path() -> None:
+    schema = {"properties": {"a": {"$id": "https://example.com/a", "$schema": "urn:unknown"}}}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled(schema)
+    assert [problem.path for problem in caught.value.problems] == ["$.properties.a.$schema"]
