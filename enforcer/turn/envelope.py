@@ -72,15 +72,22 @@ class Envelope:
         found.count += 1
         return found if found.count > 1 else None
 
-    def opening(self, calls: int, text: int) -> Opening:
-        """Say what is open after so many calls and ids of text outside a think."""
+    def opening(self, calls: int, text: int, *, fits: bool = False) -> Opening:
+        """Say what is open after so many calls and ids of text outside a think.
+
+        Args:
+            calls: completed.
+            text: ids of text, counted only while a call is demanded.
+            fits: whether a text has ended right before that fits the format of text.
+
+        """
         owed = self.due is Due.CALL and calls == 0
         return _opening(
             call=calls < self.most,
             finish=not owed,
             text=not owed or text < self.preamble,
             # Where text has a format, it is for the format to say whether none at all fits.
-            empty=self.due is Due.NOTHING and self.text_format is None,
+            empty=self.due is Due.NOTHING if self.text_format is None else fits,
         )
 
     def stage(self, calls: int) -> int:

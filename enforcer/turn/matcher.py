@@ -232,7 +232,7 @@ class Matcher:
         if now.failure is not None:
             self._fill_end(target)
             return
-        plain = now.grammar is None and now.header is None and not now.row.crossing
+        plain = now.grammar is None and now.header is None and now.row.ready
         if plain and self._countdown is None:
             np.copyto(target, now.row.mask)
             return

@@ -6,13 +6,16 @@ Owns: that count, where the messages themselves are out of sight. Must not know:
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
-from enforcer.turn.dialect import Ids, Segment
+from enforcer.turn.dialect import Ids
+from enforcer.turn.pattern import of_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from enforcer.turn.pattern import Language
     from enforcer.turn.table import Table
 
 
@@ -29,30 +32,36 @@ def count_calls(table: Table, prompt_ids: Sequence[int]) -> int:
         return 0  # no call of this format has a number
     turn_begin = vocabulary.control(turn.begin[0])
     turn_end = vocabulary.control(turn.end)
-    begins = {
-        token
-        for leaves in table.leaves.values()
-        for token, to in leaves.items()
-        if table.segment(to) is Segment.HEADER
-    }
-    ends = {
-        token
-        for state, leaves in table.leaves.items()
-        if table.segment(state) is Segment.ARGUMENTS
-        for token in leaves
-    }
+    role = None if turn.role is None else of_pieces((turn.role,))
     _, begun = table.opened(prompt_ids)
-    controls = vocabulary.control_ids
-    marks = [token for token in prompt_ids[: len(prompt_ids) - len(begun)] if token in controls]
+    before, controls = prompt_ids[: len(prompt_ids) - len(begun)], vocabulary.control_ids
+
+    def reads(languages: Iterable[Language], at: int) -> bool:
+        return any(_reads(table, language, before, at) for language in languages)
+
     calls, inside, in_call, previous = 0, False, False, -1
-    for token in marks:
-        if token == turn_end:
-            inside, in_call = previous == turn_begin, False
-        elif token == turn_begin or token in table.turn_end_ids:
-            inside = False
-        elif inside and token in begins:
+    for at in compress(range(len(before)), map(controls.__contains__, before)):
+        token = before[at]
+        follows = token == turn_end and previous >= 0 and before[previous] == turn_begin
+        if follows and (role is None or reads((role,), previous + 1)):
+            inside, in_call = True, False
+        elif token in table.turn_end_ids or (role is None and token in {turn_begin, turn_end}):
+            inside = in_call = False
+        elif inside and reads(table.call_begins, at):
             in_call = True
-        elif in_call and token in ends:
+        elif in_call and reads(table.call_ends, at):
             calls, in_call = calls + 1, False
-        previous = token
+        previous = at
     return calls
+
+
+def _reads(table: Table, language: Language, ids: Sequence[int], at: int) -> bool:
+    """Tell whether a marker stands at a place; what follows it may begin in its last token."""
+    rest = language
+    for index in range(at, len(ids)):
+        for symbol in table.symbols(ids[index]):
+            after = rest.after(symbol)
+            if after is None or after.nullable:
+                return after is not None
+            rest = after
+    return False

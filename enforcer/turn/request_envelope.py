@@ -138,4 +138,6 @@ class _Anything:
         """Take nothing back: nothing is held."""
 
     def is_accepting(self) -> bool:
+        # A marker asks: whether even none at all is a whole text, only an engine can tell.
+        self.has_begun = True
         return True

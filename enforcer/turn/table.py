@@ -58,6 +58,7 @@ class Row:
         opening: what it was computed for.
         crossing: ids of text that complete a marker and have more bytes behind, by the state that
             it leads to; what may stand there is the request's. Not in the mask.
+        ready: whether the mask is all of it, outside of headers and arguments, and has an id.
 
     """
 
@@ -66,6 +67,7 @@ class Row:
     text: bool
     opening: Opening
     crossing: Mapping[str, Cut] = field(default_factory=dict)
+    ready: bool = False
 
 
 class Table:
@@ -173,6 +175,32 @@ class Table:
         if token is not None:
             return pattern.symbol(ID + token)
         return pattern.language(text, self._inside.get)
+
+    @cached_property
+    def call_begins(self) -> tuple[Language, ...]:
+        """What begins a call's header."""
+        texts = dict.fromkeys(
+            text
+            for state in self.dialect.states.values()
+            for role, transition in state.on.items()
+            if self.segment(transition.to) is Segment.HEADER
+            for text in self.dialect.markers[role]
+        )
+        return tuple(self._language(text) for text in texts if self._is_there(text))
+
+    @cached_property
+    def call_ends(self) -> tuple[Language, ...]:
+        """What ends a call's arguments, be it a marker or their own; none if a brace does."""
+        own = self.dialect.arguments.close
+        roles = (
+            role
+            for state in self.dialect.states.values()
+            if state.segment is Segment.ARGUMENTS
+            for role in state.on
+        )
+        texts = [text for role in roles for text in self.dialect.markers[role]]
+        there = [text for text in texts if self._is_there(text)]
+        return tuple(map(self._language, [own, *there] if own else there))
 
     def _form(self) -> HeaderForm:
         """Divide the header's pattern: white space that may be missing is not the trie's."""
@@ -304,7 +332,8 @@ class Table:
         else:
             mask |= vocabulary.row(found.legal)
         mask.setflags(write=False)
-        return Row(markers, mask, free, opening, found.crossing)
+        ready = not found.crossing and bool(mask.any())
+        return Row(markers, mask, free, opening, found.crossing, ready)
 
     @cached_property
     def _known(self) -> frozenset[int]:
@@ -330,7 +359,7 @@ class Table:
         if free:
             mask |= self.vocabulary.text_row
         mask.setflags(write=False)
-        return Row(markers, mask, free, opening)
+        return Row(markers, mask, free, opening, ready=bool(mask.any()))
 
     def step(self, state: str, token_id: int, markers: Mapping[int, str]) -> str | None:
         """Give the state after one id: the one reading of the table, by matcher and parser.

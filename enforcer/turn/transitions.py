@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError, UnexpectedFailure
 from enforcer.turn.bits import NOTHING
-from enforcer.turn.dialect import Segment
+from enforcer.turn.dialect import FREE_TEXT, Guard, Segment
 from enforcer.turn.position import Position
 
 if TYPE_CHECKING:
@@ -78,12 +78,14 @@ class Transitions:
         if dependencies.own:
             self._note_own()
 
-    def enter(self, state: str, calls: int, text: int, place: Place | None = None) -> Position:
-        """Begin a state's text, or go on in free text at a place."""
+    def enter(
+        self, state: str, calls: int, text: int, place: Place | None = None, *, fits: bool = False
+    ) -> Position:
+        """Begin a state's text, or go on in free text at a place; see `Envelope.opening`."""
         table = self._table
         if place is None and not table.is_simple:
             place = table.lexer.enter(state)
-        opening = self._envelope.opening(calls, text)
+        opening = self._envelope.opening(calls, text, fits=fits)
         formatted = self._envelope.text_format
         if formatted is None or table.segment(state) is not Segment.CONTENT:
             row = table.row_of(state, place, opening)
@@ -111,11 +113,22 @@ class Transitions:
             return self.enter(to, now.calls + 1, now.text)
         if now.header is not None and now.header.name is not None:
             return self.begin_arguments(now, now.header.name, to)
-        position = self.enter(to, now.calls, now.text)
+        position = self.enter(to, now.calls, now.text, fits=self._fits(now, to))
         if self._table.segment(to) is Segment.HEADER:
             self._note_own()
             return self.at_header(position, self._envelope.headers(now.calls).root)
         return position
+
+    def _fits(self, now: Position, to: str) -> bool:
+        """Tell whether a marker has ended a text that fits its format, be it none at all.
+
+        What the marker was read with says so: in the midst of one, the grammar is gone. Before a
+        think, no text has ended: it is behind.
+        """
+        if self._envelope.text_format is None or self._table.segment(to) in FREE_TEXT:
+            return False
+        is_text = self._table.segment(now.state) is Segment.CONTENT
+        return is_text and now.markers.opening.permits(Guard.EMPTY)
 
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""

@@ -8,6 +8,7 @@ from enforcer.turn import dialects
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.lexer import Opening
 from enforcer.turn.table import Table
+from tests import toys
 from tests.vocabularies import small
 
 V = small()
@@ -33,6 +34,19 @@ def test_what_is_open_where_a_call_is_demanded(calls: int, text: int, expected: 
 def test_without_names_no_call_is_open() -> None:
     envelope = Envelope(TABLE, (), due=Due.WORD, most=9, first=0, preamble=5)
     assert envelope.opening(0, 10**6) == Opening(call=False, finish=True, text=True, empty=False)
+
+
+@pytest.mark.parametrize("due", Due)
+def test_a_format_of_text_alone_says_whether_a_turn_may_end_without_a_word(due: Due) -> None:
+    def empty(*, formatted: bool, fits: bool) -> bool:
+        start = (lambda: toys.Listed(V, [b""])) if formatted else None
+        found = Envelope(TABLE, (), due=due, most=0, first=0, preamble=5, text_format=start)
+        return found.opening(0, 0, fits=fits).empty
+
+    assert empty(formatted=True, fits=True)
+    assert not empty(formatted=True, fits=False)
+    for fits in (False, True):
+        assert empty(formatted=False, fits=fits) == (due is Due.NOTHING)
 
 
 def test_header_tries_are_shared_and_do_not_pile_up() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.errors import ConfigurationError, EnforcerError
+from enforcer.turn import dialects
+from enforcer.turn.dialect import Segment
+from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.matcher import Matcher
+from enforcer.turn.table import Table
 from tests import toys
+from tests.dialect_cases import vocabulary
 from tests.turn.known import (
     ARGUMENTS,
     BEGIN,
@@ -73,6 +80,20 @@ def test_a_dead_end_closes_the_gate() -> None:
     found = at(OPENED, arguments={"get": []})
     assert legal(found) == STOP
     assert "no id" in str(found.failure)
+
+
+@pytest.mark.parametrize("name", ["kimi_k2", "mistral"])
+def test_a_state_that_nothing_leaves_closes_the_gate(name: str) -> None:
+    """No format has one; a mask without an id would be noise to whoever samples."""
+    dialect, found = dialects.load(name), vocabulary(name)
+    silent = replace(dialect.states["SILENT"], segment=Segment.NONE)
+    table = Table(replace(dialect, states={**dialect.states, "SILENT": silent}), found)
+    envelope = Envelope(table, (), due=Due.WORD, most=0, first=0, preamble=0)
+    begun = Matcher(envelope, lambda _: toys.Starts(lambda: toys.Listed(found, [])))
+    assert legal(begun) == table.turn_end_ids
+    assert "no id" in str(begun.failure)
+    feed(begun, [min(table.turn_end_ids)])
+    assert legal(begun) == table.turn_end_ids
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,7 @@ from bench.tiny_model.chat import TEMPLATE
 from enforcer.request import history
 from enforcer.turn import dialects, prompt_calls
 from enforcer.turn.table import Table
-from tests.dialect_cases import served
+from tests.dialect_cases import served, vocabulary
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
@@ -76,6 +76,81 @@ def test_where_calls_have_no_numbers_none_are_counted() -> None:
     opening = "<|im_start|>assistant\n"
     asked_before = opening + '<tool_call>{"name": "a", "arguments": {}}</tool_call><|im_end|>'
     assert prompt_calls.count_calls(table, write(vocabulary, asked_before + opening)) == 0
+
+
+K3 = vocabulary("kimi_k3")
+K3_OPEN = '<|open|>message role="assistant"<|sep|>'
+K3_END = "<|close|>message<|sep|><|end_of_msg|>"
+
+
+def k3_call(name: str, index: str, inside: str = "") -> str:
+    return f'<|open|>call tool="{name}" index="{index}"<|sep|>{inside}<|close|>call<|sep|>'
+
+
+def k3_asked(*calls: str) -> str:
+    said = "<|open|>response<|sep|>One moment.<|close|>response<|sep|>"
+    return f"{K3_OPEN}{said}<|open|>tools<|sep|>{''.join(calls)}<|close|>tools<|sep|>{K3_END}"
+
+
+K3_USER = f'<|open|>message role="user"<|sep|>{k3_call("evil", "7")}{K3_END}'
+K3_ARGUMENT = '<|open|>argument key="call" type="string"<|sep|>call tool="<|close|>argument<|sep|>'
+K3_JSON = '<|open|>json type="object"<|sep|>{}<|close|>json<|sep|>'
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        ("", 0),
+        (K3_OPEN, 0),
+        (k3_asked(k3_call("get", "1")) + K3_OPEN, 1),
+        (k3_asked(k3_call("get", "1"), k3_call("odd &quot;", "9x", K3_ARGUMENT)) + K3_OPEN, 2),
+        (k3_asked(k3_call("a", "1", K3_JSON)) + K3_USER + k3_asked(k3_call("b", "1")) + K3_OPEN, 2),
+        (K3_USER + K3_OPEN, 0),
+        # One that is not whole, and those of the turn that the prompt has opened.
+        (k3_asked('<|open|>call tool="get" index="1"<|sep|>') + K3_OPEN, 0),
+        (k3_asked("<|close|>call<|sep|>", "<|open|>caller<|sep|>") + K3_OPEN, 0),
+        (k3_asked(k3_call("a", "1")) + k3_asked(k3_call("b", "1")).removesuffix(K3_END), 1),
+    ],
+)
+def test_calls_whose_markers_are_spelled_count_as_others_do(text: str, calls: int) -> None:
+    assert prompt_calls.count_calls(served("kimi_k3").table, write(K3, text)) == calls
+
+
+def test_a_long_prompt_is_read_once_whatever_stands_in_it() -> None:
+    table, read = served("kimi_k3").table, []
+
+    class Counted(list[int]):
+        def __getitem__(self, at: Any) -> Any:
+            read.append(at)
+            found = super().__getitem__(at)
+            return Counted(found) if isinstance(at, slice) else found
+
+    texts = ("x" * 5000, "<|open|>call " * 5000, "<|open|>" * 5000)
+    for text in texts:
+        prompt = Counted(write(K3, K3_OPEN + text + K3_END + K3_OPEN))
+        read.clear()
+        assert prompt_calls.count_calls(table, prompt) == 0
+        assert len(read) < 12 * len(prompt)
+
+
+def test_a_dialog_that_kimi_k3s_encoder_writes_has_as_many_calls_as_its_messages() -> None:
+    pytest.importorskip("transformers")
+    from tests import kimi_k3_tokenizer as encoder
+
+    def ids(part: str) -> list[int]:
+        return [K3.control(part)] if isinstance(part, encoder.Control) else K3.encode(part)
+
+    rng = Random(0)
+    seen = set()
+    for _ in range(30):
+        dialog = [message for _ in range(rng.randint(1, 3)) for message in workload.messages(rng)]
+        told = [{**each, "tool": "img_gen", "index": "1"} for each in dialog]
+        parts = encoder.rendered(told, add_generation_prompt=True, thinking=rng.random() < 0.5)
+        prompt = [token for part in parts for token in ids(part)]
+        found = prompt_calls.count_calls(served("kimi_k3").table, prompt)
+        assert found == history.count_calls(dialog)
+        seen.add(found)
+    assert len(seen) > 3
 
 
 @cache

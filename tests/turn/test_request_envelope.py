@@ -17,6 +17,8 @@ from enforcer.turn import dialects, request_envelope
 from enforcer.turn.envelope import Due
 from enforcer.turn.request_envelope import look_at_prompt
 from tests import vocabularies
+from tests.dialect_cases import opening, served
+from tests.vocabularies import legal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,6 +107,20 @@ def test_what_only_an_engine_can_tell_is_left_to_whoever_starts_the_turn() -> No
     look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
     with pytest.raises(IllegalPrefix):
         ENFORCER.start(spec(), prompt)
+
+
+@pytest.mark.parametrize("pattern", ["yes", "(yes)?"])
+def test_whether_a_format_takes_no_text_is_left_to_whoever_starts_the_turn(pattern: str) -> None:
+    text = "<|open|>response<|sep|><|close|>response<|sep|><|close|>message<|sep|>"
+    table = served("kimi_k3").table
+    prompt = [*opening("kimi_k3"), *vocabularies.write(table.vocabulary, text)]
+    wanted = spec(response_format={"type": "regex", "regex": pattern})
+    assert look_at_prompt(table, wanted, Options(), prompt) == len(table.opened(prompt)[1]) > 0
+    if pattern == "yes":
+        with pytest.raises(IllegalPrefix):
+            served("kimi_k3").start(wanted, prompt)
+    else:
+        assert legal(served("kimi_k3").start(wanted, prompt)) == table.turn_end_ids
 
 
 def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn.spelled_borders import SpelledBorders
 from enforcer.vocabulary import Vocabulary
-from tests.dialect_cases import CLOSED, TOOLS, at, served, vocabulary
+from tests.dialect_cases import CLOSED, TOOLS, at, opening, served, vocabulary
 from tests.vocabularies import feed, legal, row_of, write
 
 if TYPE_CHECKING:
@@ -109,6 +109,88 @@ def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name: str) -> 
         assert not matcher.accept(control)
     feed(matcher, list(b"}"))
     assert any(matcher.accept(control) for control in vocabulary(name).controls.values())
+
+
+SILENCE = "<|open|>response<|sep|>{}<|close|>response<|sep|>"
+REST = "<|close|>message<|sep|><|end_of_msg|>"
+
+
+def silent(said: str, text_format: dict[str, Any] | None, choice: str, **options: Any) -> Any:
+    """Give a turn of Kimi K3's behind a response of white space, every id of it in its mask."""
+    made = enforcer.Enforcer(
+        vocabulary("kimi_k3"), "kimi_k3", options=enforcer.Options(max_calls=3, **options)
+    )
+    prompt = opening("kimi_k3")
+    found = made.matcher(TOOLS, choice, prompt_ids=prompt, response_format=text_format)
+    for token in write(vocabulary("kimi_k3"), SILENCE.format(said)):
+        if token not in legal(found):
+            assert not found.accept(token)
+            return None
+        assert found.accept(token)
+    assert found.state == "SAID_NOTHING"
+    return found
+
+
+def ways(found: Any) -> set[str]:
+    return {vocabulary("kimi_k3").token_bytes(token).decode() for token in legal(found)}
+
+
+FITTED: list[tuple[str, dict[str, Any]]] = [
+    ("", {"type": "regex", "regex": ".*"}),
+    ("", {"type": "regex", "regex": " ?(yes)?"}),
+    (" ", {"type": "regex", "regex": " ?(yes)?"}),
+    ("", {"type": "choice", "choice": ["", "yes"]}),
+    ("", {"type": "grammar", "grammar": 'start: "x"?'}),
+]
+
+
+@pytest.mark.parametrize(("said", "text_format"), FITTED)
+@pytest.mark.parametrize("choice", ["none", "auto"])
+def test_a_response_without_a_word_that_fits_its_format_ends_the_message(
+    said: str, text_format: dict[str, Any], choice: str
+) -> None:
+    found = silent(said, text_format, choice)
+    assert ways(found) == {"<|close|>"} | ({"<|open|>"} if choice == "auto" else set())
+    rest = write(vocabulary("kimi_k3"), REST)
+    assert found.validate(rest) == len(rest)
+    for token in rest:
+        assert token in legal(found)
+        feed(found, [token])
+    assert (found.state, found.failure) == ("END", None)
+    found.rollback(len(rest))
+    assert found.validate(rest) == len(rest)
+    whole = write(vocabulary("kimi_k3"), SILENCE.format(said) + REST)
+    for names in ((), None):
+        turn = served("kimi_k3").parse(whole, opening("kimi_k3"), names=names)
+        assert (turn.content, turn.calls, turn.ended, turn.stray) == (said, (), True, None)
+
+
+@pytest.mark.parametrize("allow_empty_turns", [False, True])
+@pytest.mark.parametrize(
+    ("said", "text_format"),
+    [
+        ("", {"type": "regex", "regex": "yes"}),
+        ("", {"type": "regex", "regex": " (yes)?"}),
+        ("", {"type": "choice", "choice": [" ", "yes"]}),
+        ("", {"type": "grammar", "grammar": 'start: "x"'}),
+    ],
+)
+def test_a_response_without_a_word_that_fits_no_format_is_followed_by_calls(
+    said: str, text_format: dict[str, Any], allow_empty_turns: bool
+) -> None:
+    options = {"allow_empty_turns": allow_empty_turns}
+    assert ways(silent(said, text_format, "auto", **options)) == {"<|open|>"}
+    assert silent(said, text_format, "none", **options) is None
+    assert silent(" ", {"type": "regex", "regex": " ?yes"}, "auto", **options) is None
+
+
+def test_a_response_without_a_word_is_no_end_where_a_call_is_demanded_or_text_is_free() -> None:
+    for _, text_format in FITTED:
+        assert ways(silent("", text_format, "required")) == {"<|open|>"}
+    for said in ("", " "):
+        assert ways(silent(said, None, "auto")) == {"<|open|>"}
+        assert silent(said, None, "none") is None
+        assert ways(silent(said, None, "auto", allow_empty_turns=True)) == {"<|open|>", "<|close|>"}
 
 
 def broken(matcher: ExplainedMatcher, only: set[str]) -> ExplainedMatcher:

@@ -45,6 +45,7 @@ def test_a_row_is_what_the_dialects_file_says(state: str, opening: Opening) -> N
     text = bits(V.text_row) if free else set()
     assert bits(row.mask) == text | set(expected)
     assert row.text == free
+    assert row.ready == bool(text or expected)
     assert row is TABLE.row(state, opening)
     assert not row.mask.flags.writeable
 

@@ -8,6 +8,7 @@ import pytest
 
 from enforcer.errors import EngineFailure, UnexpectedFailure
 from enforcer.turn import bits
+from enforcer.turn.dialect import Guard
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.transitions import Transitions, named
 from tests import toys
@@ -143,6 +144,39 @@ def test_text_that_has_a_format_is_let_through_by_its_grammar_alone(name: str, d
     assert end.isdisjoint(found.before.markers)
     assert end.isdisjoint(found.row.markers) == (due is Due.CALL)
     assert made.enter("CONTENT", 1, 0).grammar is text
+
+
+@pytest.mark.parametrize(
+    ("texts", "due", "fits"),
+    [
+        (["", "yes"], Due.WORD, True),
+        (["", "yes"], Due.CALL, False),
+        (["yes"], Due.WORD, False),
+        (["yes"], Due.NOTHING, False),
+    ],
+)
+def test_behind_a_text_it_is_known_whether_it_fitted_its_format(
+    texts: list[str], due: Due, fits: bool
+) -> None:
+    known_texts = [text.encode() for text in texts]
+    table = served("kimi_k3").table
+    allowed = Envelope(
+        table,
+        ("get",),
+        due=due,
+        most=3,
+        first=0,
+        preamble=5,
+        text_format=lambda: toys.Listed(vocabulary("kimi_k3"), known_texts),
+    )
+    made = Transitions(allowed, known("kimi_k3"), None, None)
+    begin = made.enter("SILENT", 0, 0)
+    behind = made.follow(begin, "SAID_NOTHING")
+    assert behind.row.opening.permits(Guard.EMPTY) is fits
+    # A think has no text before it, and a call has none to come.
+    for at, to in (("START", "REASONING"), ("SILENT", "REASONING"), ("BETWEEN", "CLOSED")):
+        after = made.follow(made.enter(at, 0, 0), to)
+        assert not after.row.opening.permits(Guard.EMPTY)
 
 
 def test_what_is_asked_for_is_noted_for_whatever_depends_on_it() -> None:
