@@ -92,12 +92,21 @@ def records(path: str | Path) -> list[Document | Unreadable]:
 
     """
     if str(path) == STANDARD_INPUT:
-        return _records(sys.stdin.read(), "<stdin>")
+        return _records(_standard_input(), "<stdin>")
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot read {path}: {error}") from error
     return _records(text, str(path))
+
+
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise ConfigurationError("cannot read the standard input, which is closed: name a file")
+    try:
+        return sys.stdin.read()
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot read the standard input: {error}") from error
 
 
 def parse(text: str, name: str) -> list[Document]:
@@ -119,7 +128,7 @@ def _records(text: str, name: str) -> list[Document | Unreadable]:
     if not text.strip():
         raise ConfigurationError(f"{name} is empty")
     try:
-        return [Document(_value(text), name)]
+        return [Document(value(text), name)]
     except ValueError as error:
         whole = error
     out: list[Document | Unreadable] = []
@@ -127,9 +136,9 @@ def _records(text: str, name: str) -> list[Document | Unreadable]:
         if not line.strip():
             continue
         try:
-            out.append(Document(_value(line), f"{name}:{number}"))
+            out.append(Document(value(line), f"{name}:{number}"))
         except ValueError as error:
-            out.append(Unreadable(f"{name}:{number} is not JSON: {error}"))
+            out.append(Unreadable(f"{name}:{number} {_wrong(error)}"))
     # A file of many lines is the one form or the other, which its name may tell. Else the first
     # line does: in an indented JSON file it is no value by itself. Where it is broken, the others
     # do: of an indented file's lines few are values.
@@ -137,15 +146,40 @@ def _records(text: str, name: str) -> list[Document | Unreadable]:
         return out
     values = sum(isinstance(each, Document) for each in out)
     if isinstance(out[0], Unreadable) and values * 2 < len(out):
-        raise ConfigurationError(f"{name} is not JSON: {whole}")
+        raise ConfigurationError(f"{name} {_wrong(whole)}")
     return out
 
 
-def _value(text: str) -> Any:
+class _TooLarge(ValueError):  # noqa: N818 - named for what is wrong
+    """JSON that is none the worse for it, but cannot be read here."""
+
+
+def value(text: str) -> Any:
+    """Read one JSON value.
+
+    Raises:
+        ValueError: it is none, or cannot be read; says why.
+
+    """
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, parse_int=_integer)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise _TooLarge("it is nested too deeply") from None
+
+
+def _wrong(error: ValueError) -> str:
+    return ("cannot be read: " if isinstance(error, _TooLarge) else "is not JSON: ") + str(error)
+
+
+def _integer(digits: str) -> int:
+    try:
+        return int(digits)
+    except ValueError:
+        most = sys.get_int_max_str_digits()
+        raise _TooLarge(
+            f"it has an integer of {len(digits.lstrip('-')):,} digits, and at most {most:,} can be "
+            "read"
+        ) from None
 
 
 def _no_constant(word: str) -> NoReturn:

@@ -7,11 +7,10 @@ what a command does.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from importlib import metadata
 from typing import TYPE_CHECKING
 
+from enforcer.cli import output
 from enforcer.cli.check import add_parser as add_check
 from enforcer.cli.doctor import add_parser as add_doctor
 from enforcer.cli.explain import add_parser as add_explain
@@ -39,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 is good, 1 is a finding (a refused schema, a violation, something to mend), 2 means
     that the command could not do its work.
     """
+    output.prepare()
     parser = argparse.ArgumentParser(
         prog="enforcer",
         description="Constrains the tool calls of served models: nothing undeclared, "
@@ -50,14 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add(commands)
     options = parser.parse_args(arguments)
     try:
+        output.refuse_closed()
         status: int = options.run(options)
-        sys.stdout.flush()
     except EnforcerError as error:
-        print(f"enforcer: {error}", file=sys.stderr)
+        output.complain(error)
+        if isinstance(error, output.Unwritable):
+            output.discard()
         return USAGE
     except BrokenPipeError:
-        # Whoever read the output (`head`, say) has had enough. Python would flush at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        output.discard()  # whoever read the output (`head`, say) has had enough
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import process_time
@@ -21,7 +20,8 @@ from enforcer.budget.shortest import Untimed, shortest, unknown_text, untimed
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW, warm
 from enforcer.cli import declarations
 from enforcer.cli.check_report import Checked, Status, Tally, as_json, complaints, row, summary
-from enforcer.cli.options import add_documents
+from enforcer.cli.options import add_documents, named
+from enforcer.cli.output import complain, say, say_json
 from enforcer.cli.request_limits import oversized
 from enforcer.cli.time_limit import TooLong, at_most
 from enforcer.errors import (
@@ -109,6 +109,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "files",
         nargs="+",
+        type=named,
         metavar="FILE",
         help="JSON or JSON Lines, or a folder of such files; - is stdin",
     )
@@ -176,14 +177,13 @@ def run(options: argparse.Namespace) -> int:
         for one in check(whole, engine, asked, told, format_):
             tally.checked.append(one)
             if not options.json:
-                print(*row(one), sep="\n", flush=True)
+                say(*row(one))
         tally.repeated += len(whole) - (len(tally.checked) - before)
     if options.json:
-        print(json.dumps(as_json(tally), indent=1, ensure_ascii=False))
+        say_json(as_json(tally))
     else:
-        for line in complaints(tally):
-            print(f"enforcer: {line}", file=sys.stderr)
-        print(*summary(tally), sep="\n")
+        complain(*complaints(tally))
+        say(*summary(tally))
     if tally.unreadable or tally.is_empty:
         return 2
     return int(tally.has_refused)
@@ -191,9 +191,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _records(given: Sequence[str]) -> Iterator[documents.Document | documents.Unreadable]:
     """Read what was given, one file after the other."""
-    for path in given:
+    for each in given:
         try:
-            for file in documents.files(path):
+            for file in documents.files(each):
                 try:
                     yield from documents.records(file)
                 except ConfigurationError as error:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from enforcer.cli.options import missing, positive
+from enforcer.cli.options import missing, path, positive
+from enforcer.cli.output import say, say_json
 from enforcer.diagnosis import Check, Status
 from enforcer.doctor import installation
 from enforcer.errors import ConfigurationError
@@ -49,12 +48,12 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("--model", type=Path, metavar="PATH", help="folder of the model")
+    parser.add_argument("--model", type=path, metavar="PATH", help="folder of the model")
     parser.add_argument(
         "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
     )
     parser.add_argument(
-        "--chat-template", type=Path, metavar="FILE", help="template that the server is given"
+        "--chat-template", type=path, metavar="FILE", help="template that the server is given"
     )
     parser.add_argument(
         "--dialect", metavar="NAME",
@@ -83,11 +82,11 @@ def run(options: argparse.Namespace) -> int:
             missing, or `--require-all` has no server to ask.
 
     """
-    if options.require_all and not options.url:
+    if options.require_all and options.url is None:
         raise ConfigurationError("--require-all is asked of a server: name it with --url")
     if options.dialect is not None:
         dialects.named(names.stock(options.dialect))  # whatever else is checked
-    if options.url:
+    if options.url is not None:
         _endpoint(options)  # before ten lines of other checks
     checks: list[Check] = []
     before = ""
@@ -95,8 +94,8 @@ def run(options: argparse.Namespace) -> int:
         checks.append(check)
         if options.json:
             continue
-        if options.url and of != before:  # else all of it is of this machine
-            print(f"{of}:", flush=True)
+        if options.url is not None and of != before:  # else all of it is of this machine
+            say(f"{of}:")
         before = of
         _print(check)
     bad = sum(check.status is Status.BAD for check in checks)
@@ -107,13 +106,13 @@ def run(options: argparse.Namespace) -> int:
             for c in checks
         ]
         told = {"checks": values, "bad": bad, "caveats": caveats}
-        print(json.dumps(told, indent=1, ensure_ascii=False))
+        say_json(told)
     elif bad:
-        print(f"{len(checks)} checks, {bad} to mend")
+        say(f"{len(checks)} checks, {bad} to mend")
     elif caveats:
-        print(f"{len(checks)} checks, none to mend, but {', and '.join(caveats)}")
+        say(f"{len(checks)} checks, none to mend, but {', and '.join(caveats)}")
     else:
-        print(f"{len(checks)} checks, all well")
+        say(f"{len(checks)} checks, all well")
     return int(bad > 0)
 
 
@@ -121,7 +120,7 @@ def _checks(options: argparse.Namespace) -> Iterator[tuple[str, Check]]:
     """Give each check behind what it is of."""
     for check in installation.checks():
         # What is not installed here says nothing of a server that is elsewhere.
-        yield "this environment", replace(check, caveat="") if options.url else check
+        yield "this environment", check if options.url is None else replace(check, caveat="")
     if options.model:
         from enforcer.doctor.model import checks as model_checks
 
@@ -132,7 +131,7 @@ def _checks(options: argparse.Namespace) -> Iterator[tuple[str, Check]]:
             trust_remote_code=options.trust_remote_code,
         )
         yield from (("the model's folder", check) for check in of_model)
-    if options.url:
+    if options.url is not None:
         endpoint = _endpoint(options)
         from enforcer.doctor import server
         from enforcer.verify import client, expected
@@ -165,6 +164,6 @@ def _endpoint(options: argparse.Namespace) -> Endpoint:
 
 
 def _print(check: Check) -> None:
-    print(f"{_SIGNS[check.status]}  {check.name}: {check.found}", flush=True)
+    say(f"{_SIGNS[check.status]}  {check.name}: {check.found}")
     if check.mend:
-        print(f"{_INDENT}{check.mend}", flush=True)
+        say(f"{_INDENT}{check.mend}")

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from enforcer import documents, engines
 from enforcer.api import Enforcer
 from enforcer.cli import chat_request, partial_turn
-from enforcer.cli.options import add_documents, missing
+from enforcer.cli.options import add_documents, missing, named, path
+from enforcer.cli.output import complain, say, say_json
 from enforcer.errors import ConfigurationError, RequestError
 from enforcer.explain import page, reply, table, trace
 from enforcer.explain.trace import Given
@@ -65,7 +64,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.set_defaults(run=run)
     parser.add_argument(
-        "--tools", required=True, metavar="FILE", help="tools or a request; - is stdin"
+        "--tools", required=True, type=named, metavar="FILE", help="tools or a request; - is stdin"
     )
     add_documents(parser)
     turn = parser.add_argument_group("the turn").add_mutually_exclusive_group()
@@ -75,17 +74,17 @@ def add_parser(commands: Any) -> None:
         help="TEXT is the arguments of a call to that tool, without the turn's markers",
     )  # fmt: skip
     turn.add_argument(
-        "--ids", type=Path, metavar="FILE",
+        "--ids", type=path, metavar="FILE",
         help="as JSON: ids, or objects with an `id` and `top`, a list of [id, score]",
     )  # fmt: skip
     turn.add_argument(
-        "--reply", type=Path, metavar="FILE",
+        "--reply", type=path, metavar="FILE",
         help="a chat completion with `token_ids`, `logprobs` or both",
     )  # fmt: skip
     turn.add_argument("--url", metavar="URL", help="have a server answer the request: its base URL")
     parser.add_argument("--key", help=f"API key of that server (${KEY_VARIABLE} by default)")
     parser.add_argument(
-        "--scores", type=Path, metavar="FILE",
+        "--scores", type=path, metavar="FILE",
         help="answer of /v1/completions to the prompt and the turn of --reply as one prompt, "
         "with `prompt_logprobs`",
     )  # fmt: skip
@@ -96,7 +95,7 @@ def add_parser(commands: Any) -> None:
         "--dialect", default="kimi_k2", metavar="NAME",
         help="the model's format: a dialect, or the name of vLLM's parser for it (%(default)s)",
     )  # fmt: skip
-    parser.add_argument("--model", type=Path, metavar="PATH", help="folder of the model")
+    parser.add_argument("--model", type=path, metavar="PATH", help="folder of the model")
     parser.add_argument(
         "--trust-remote-code", action="store_true", help="run the tokenizer code in that folder"
     )
@@ -114,7 +113,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--engine", choices=engines.ENGINES, default=engines.ENGINES[0], help="(%(default)s)"
     )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page that shows it")
+    parser.add_argument("--html", type=path, metavar="FILE", help="write a page that shows it")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -137,6 +136,7 @@ def run(options: argparse.Namespace) -> int:
     name = names.stock(options.dialect)
     if options.call is not None:
         text = partial_turn.with_call(text, options.call, request, dialects.named(name))
+    _refuse_unwritten(text)
     vocabulary = _vocabulary(options, text, dialects.named(name))
     dialect = dialects.named(name, vocabulary.controls)
     provided = read_documents(options.documents)
@@ -161,11 +161,11 @@ def run(options: argparse.Namespace) -> int:
         _write(options.html, page.render(found))
     if options.json:
         said = table.as_json(found) | {"set_aside": [one.to_json() for one in aside]}
-        print(json.dumps(said, indent=1, ensure_ascii=False))
+        say_json(said)
     else:
-        print(*aside, *table.lines(found), sep="\n")
+        say(*aside, *table.lines(found))
     if hint := partial_turn.hint(given, matcher, dialect):
-        print(f"enforcer: {hint}", file=sys.stderr)
+        complain(hint)
     return int(bool(found.changed or aside))
 
 
@@ -186,6 +186,17 @@ def _text(given: str | None) -> str:
         return Path(given[1:]).read_text(encoding="utf-8").removesuffix("\n")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot read {given[1:]}: {error}") from error
+
+
+def _refuse_unwritten(text: str) -> None:
+    """Refuse what no model writes: bytes of a command line that are no UTF-8, halves of a pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(
+            f"the TEXT is no UTF-8 at character {error.start + 1} of the turn: give it in UTF-8, "
+            "by @FILE say"
+        ) from error
 
 
 def _recorded(
@@ -232,8 +243,8 @@ def _asked(options: argparse.Namespace, request: ChatRequest) -> tuple[Any, Any]
     return asyncio.run(scored.ask(endpoint, body, _TOP))
 
 
-def _json(path: Path) -> Any:
-    read = documents.read(path)
+def _json(file: Path) -> Any:
+    read = documents.read(file)
     return read[0].value if len(read) == 1 else [each.value for each in read]
 
 
@@ -277,8 +288,8 @@ def _of_pieces(text: str, dialect: Dialect) -> Vocabulary:
     return Vocabulary([*tokens, *(name.encode() for name in controls)], controls)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(file: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"cannot write {path}: {error}") from error
+        file.write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"cannot write {file}: {error}") from error

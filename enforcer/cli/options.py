@@ -6,6 +6,8 @@ Owns: their names and what their help says. Must not know: what a command does w
 from __future__ import annotations
 
 import argparse
+from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,10 +17,30 @@ if TYPE_CHECKING:
 def add_documents(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add `--documents`, which may be given several times; `options.documents` is a list."""
     parser.add_argument(
-        "--documents", action="append", default=[], metavar="[URI=]PATH",
+        "--documents", action="append", default=[], type=named, metavar="[URI=]PATH",
         help="file or folder of JSON Schemas that others may refer to by their `$id`, as with "
         "ENFORCER_DOCUMENTS; with URI=, also by their place below it",
     )  # fmt: skip
+
+
+def path(text: str) -> Path:
+    """Read a path, for `type=` of an option."""
+    return Path(named(text))
+
+
+def named(text: str) -> str:
+    """Read what names a file, for `type=` of an option; nothing names none."""
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; the current directory is `.`")
+    return text
+
+
+def finite(text: str) -> float:
+    """Read a number that JSON can write, for `type=` of an option."""
+    value = float(text)
+    if not isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text} is not a number that can be sent")
+    return value
 
 
 def positive(kind: type[int | float]) -> Callable[[str], float]:

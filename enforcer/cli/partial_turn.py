@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -74,12 +73,13 @@ def start(
             return enforcer.matcher(**fields, prompt_ids=prompt_ids), aside
         except SchemaError as error:
             found = _OF_A_SCHEMA.match(error.path)
-            tools = deepcopy(fields["tools"])
-            function = tools[int(found[1])]["function"] if found else {}
+            tools = list(fields["tools"])
+            at = int(found[1]) if found else 0
+            function = tools[at]["function"] if found else {}
             if not function.get("parameters"):  # not a schema's fault
                 raise
             aside.append(SetAside(str(function["name"]), error.at(request.place)))
-            function["parameters"] = {}
+            tools[at] = {**tools[at], "function": {**function, "parameters": {}}}
             fields["tools"] = tools
 
 

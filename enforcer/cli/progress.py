@@ -6,10 +6,11 @@ what is measured.
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from enforcer.cli.output import remark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,4 +48,4 @@ class _Lines:
     def advance(self) -> None:
         before, self.done = self.done, self.done + 1
         if self.done * 10 // self.total > before * 10 // self.total:
-            print(f"{self.done} of {self.total} answered", file=sys.stderr, flush=True)
+            remark(f"{self.done} of {self.total} answered")

@@ -10,15 +10,15 @@ import argparse
 import asyncio
 import json
 import os
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from enforcer import documents
 from enforcer.cli import verify_report
-from enforcer.cli.options import add_documents, missing, positive
+from enforcer.cli.options import add_documents, finite, missing, path, positive
+from enforcer.cli.output import complain, remark, say
 from enforcer.cli.progress import progress
 from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling.folders import read_schemas
@@ -101,12 +101,12 @@ def add_parser(commands: Any) -> None:
         help="requests in flight (%(default)s)",
     )  # fmt: skip
     what = parser.add_argument_group("what is sent")
-    what.add_argument("--schemas", type=Path, metavar="PATH", help="folder or file of schemas")
+    what.add_argument("--schemas", type=path, metavar="PATH", help="folder or file of schemas")
     what.add_argument(
-        "--requests", type=Path, metavar="FILE", help="recorded chat requests; others are skipped"
+        "--requests", type=path, metavar="FILE", help="recorded chat requests; others are skipped"
     )
     what.add_argument(
-        "--reference", type=Path, metavar="FILE",
+        "--reference", type=path, metavar="FILE",
         help="finish reasons that another server gave to --requests, for the similarity; at a "
         "temperature above 0 a server sent the same twice is not quite like itself either",
     )  # fmt: skip
@@ -115,7 +115,7 @@ def add_parser(commands: Any) -> None:
         help="whether to stream (schemas: both, requests: as recorded)",
     )  # fmt: skip
     what.add_argument("--max-tokens", type=positive(int), metavar="N", help="of every reply")
-    what.add_argument("--temperature", type=float, metavar="T", help="of every request")
+    what.add_argument("--temperature", type=finite, metavar="T", help="of every request")
     what.add_argument(
         "--extra-body", type=_object, default={}, metavar="JSON", help="more fields of every body"
     )
@@ -135,15 +135,16 @@ def add_parser(commands: Any) -> None:
     judging.add_argument(
         "--allow-refused", action="store_true", help="a refused request (HTTP 400) is nothing wrong"
     )
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--report", type=path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = documents.value(text)
+        json.dumps(value, allow_nan=False)  # 1e999 is read as infinity, and cannot be sent
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"not JSON: {error}") from error
+        raise argparse.ArgumentTypeError(f"cannot be sent as JSON: {error}") from error
     if not isinstance(value, dict):
         raise argparse.ArgumentTypeError("not a JSON object")
     return value
@@ -201,7 +202,7 @@ def run(options: argparse.Namespace) -> int:
         said = (
             "1 line is not JSON, and was" if count == 1 else f"{count} lines are not JSON, and were"
         )
-        print(f"{said} not measured", file=sys.stderr)
+        remark(f"{said} not measured")
         return 2
     return status
 
@@ -213,7 +214,7 @@ def _tell_part(
     if results:
         verify_report.show(results, total, options.reference, options.report)
     measured = sum(map(len, results.values()))
-    print(f"\ninterrupted: {measured} of {total} requests were measured", file=sys.stderr)
+    remark("", f"interrupted: {measured} of {total} requests were measured")
     return INTERRUPTED
 
 
@@ -243,14 +244,11 @@ def _runs(options: argparse.Namespace, recorded: Recorded) -> list[_Run]:
 
 def _tell_left_out(recorded: Recorded) -> None:
     """Tell of what is not sent; each line that cannot be read is to be mended, so all are named."""
-    for line in recorded.unreadable:
-        print(f"enforcer: {line}", file=sys.stderr)
+    complain(*recorded.unreadable)
     if skipped := recorded.skipped:
         count = "1 record is" if len(skipped) == 1 else f"{len(skipped)} records are"
         first = f", of which the first {suites.SHOWN}" if len(skipped) > suites.SHOWN else ""
-        print(f"enforcer: {count} skipped{first}:", file=sys.stderr)
-        for line in skipped[: suites.SHOWN]:
-            print(f"enforcer: {line}", file=sys.stderr)
+        complain(f"{count} skipped{first}:", *skipped[: suites.SHOWN])
 
 
 def _ways(stream: Stream) -> tuple[Stream, ...]:
@@ -311,17 +309,17 @@ def _tell(results: Mapping[str, Sequence[Result]], options: argparse.Namespace) 
         mend = f" (is {options.model} a model of that server? --model names it)" if is_named else ""
         raise ConfigurationError(f"no request was answered: {finding.message}{mend}")
     verify_report.show(results, len(every), options.reference, options.report)
-    print(f"\n{verify_report.summary(every)}")
+    say("", verify_report.summary(every))
     wrong = any(result.verdict.faults - _allowed(options) for result in every)
     if wrong and not any(result.verdict.faults - {Fault.REFUSED} for result in every):
-        print("where refusals are meant, --allow-refused makes them nothing wrong")
+        say("where refusals are meant, --allow-refused makes them nothing wrong")
     if not any(result.verdict.complete for result in every):
         cut_off = any(result.reply.answered for result in every)
         mend = "raise --max-tokens" if cut_off else "every request was refused or failed"
-        print(f"no reply was complete, so nothing was shown: {mend}")
+        say(f"no reply was complete, so nothing was shown: {mend}")
         return 1 if wrong else 2
     if not any(result.verdict.complete and result.reply.calls for result in every):
-        print(_NO_CALLS)
+        say(_NO_CALLS)
         return 1
     return int(wrong)
 

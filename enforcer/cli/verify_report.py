@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from enforcer.cli.output import say
 from enforcer.errors import ConfigurationError
 from enforcer.verify import measure, reference, report
 from enforcer.verify.measure import Fault
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5  # findings of one kind
 _HOW_ALIKE = (
-    "\nThe similarity compares which requests were answered by a call. Sampled (at a temperature "
+    "The similarity compares which requests were answered by a call. Sampled (at a temperature "
     "above 0), a\nserver is not like itself either: send the same requests to the reference twice, "
     "and compare with that."
 )
@@ -49,17 +50,18 @@ def show(
         rows["all"] = measure.count([result.verdict for result in every])
     theirs = reference.read(compared, _recorded(every)) if compared else None
     similarity = _similarity(results, theirs.reasons) if theirs else None
-    print(report.table(rows, similarity))
+    say(*report.table(rows, similarity).split("\n"))
     if theirs:
-        print(_HOW_ALIKE)
+        say("", *_HOW_ALIKE.split("\n"))
         if similarity is not None and not similarity.compared:
-            print(
+            say(
                 "Nothing could be compared: the reference has an answer to none of the requests "
-                "that were\nanswered. Are they the same --requests?"
+                "that were",
+                "answered. Are they the same --requests?",
             )
         if theirs.interrupted:
             measured, planned = theirs.interrupted
-            print(
+            say(
                 f"The reference was interrupted: {measured} of its {planned} requests were "
                 "measured, and no others are compared."
             )
@@ -115,11 +117,10 @@ def _print_findings(results: Sequence[Result]) -> None:
         # A schema that is refused whole and streamed is refused for one reason.
         told = [line + (f" ({count} times)" if count > 1 else "") for line, count in counts.items()]
         if told:
-            print(f"\n{fault.value}:")
-        for line in told[:_SHOWN]:
-            print(f"  {line}")
+            say("", f"{fault.value}:")
+        say(*(f"  {line}" for line in told[:_SHOWN]))
         if len(told) > _SHOWN:
-            print(f"  {len(told) - _SHOWN} more, which --report has")
+            say(f"  {len(told) - _SHOWN} more, which --report has")
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -141,6 +142,8 @@ def refuse_unwritable(path: Path) -> None:
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:
     try:
-        path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+        # JSON escapes the half of a surrogate pair as Python does.
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"cannot write {path}: {error}") from error

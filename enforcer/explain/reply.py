@@ -11,12 +11,13 @@ scoring the same ids once more as a prompt (`prompt_logprobs`) does, on any serv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, brief
 from enforcer.explain.trace import Given
 
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ def read_reply(value: object, vocabulary: Vocabulary, where: str) -> Recorded:
     ids = choice.get("token_ids") if isinstance(choice, Mapping) else None
     if content is None and ids is None:
         raise _wrong(where, "a reply with its ids: ask for `return_token_ids` and `logprobs`")
-    tops = [_top(entry, vocabulary) for entry in content or ()]
+    if not isinstance(content, list | None):
+        raise _wrong(where, "`logprobs.content` as a list")
+    tops = [_top(entry, vocabulary, where) for entry in content or ()]
     own = (
         [_id(each, where) for each in ids]
         if isinstance(ids, list)
@@ -114,19 +117,35 @@ def scored(recorded: Recorded, value: object, where: str) -> Recorded:
 
     """
     choices = value.get("choices") if isinstance(value, Mapping) else None
-    scores = choices[0].get("prompt_logprobs") if isinstance(choices, list) and choices else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    scores = first.get("prompt_logprobs") if isinstance(first, Mapping) else None
     before = len(recorded.prompt_ids or ())
     if not isinstance(scores, list) or len(scores) != before + len(recorded.given):
         raise _wrong(where, "`prompt_logprobs` for every id of the prompt and the turn")
     given = []
-    for each, entry in zip(recorded.given, scores[before:], strict=True):
-        pairs = [
-            (int(token), float(found["logprob"]))
-            for token, found in (entry or {}).items()
-            if isfinite(found["logprob"])
-        ]
+    for at, (each, entry) in enumerate(zip(recorded.given, scores[before:], strict=True), before):
+        pairs = _prompt_scores(entry, f"{where}, prompt_logprobs[{at}]")
         given.append(Given(each.token_id, _sorted(pairs)))
     return Recorded(tuple(given), recorded.prompt_ids)
+
+
+def _prompt_scores(entry: object, where: str) -> list[tuple[int, float]]:
+    """Read the scores of one place; of the first one of a prompt there are none."""
+    if entry is None:
+        return []
+    if not isinstance(entry, Mapping):
+        raise _wrong(where, f"scores by id, not {brief(entry)}")
+    pairs = []
+    for token, found in entry.items():
+        token_id = _number(token)
+        if token_id is None:
+            raise _wrong(where, f"an id, not {brief(token)}")
+        if not isinstance(found, Mapping):
+            raise _wrong(where, f"an object with a `logprob`, not {brief(found)}")
+        score = _score(found.get("logprob"), where)
+        if isfinite(score):
+            pairs.append((token_id, score))
+    return pairs
 
 
 def _own(entry: object, vocabulary: Vocabulary, where: str) -> int:
@@ -136,14 +155,16 @@ def _own(entry: object, vocabulary: Vocabulary, where: str) -> int:
     return found
 
 
-def _top(entry: object, vocabulary: Vocabulary) -> tuple[tuple[int, float], ...]:
+def _top(entry: object, vocabulary: Vocabulary, where: str) -> tuple[tuple[int, float], ...]:
     listed = entry.get("top_logprobs") if isinstance(entry, Mapping) else None
+    if not isinstance(listed, list | None) or not all(isinstance(x, Mapping) for x in listed or ()):
+        raise _wrong(where, "`top_logprobs` as a list of objects")
     pairs = []
     for each in listed or ():
         token, score = _token(each, vocabulary), each.get("logprob")
         # vLLM writes -9999 for what is masked.
         if token is not None and isinstance(score, float | int) and score > _MASKED:
-            pairs.append((token, float(score)))
+            pairs.append((token, _score(score, where)))
     return _sorted(pairs)
 
 
@@ -154,14 +175,22 @@ def _token(entry: Mapping[str, Any], vocabulary: Vocabulary) -> int | None:
     """Find the id of a token, by its number if it has one, else by its name or its bytes."""
     token = entry.get("token")
     if isinstance(token, str) and token.startswith(_BY_ID):
-        digits = token.removeprefix(_BY_ID)
-        return int(digits) if digits.isdigit() else None
+        return _number(token.removeprefix(_BY_ID))
     if isinstance(token, str) and token in vocabulary.controls:
         return vocabulary.control(token)
     data = entry.get("bytes")
     if isinstance(data, list) and all(isinstance(x, int) and 0 <= x < 256 for x in data):  # noqa: PLR2004
         return vocabulary.find(bytes(data))
-    return vocabulary.find(token.encode()) if isinstance(token, str) else None
+    # The half of a surrogate pair is no token of any vocabulary.
+    return (
+        vocabulary.find(token.encode("utf-8", "surrogatepass")) if isinstance(token, str) else None
+    )
+
+
+def _number(token: object) -> int | None:
+    """Read the digits of an id; none has more than this."""
+    is_one = isinstance(token, str) and re.fullmatch("[0-9]{1,18}", token)
+    return int(str(token)) if is_one else None
 
 
 def _sorted(pairs: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
@@ -182,8 +211,11 @@ def _id(value: object, where: str) -> int:
 
 def _score(value: object, where: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise _wrong(where, f"a score, not {value!r:.80}")
-    return float(value)
+        raise _wrong(where, f"a score, not {brief(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise _wrong(where, "a score, not a huge integer") from None
 
 
 def _wrong(where: str, expected: str) -> ConfigurationError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _ROUTES = ("/chat/completions", "/completions", "/responses", "/messages", "/models")
+_JSON = {"Content-Type": "application/json"}
 _REQUEST_ID = "X-Request-Id"
+_SENDABLE = re.compile("[!-~]([ -~]*[!-~])?")  # what a header may have behind `Bearer`
 _QUOTED = 10_000  # characters of a server's error that are kept
 
 
@@ -49,13 +52,16 @@ class Endpoint:
         """Read a base URL as people type it: without `/v1`, with a slash or a route at the end.
 
         Raises:
-            ConfigurationError: not an http or https URL.
+            ConfigurationError: not an http or https URL, or a key that cannot be sent.
 
         """
         try:
+            httpx.URL(url)
             parts = urlsplit(url)
-        except ValueError as error:
+            _ = parts.port  # read, and found wrong, no sooner than it is asked for
+        except (ValueError, httpx.InvalidURL) as error:
             raise ConfigurationError(f"{url!r} is not a URL: {error}") from error
+        _refuse_unsendable(more.get("key"))
         if parts.scheme not in ("http", "https") or not parts.hostname:
             meant = "" if "://" in url or not url.strip("/") else f": do you mean http://{url}?"
             raise ConfigurationError(f"{url!r} is not an http or https URL{meant}")
@@ -70,6 +76,17 @@ class Endpoint:
         limits = httpx.Limits(max_connections=self.concurrency)
         return httpx.AsyncClient(
             base_url=self.url, headers=headers, timeout=self.timeout, limits=limits
+        )
+
+
+def _refuse_unsendable(key: str | None) -> None:
+    """Refuse a key that no header may have; it is nobody's to print."""
+    if key and not _SENDABLE.fullmatch(key):
+        wrong = next((at for at, char in enumerate(key) if not "!" <= char <= "~"), 0)
+        raise ConfigurationError(
+            f"the API key (--key or ${KEY_VARIABLE}) has a character at position {wrong + 1} of "
+            f"{len(key)} that no header may have there, as a line feed, a space at an end, or one "
+            "that is not ASCII: give the key alone"
         )
 
 
@@ -112,7 +129,7 @@ async def models(endpoint: Endpoint) -> list[str]:
             data = response.json() if response.is_success else {}
         except httpx.HTTPError as error:
             raise _unanswered(endpoint, error) from error
-        except ValueError:
+        except (ValueError, RecursionError):
             return []
     if response.status_code in (401, 403):
         does, one = ("refuses the key", "another one") if endpoint.key else ("wants a key", "it")
@@ -127,7 +144,8 @@ async def models(endpoint: Endpoint) -> list[str]:
             f"which mostly ends in /v1"
         )
     listed = data.get("data") if isinstance(data, dict) else None
-    return [str(m["id"]) for m in listed or () if isinstance(m, dict) and "id" in m]
+    found = listed if isinstance(listed, list) else []
+    return [str(m["id"]) for m in found if isinstance(m, dict) and "id" in m]
 
 
 def _unanswered(endpoint: Endpoint, error: httpx.HTTPError) -> ConfigurationError:
@@ -162,9 +180,13 @@ async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
         ConfigurationError: no server answers there, or with an error, which the message quotes.
 
     """
+    try:
+        content = _written(body)
+    except ValueError as error:
+        raise ConfigurationError(f"the request cannot be written as JSON: {error}") from error
     async with endpoint.client() as client:
         try:
-            response = await client.post(route, json=body)
+            response = await client.post(route, content=content, headers=_JSON)
         except httpx.HTTPError as error:
             raise _unanswered(endpoint, error) from error
     if not response.is_success:
@@ -174,7 +196,7 @@ async def post(endpoint: Endpoint, route: str, body: Mapping[str, Any]) -> Any:
         )
     try:
         return response.json()
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{endpoint.url}{route} sends what is not JSON") from error
 
 
@@ -212,7 +234,7 @@ def _message(text: str) -> str:
     """Find the message in the JSON that a server sends with an error; empty if it is another."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     error = value.get("error", value) if isinstance(value, dict) else None
     said = error.get("message") if isinstance(error, dict) else None
@@ -223,8 +245,12 @@ async def _send(
     client: httpx.AsyncClient, body: Mapping[str, Any], headers: Mapping[str, str]
 ) -> Reply:
     try:
+        content = _written(body)
+    except ValueError as error:
+        return Reply(0, f"not sent: the request cannot be written as JSON: {error}")
+    try:
         async with client.stream(
-            "POST", "/chat/completions", json=body, headers=headers
+            "POST", "/chat/completions", content=content, headers={**_JSON, **headers}
         ) as response:
             if not response.is_success:
                 text = (await response.aread()).decode(errors="replace")
@@ -240,5 +266,20 @@ async def _send(
             return deltas.reply()
     except httpx.HTTPError as error:
         return Reply(0, repr(error))
+    except RecursionError:
+        return Reply(replies.OK, "the server sent JSON that is nested too deeply to be read")
     except ValueError as error:
         return Reply(replies.OK, f"the server sent what is not JSON: {error}")
+
+
+def _written(body: Mapping[str, Any]) -> bytes:
+    """Write a body; escapes can have what UTF-8 cannot, as the halves of surrogate pairs.
+
+    Raises:
+        ValueError: JSON has no way to write it.
+
+    """
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 from jsonschema.exceptions import best_match
 from referencing import Registry
-from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 if TYPE_CHECKING:
@@ -252,10 +251,11 @@ def _mismatch(arguments: str, schema: Any, registry: Registry[Any]) -> str:
         value = json.loads(arguments)
     except (ValueError, RecursionError) as error:
         return f"the arguments are not JSON: {error}"[:_QUOTED]
-    validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
-        worst = best_match(validator(schema, registry=registry).iter_errors(value))
-    except (Unresolvable, re.error, TypeError, ValueError, RecursionError) as problem:
+        draft = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+        worst = best_match(draft(schema, registry=registry).iter_errors(value))
+    # `jsonschema` raises whatever comes of a schema that is none: that is no end of a measurement.
+    except Exception as problem:  # noqa: BLE001
         return f"the schema cannot be evaluated: {problem!r}"[:_QUOTED]
     # The message quotes the value, which may be long; the path is what one looks for.
     return "" if worst is None else f"{worst.message[:_QUOTED]} (at `{worst.json_path}`)"

@@ -54,6 +54,8 @@ def read(path: Path, number: int) -> Reference:
     first = lines[0].value
     interrupted = None
     if len(lines) == 1 and isinstance(first, dict) and "results" in first:
+        if not isinstance(first["results"], list):
+            raise ConfigurationError(f"{lines[0].where}: `results` is no list of results")
         entries = [(entry, lines[0].where) for entry in first["results"]]
         measured, requests = first.get("measured"), first.get("requests")
         if isinstance(measured, int) and isinstance(requests, int):

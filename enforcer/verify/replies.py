@@ -7,6 +7,7 @@ Must not know: HTTP, or what makes a reply right.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -64,9 +65,13 @@ def whole(response: Any) -> Reply:
             OK,
             _aborted(choice["finish_reason"]),
             finish_reason=choice["finish_reason"],
-            content=message.get("content") or "",
+            content=_text(message.get("content")),
             calls=tuple(
-                Call(call["id"], call["function"]["name"], call["function"]["arguments"])
+                Call(
+                    _text(call["id"]),
+                    _text(call["function"]["name"]),
+                    _text(call["function"]["arguments"]),
+                )
                 for call in message.get("tool_calls") or ()
             ),
             token_ids=tuple(choice.get("token_ids") or ()),
@@ -81,7 +86,19 @@ def _aborted(finish_reason: str | None) -> str:
 
 
 def _reasoning(part: Mapping[str, Any]) -> str:
-    return part.get("reasoning") or part.get("reasoning_content") or ""
+    return _text(part.get("reasoning") or part.get("reasoning_content"))
+
+
+def _text(value: Any) -> str:
+    """Give a text, or the empty one where there is none.
+
+    Raises:
+        TypeError: it is something else.
+
+    """
+    if value and not isinstance(value, str):
+        raise TypeError(f"a {type(value).__name__} stands where a text belongs")
+    return value or ""
 
 
 @dataclass(slots=True)
@@ -115,15 +132,15 @@ class Deltas:
     def _add_choice(self, choice: Mapping[str, Any]) -> None:
         delta = choice.get("delta") or {}
         self._finish_reason = choice.get("finish_reason") or self._finish_reason
-        self._content.append(delta.get("content") or "")
+        self._content.append(_text(delta.get("content")))
         self._reasoning.append(_reasoning(delta))
         self._token_ids.extend(choice.get("token_ids") or ())
         for part in delta.get("tool_calls") or ():
-            call = self._calls.setdefault(part["index"], ["", "", ""])
+            call = self._calls.setdefault(index(part["index"]), ["", "", ""])
             function = part.get("function") or {}
-            call[0] += part.get("id") or ""
-            call[1] += function.get("name") or ""
-            call[2] += function.get("arguments") or ""
+            call[0] += _text(part.get("id"))
+            call[1] += _text(function.get("name"))
+            call[2] += _text(function.get("arguments"))
 
     def reply(self) -> Reply:
         """Give the turn as far as it has come."""

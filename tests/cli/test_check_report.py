@@ -160,3 +160,22 @@ def test_columns_are_as_wide_in_every_row(run: Run) -> None:
     _, out, _ = run(tool("f"), tool("g", BAD))
     rows = [line for line in out if line.startswith(("exact", "refused"))]
     assert rows[0].index("  f  ") == rows[1].index("  g  ")
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_an_integer_that_cannot_be_read_is_told_with_the_limit(run: Run, sign: str) -> None:
+    status, out, [line] = run(f'{{"minimum": {sign}{"9" * 5_000}}}', tool("f"))
+    assert (status, out[0].split()[0]) == (2, "exact")
+    assert "file.jsonl:1 cannot be read: it has an integer of 5,000 digits" in line
+    assert "sys." not in line
+
+
+def test_of_a_file_with_such_an_integer_no_one_says_that_it_is_not_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text('{\n "minimum": ' + "9" * 5_000 + "\n}")
+    assert cli.main(["check", str(file)]) == 2
+    told = capsys.readouterr().err
+    assert f"{file} cannot be read: it has an integer of 5,000 digits, and at most 4,300" in told
+    assert "not JSON" not in told

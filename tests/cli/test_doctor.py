@@ -154,6 +154,33 @@ def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(
     assert doctor(capsys, "--dialect", "kimi_k2_enforced")[0] == 0
 
 
+@pytest.mark.parametrize(
+    "url", ["", "http://127.0.0.1:99999", "http://x:y", "http://127.0.0.1:1\n"], ids=ascii
+)
+def test_a_url_that_is_none_is_told_before_any_check(
+    url: str, installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    for more in ([], ["--require-all"]):
+        assert cli.main(["doctor", "--url", url, *more]) == cli.USAGE
+        told = capsys.readouterr()
+        assert not told.out
+        assert told.err.startswith("enforcer: ")
+        assert "URL" in told.err
+
+
+def test_what_a_server_says_moves_no_cursor(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(ok("a", "fine"))
+    with serving(
+        enforced, listing=(200, {"data": [{"id": "\x1b[2J\nok    forged\u202e"}]})
+    ) as server:
+        _, out = doctor(capsys, "--url", server.url)
+    assert "\\x1b[2J\\nok    forged\\u202e" in out
+    assert out.replace("\n", "").isprintable()
+
+
 def test_a_server_may_be_waited_for_as_long_as_one_likes(
     installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:

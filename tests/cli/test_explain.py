@@ -67,6 +67,14 @@ def test_a_turn_that_is_legal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("tools")
+def test_a_text_that_is_no_utf_8_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for more in ([], ["--call", "get_weather"]):
+        status, printed = run(capsys, "--tools", "tools.json", "--text", '{"\udcff', *more)
+        assert status == cli.USAGE
+        assert "the TEXT is no UTF-8" in printed.err
+
+
+@pytest.mark.usefixtures("tools")
 def test_a_turn_that_has_ended_has_no_next(capsys: pytest.CaptureFixture[str]) -> None:
     status, printed = run(capsys, "--tools", "tools.json", "--text", f"{WHOLE}<|im_end|>")
     assert status == 0

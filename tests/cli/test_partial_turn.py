@@ -133,3 +133,13 @@ def test_a_tool_that_cannot_be_enforced_is_told_first(
     assert lines[0].startswith('"broken" cannot be enforced, and a server refuses the request')
     assert lines[1].startswith('"odd" cannot be enforced')
     assert "next: " in lines[2]
+
+
+def test_a_tool_that_is_nested_too_deeply_does_not_keep_the_others(explain: Run) -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(700):
+        schema = {"items": schema}
+    deep = {"name": "deep", "inputSchema": {"type": "object", "properties": {"a": schema}}}
+    status, found, _ = explain([deep, TOOLS[1]], "--call", "place", "--text", '{"n": 1}')
+    assert status == 1
+    assert [(x["tool"], x["error"]) for x in found["set_aside"]] == [("deep", "SchemaLimit")]

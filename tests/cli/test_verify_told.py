@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from enforcer import cli
-from tests.cli.answers import enforced
+from tests.cli.answers import USER, enforced
 from tests.fake_server import call, reply, serving
 
 if TYPE_CHECKING:
@@ -221,3 +221,78 @@ def test_a_report_is_not_there_before_it_is_written(
 ) -> None:
     assert verify(enforced, "--schemas", "absent.jsonl")[:2] == (2, None)
     assert not (tmp_path / "report.json").exists()
+
+
+def test_one_malformed_schema_does_not_end_a_measurement(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+) -> None:
+    schemas: list[Any] = [{}, {"type": "dict"}, {"$schema": 3}, "x", {"properties": []}]
+    file = tmp_path / "requests.jsonl"
+    made = [{"name": "f", "parameters": each} for each in schemas]
+    tools = [[{"type": "function", "function": each}] for each in made]
+    file.write_text("\n".join(json.dumps({"messages": [USER], "tools": x}) for x in tools))
+
+    def calling(body: dict[str, Any]) -> tuple[int, Any]:
+        return reply(body, "tool_calls", calls=[call("f", "{}")])
+
+    status, report, out, _ = verify(calling, "--requests", str(file))
+    assert status == 1
+    row = report["runs"]["requests"]
+    assert (row["requests"], row["successful_calls"]) == (5, 1)
+    assert "the schema cannot be evaluated" in out
+
+
+def test_what_a_server_says_forges_no_line_and_is_reported_whole(
+    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+) -> None:
+    name = "a\x1b[2J\nforged\u202e\ud800"
+
+    def calling(body: dict[str, Any]) -> tuple[int, Any]:
+        return reply(body, "tool_calls", calls=[call(name, "{}", call_id=name)])
+
+    status, report, out, _ = verify(calling, "--requests", requests)
+    assert status == 1
+    assert [one["calls"][0]["name"] for one in report["results"]] == [name, name]
+    assert out.replace("\n", "").isprintable()
+    assert not any(line.startswith("forged") for line in out.splitlines())
+
+    def refusing(_: dict[str, Any]) -> tuple[int, Any]:
+        return 400, {"error": {"message": name}}
+
+    _, _, out, _ = verify(refusing, "--requests", requests)
+    assert "a\\x1b[2J\\nforged\\u202e\\ud800" in out
+    assert out.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--temperature", "nan"], "argument --temperature: nan is not a number"),
+        (["--temperature", "inf"], "argument --temperature: inf is not a number"),
+        (["--extra-body", '{"a": NaN}'], "argument --extra-body: cannot be sent as JSON: NaN"),
+        (["--extra-body", '{"a": 1e999}'], "argument --extra-body: cannot be sent as JSON: "),
+        (["--extra-body", '{"a": ' + "[" * 3_000], "nested too deeply"),
+        (["--extra-body", '{"a": ' + "9" * 5_000 + "}"], "an integer of 5,000 digits"),
+        (["--extra-body", "[]"], "not a JSON object"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_an_option_that_cannot_be_sent_is_at_fault_and_no_server(
+    requests: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["verify", "--url", "http://127.0.0.1:9", "--requests", requests, *words])
+    assert ended.value.code == cli.USAGE
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("key", ["é", "secret\nkey", "secret "])
+def test_a_key_that_cannot_be_sent_is_told_and_not_shown(
+    requests: str, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--url", "http://127.0.0.1:9", "--requests", requests, "--key", key]
+    assert cli.main(["verify", *words]) == cli.USAGE
+    told = capsys.readouterr().err
+    assert "the API key" in told
+    assert "secret" not in told
+    assert "no server answers" not in told

@@ -76,3 +76,47 @@ def test_scores_of_the_same_ids_as_a_prompt() -> None:
     assert found.given == (Given(7, ((8, -0.1), (7, -2.0))), Given(END, ((END, 0.0),)))
     with pytest.raises(ConfigurationError, match=r"^g.*every id"):
         scored(recorded, {"choices": [{"prompt_logprobs": scores[:2]}]}, "g")
+
+
+@pytest.mark.parametrize(
+    "entry_of",
+    [
+        {"5": 3},
+        {"5": {"logprob": "x"}},
+        {"5": {"logprob": None}},
+        {"5": {}},
+        {"5": None},
+        {"5": {"logprob": 10**400}},
+        {"x": {"logprob": -1}},
+        {"²": {"logprob": -1}},
+        {"9" * 5_000: {"logprob": -1}},
+        [],
+        3,
+    ],
+    ids=lambda value: ascii(value)[:20],
+)
+def test_scores_of_another_form_are_told_with_their_place(entry_of: Any) -> None:
+    recorded = read_reply({"prompt_token_ids": [3], "choices": [{"token_ids": [7]}]}, V, "f")
+    with pytest.raises(ConfigurationError, match=r"^g, prompt_logprobs\[1\]: expected "):
+        scored(recorded, {"choices": [{"prompt_logprobs": [None, entry_of]}]}, "g")
+    with pytest.raises(ConfigurationError, match=r"^g: expected "):
+        scored(recorded, {"choices": [entry_of]}, "g")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"token": "\ud800", "top_logprobs": None}],
+        [{"token": "token_id:²"}],
+        [{"token": "token_id:" + "9" * 5_000}],
+        [entry("a", -0.1, top_logprobs=3)],
+        [entry("a", -0.1, top_logprobs=[3])],
+        [entry("a", -0.1, top_logprobs=[{"token": "a", "logprob": 10**400}])],
+        [3],
+        3,
+    ],
+    ids=lambda value: ascii(value)[:20],
+)
+def test_logprobs_of_another_form_are_told(content: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"^f: expected "):
+        read_reply({"choices": [{"logprobs": {"content": content}}]}, V, "f")

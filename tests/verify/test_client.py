@@ -119,7 +119,9 @@ def test_models_are_listed() -> None:
     assert models((200, {"data": [{"id": "a"}, {"id": "b"}]})) == ["a", "b"]
 
 
-@pytest.mark.parametrize("listing", [(500, {}), (200, []), (200, {"data": None})])
+@pytest.mark.parametrize(
+    "listing", [(500, {}), (200, []), (200, {"data": None}), (200, {"data": 3})]
+)
 def test_a_server_need_not_list_its_models(listing: tuple[int, Any]) -> None:
     assert models(listing) == []
 
@@ -150,3 +152,71 @@ def test_a_key_that_is_refused_or_lacks_is_told(
 def test_no_server_has_no_models() -> None:
     with pytest.raises(ConfigurationError, match="no server answers"):
         asyncio.run(client.models(Endpoint.at(NOWHERE)))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "http://h:99999",
+        "http://h:-1",
+        "http://h:x",
+        "http://h\n",
+        "http://h/\x1b[2J",
+        "http://h/\ud800",
+    ],
+    ids=ascii,
+)
+def test_a_url_that_nobody_can_ask_is_refused_before_anyone_is_asked(typed: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a URL"):
+        Endpoint.at(typed)
+
+
+@pytest.mark.parametrize("key", ["é", "top\nsecret", "secret\r\n", " secret", "secret ", "a\udcff"])
+def test_a_key_that_no_header_may_have_is_told_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"API key .* no header may have") as refused:
+        Endpoint.at("http://h", key=key)
+    assert "secret" not in str(refused.value)
+    assert str(refused.value).isascii()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_reply_that_is_nested_too_deeply_is_a_reply_too(stream: bool) -> None:
+    deep = "[" * 100_000
+    with serving(lambda _: (200, f"data: {deep}" if stream else deep)) as server:
+        [got] = ask(server.url, {"stream": stream})
+        with pytest.raises(ConfigurationError, match="not JSON"):
+            asyncio.run(client.post(Endpoint.at(server.url), "/completions", {}))
+    assert not got.answered
+    assert "nested too deeply" in got.error
+
+
+def test_an_error_that_is_nested_too_deeply_is_quoted() -> None:
+    with serving(lambda _: (400, "[" * 100_000)) as server:
+        [got] = ask(server.url, {})
+    assert (got.status, got.error[:3]) == (400, "[[[")
+
+
+def nested(depth: int) -> Any:
+    found: Any = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), nested(100_000)], ids=["nan", "inf", "deep"]
+)
+def test_of_a_request_that_cannot_be_written_no_server_is_blamed(value: Any) -> None:
+    with serving(answer) as server:
+        [got] = ask(server.url, {"name": value})
+        assert not server.bodies
+        with pytest.raises(ConfigurationError, match="the request cannot be written as JSON"):
+            asyncio.run(client.post(Endpoint.at(server.url), "/completions", {"prompt": value}))
+    assert got.status == 0
+    assert "not sent: the request cannot be written" in got.error
+
+
+def test_the_half_of_a_surrogate_pair_is_sent_as_it_was_recorded() -> None:
+    with serving(answer) as server:
+        ask(server.url, {"name": "x", "user": "\ud800é"})
+    assert server.bodies == [{"name": "x", "user": "\ud800é"}]

@@ -248,3 +248,27 @@ def test_similarity_is_the_harmonic_mean_of_precision_and_recall(
         assert found.f1 == pytest.approx(2 * precision * recall / (precision + recall))
     else:
         assert found.f1 == (0.0 if ours or theirs else 1.0)
+
+
+MALFORMED: list[Any] = [
+    {"type": "dict"},
+    {"properties": {"city": {"type": "float"}}},
+    {"$schema": 3},
+    {"$id": 3},
+    {"properties": []},
+    {"properties": {"city": {"pattern": 3}}},
+    {"required": 3},
+    {"enum": 3},
+    {"$ref": 3},
+    "x",
+    3,
+]
+
+
+@pytest.mark.parametrize("schema", MALFORMED, ids=json.dumps)
+def test_no_schema_that_is_malformed_ends_a_measurement(schema: Any) -> None:
+    request = body("weather")
+    request["tools"][0]["function"]["parameters"] = schema
+    [finding] = judge(request, called(GOOD)).findings
+    assert finding.fault is Fault.SCHEMA
+    assert "schema cannot be evaluated" in finding.message

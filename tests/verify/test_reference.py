@@ -47,7 +47,7 @@ def test_a_reference_without_an_answer(tmp_path: Path) -> None:
     assert reference.read(file, 3) == Reference((None, None, None))
 
 
-@pytest.mark.parametrize("line", [{}, 7, {"finish_reason": 3}, {"data_index": 0}])
+@pytest.mark.parametrize("line", [{}, 7, {"finish_reason": 3}, {"data_index": 0}, {"results": 3}])
 def test_what_is_no_reference_is_told(tmp_path: Path, line: Any) -> None:
     with pytest.raises(ConfigurationError):
         reference.read(write(tmp_path / "r.jsonl", line), 1)

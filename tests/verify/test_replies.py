@@ -83,6 +83,25 @@ def test_what_is_no_chunk_is_an_error(event: Any) -> None:
     assert not streamed([event]).answered
 
 
+@pytest.mark.parametrize("wrong", [7, ["a"], {"a": 1}])
+@pytest.mark.parametrize("field", ["content", "reasoning", "id", "name", "arguments"])
+def test_what_is_no_text_where_one_belongs_is_an_error(field: str, wrong: Any) -> None:
+    fields = {"content": "a", "reasoning": "b", "id": "c", "name": "d", "arguments": "{}"}
+    fields[field] = wrong
+    function = {"name": fields["name"], "arguments": fields["arguments"]}
+    calls = [{"index": 0, "id": fields["id"], "function": function}]
+    said = {"content": fields["content"], "reasoning": fields["reasoning"], "tool_calls": calls}
+    got = whole({"choices": [{"message": said, "finish_reason": "stop"}]})
+    assert not got.answered
+    assert "where a text belongs" in got.error
+    assert "where a text belongs" in streamed([{"choices": [{"delta": said}]}]).error
+
+
+def test_an_index_that_is_none_is_an_error() -> None:
+    parts = [{"index": "a", "function": {}}, {"index": 0, "function": {}}]
+    assert not streamed([{"choices": [{"delta": {"tool_calls": parts}}]}]).answered
+
+
 def test_a_stream_without_an_end_is_an_error() -> None:
     assert "without a finish_reason" in streamed([{"choices": [{"delta": {"content": "x"}}]}]).error
 

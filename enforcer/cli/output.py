@@ -1,0 +1,125 @@
+"""What every command prints goes through here.
+
+Owns: that a line stays one line and moves no cursor, whatever the names in it are; that machines
+get JSON in any encoding; what is said where nothing can be written. Must not know: what is
+printed.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import os
+import re
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from enforcer.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+# A name comes from a file or a server. Control characters could write other rows than the command
+# does, and what turns the direction of writing could show them in another order; halves of a
+# surrogate pair cannot be written at all.
+_DIRECTIONS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_SEPARATORS = "\u2028\u2029"
+_UNSEEN = re.compile(f"[\\x00-\\x1f\\x7f-\\x9f{_DIRECTIONS}{_SEPARATORS}\\ud800-\\udfff]")
+
+
+class Unwritable(ConfigurationError):  # noqa: N818 - named for what is wrong
+    """An output is closed, or what it leads to takes no more."""
+
+
+def prepare() -> None:
+    """Let characters be written as escapes that an output's encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not _is_utf8(stream):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def refuse_closed() -> None:
+    """Find out before any work whether there is an output.
+
+    Raises:
+        Unwritable: there is none.
+
+    """
+    if sys.stdout is None:
+        raise Unwritable("the standard output is closed: lead it to a file, or to /dev/null")
+
+
+def plain(text: str) -> str:
+    """Write what cannot be seen, or would be obeyed, as escapes."""
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say(*lines: object) -> None:
+    """Print lines, each of which stays one line.
+
+    Raises:
+        Unwritable: the output takes no more.
+
+    """
+    _write(sys.stdout, lines)
+
+
+def complain(*lines: object) -> None:
+    """Print lines to the standard error, each behind the command's name."""
+    with suppress(Unwritable):  # there is no other place to say so
+        _write(sys.stderr, [f"enforcer: {line}" for line in lines])
+
+
+def remark(*lines: object) -> None:
+    """Print lines to the standard error."""
+    with suppress(Unwritable):
+        _write(sys.stderr, lines)
+
+
+def say_json(value: Any) -> None:
+    """Print a JSON value, which reads as the same whatever the output's encoding is.
+
+    Raises:
+        Unwritable: the output takes no more.
+
+    """
+    text = json.dumps(value, indent=1, ensure_ascii=not _is_utf8(sys.stdout))
+    # Within strings alone: JSON escapes line feeds there itself, and the others stand outside.
+    lines = text.split("\n")
+    _write_text(sys.stdout, "\n".join(_UNSEEN.sub(_as_json, line) for line in lines) + "\n")
+
+
+def discard() -> None:
+    """Forget what could not be written; Python would try it again at its end."""
+    if sys.stdout is None:
+        return
+    with suppress(OSError, ValueError):
+        stream = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+
+
+def _as_json(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _is_utf8(stream: TextIO) -> bool:
+    return codecs.lookup(stream.encoding or "utf-8").name == "utf-8"
+
+
+def _write(stream: TextIO | None, lines: Iterable[object]) -> None:
+    _write_text(stream, "".join(f"{plain(str(line))}\n" for line in lines))
+
+
+def _write_text(stream: TextIO | None, text: str) -> None:
+    if stream is None:  # it is closed; Python writes nothing there either
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unwritable(f"cannot write the output: {error}") from error
