@@ -94,6 +94,26 @@ SCHEMAS = {
         "type": "object",
         "not": {"propertyNames": {"pattern": "^a"}},
     },
+    "a witness of a longer name than any": {
+        "type": "object",
+        "not": {"propertyNames": {"maxLength": 3}},
+    },
+    "a witness of a certain name": of(
+        h={"type": "object", "not": {"propertyNames": {"not": {"pattern": "^x-"}}}}
+    ),
+    "a witness beside others of its value": {
+        "type": "object",
+        "additionalProperties": {"type": "object"},
+        "not": {"patternProperties": {"^x": {"type": "string"}}},
+    },
+    "two witnesses in two classes": {
+        "type": "object",
+        "patternProperties": {"z": {"type": "array", "minItems": 2, "items": {"type": "null"}}},
+        "allOf": [
+            {"not": {"propertyNames": {"not": {"pattern": "^x"}}}},
+            {"not": {"propertyNames": {"maxLength": 6}}},
+        ],
+    },
     "numbers": of(
         a={"type": "number", "exclusiveMinimum": 99.5, "maximum": 100.25},
         b={"type": "integer", "multipleOf": 25, "minimum": 1000},

@@ -99,6 +99,29 @@ def test_how_a_text_is_cut_does_not_matter(name: str) -> None:
     assert matcher is not None
 
 
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        {"not": {"propertyNames": {"not": {"pattern": "^[ab]{40}$"}}}},
+        {"properties": {"a" * 40: {}}, "required": ["a" * 40]},
+    ],
+)
+@pytest.mark.parametrize("others", [{}, {"minLength": 2}, {"pattern": "^[ab]*(c{50})?$"}])
+def test_a_name_that_leaves_the_one_that_is_needed_costs_no_more_than_is_foreseen(
+    constraint: dict[str, Any], others: dict[str, Any]
+) -> None:
+    schema = {"type": "object", "propertyNames": others, **constraint}
+    reading = Reading.begin(Shortest(compile_schema(schema, root=Root.OBJECT), PIECES))
+    reading = reading.read(b'{"')
+    whole = reading.cost
+    for written in range(1, 40):
+        reading = reading.read(b"a")
+        assert reading.cost <= whole - written / 4  # it is the name that is needed
+        for char in b"bc":
+            after = reading.read(bytes([char])).cost
+            assert after == inf or after <= reading.cost + reading.leeway()
+
+
 def test_large_least_instances() -> None:
     cases = {
         "names": (of(**{f"name{i}": {"type": "boolean"} for i in range(60)}), 60),

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from enforcer.budget.objects import Objects, Pair
 from enforcer.budget.spelled import endings
 from enforcer.partial import Partial, spell
-from enforcer.regex import NOTHING, both, either, inverse, literal
-from enforcer.regex.derivative import derivative
+from enforcer.regex import both, either, inverse, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,12 +64,22 @@ class InObject:
 
 @dataclass(frozen=True, slots=True)
 class InName:
-    """Within the name of a property."""
+    """Within the name of a property.
+
+    Attributes:
+        before: where the object stands without it.
+        text: its characters so far.
+        partial: what has been written of the next one.
+        rests: how it may go on in each class of the object.
+        marked: likewise by each of its marks.
+
+    """
 
     before: InObject
     text: str
     partial: Partial
     rests: tuple[Regex, ...]
+    marked: tuple[Regex, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,25 +156,7 @@ def properties(frame: InName) -> Iterator[InObject]:
     for rest, (_, value) in zip(frame.rests, plan.classes, strict=True):
         if rest.nullable:
             pair = Pair(None, name, value)
-            counted = hits_of(plan, name)
-            yield replace(before, phase=Phase.NAMED, pair=pair, pair_hits=counted)
-
-
-def hits_of(plan: Objects, name: str) -> int:
-    """Give what an undeclared property counts for; all that has a mark's name fits its value."""
-    hits = 0
-    for mark in plan.shape.marks:
-        if _fits(mark.names, name):
-            hits |= sum(1 << hit for hit in mark.hits)
-    return hits
-
-
-def _fits(regex: Regex, text: str) -> bool:
-    for char in text:
-        regex = derivative(regex, char)
-        if regex == NOTHING:
-            return False
-    return regex.nullable
+            yield replace(before, phase=Phase.NAMED, pair=pair, pair_hits=plan.hits_of(name))
 
 
 def rest_of(partial: Partial, tail: str) -> bytes | None:

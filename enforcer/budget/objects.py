@@ -17,6 +17,7 @@ from enforcer.budget.least import least
 from enforcer.partial import spell
 from enforcer.regex import both, either, inverse, literal
 from enforcer.regex.caching import cached
+from enforcer.regex.derivative import fullmatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -88,6 +89,9 @@ class Objects:
     Attributes:
         names: the declared names that may occur, and their values.
         classes: the languages of undeclared names, and their values.
+        marks: the languages of undeclared names that count as witnesses, and a bit for each of
+            these. Each language is part of a class, all of whose properties count that have such
+            a name: where the value decides, names are kept distinct, and no end is known.
 
     """
 
@@ -99,6 +103,7 @@ class Objects:
         self.index = {name: i for i, (name, _) in enumerate(self.names)}
         self.declared = frozenset(name for name, _ in shape.names)
         self.classes = tuple(each for each in shape.classes if plan.lives(each[1]))
+        self.marks = tuple((mark.names, sum(1 << i for i in mark.hits)) for mark in shape.marks)
         self._required = self._bits(shape.required)
         self._clauses = tuple(sorted(self._bits(clause) for clause in shape.some))
         self._known: dict[object, tuple[Pair, ...] | None] = {}
@@ -206,13 +211,10 @@ class Objects:
                 take(found)
         for i in range(len(self.shape.witnesses)):
             if not hits >> i & 1:
-                marks = [mark for mark in self.shape.marks if i in mark.hits]
-                named = [self._fresh(mark.names, mark.value, extra) for mark in marks]
-                best = min((x for x in named if x is not None), key=self._cost_of, default=None)
+                best = min(self._witnesses(i, extra), key=self._cost_of, default=None)
                 if best is None:
                     return None
-                mark = marks[named.index(best)]
-                hits |= sum(1 << hit for hit in mark.hits)
+                hits |= self.hits_of(best.name)
                 take(best)
         while base.bit_count() + len(extra) < self.shape.minimum or (more and not chosen):
             found = self._another(base, extra)
@@ -220,6 +222,25 @@ class Objects:
                 return None
             take(found)
         return tuple(chosen)
+
+    def _witnesses(self, index: int, extra: frozenset[str]) -> Iterable[Pair]:
+        for regex, hits in self.marks:
+            if hits >> index & 1:
+                name = fresh(regex, self.declared | extra)
+                if name is not None:
+                    yield self.undeclared(name)
+
+    def undeclared(self, name: str) -> Pair:
+        """Give the property of an undeclared name, with the value that a reader finds for it."""
+        return Pair(None, name, self.shape.child(name))
+
+    def hits_of(self, name: str) -> int:
+        """Give the bits of the witnesses that a property of an undeclared name counts as."""
+        found = 0
+        for regex, hits in self.marks:
+            if fullmatch(regex, name):
+                found |= hits
+        return found
 
     def _pair(self, index: int) -> Pair:
         return Pair(index, *self.names[index])

@@ -23,7 +23,6 @@ from enforcer.budget.frames import (
     Thread,
     ends,
     fresh_ends,
-    hits_of,
     name_of,
     rest_of,
     with_pair,
@@ -132,12 +131,17 @@ class Reading:
         return 0 if frame is None else self._shortest.growth
 
     def _leeway_of_name(self, frame: InName) -> float:
-        """Where any name will do, another is as near to its end as this one."""
-        for rest, (_, value) in zip(frame.rests, frame.before.plan.classes, strict=True):
+        """Where any name will do, another is as near to its end as this one.
+
+        It may be none that the object needs: all of these follow then.
+        """
+        before, growth = frame.before, self._shortest.growth
+        for rest, (_, value) in zip(frame.rests, before.plan.classes, strict=True):
             if _is_any(rest):
-                named = replace(frame.before, phase=Phase.NAMED, pair=Pair(None, frame.text, value))
+                named = replace(before, phase=Phase.NAMED, pair=Pair(None, frame.text, value))
                 return max(_ANOTHER_NAME + self._behind(named) - self._left(frame), 0)
-        return self._shortest.growth
+        missing = before.plan.rest(before.seen, before.extras, before.hits, comma=True)
+        return max(missing - self._left(frame), 0) + growth if missing < inf else growth
 
     def next(self) -> bytes | None:
         """Give the piece that the shortest end begins with; None if there is nothing to write."""
@@ -229,10 +233,18 @@ class Reading:
             if regex == NOTHING:
                 continue
             for rest in fresh_ends(frame, regex):
-                whole = name_of(frame, rest)
-                pair, counted = Pair(None, whole, value), hits_of(plan, whole)
-                named = replace(before, phase=Phase.NAMED, pair=pair, pair_hits=counted)
-                yield self._named(named, rest)
+                pair = Pair(None, name_of(frame, rest), value)
+                yield self._undeclared(before, pair, rest)
+        # What the object needs is the least of a mark, which need not be the least of a class.
+        for regex, (_, hits) in zip(frame.marked, plan.marks, strict=True):
+            if regex == NOTHING or not hits & ~before.hits:
+                continue
+            for rest in fresh_ends(frame, regex):
+                yield self._undeclared(before, plan.undeclared(name_of(frame, rest)), rest)
+
+    def _undeclared(self, before: InObject, pair: Pair, rest: bytes) -> tuple[float, bytes]:
+        hits = before.plan.hits_of(pair.name)
+        return self._named(replace(before, phase=Phase.NAMED, pair=pair, pair_hits=hits), rest)
 
     def _named(self, named: InObject, rest: bytes) -> tuple[float, bytes]:
         piece = rest + b":"

@@ -187,6 +187,8 @@ class Shortest:
                     most = max(most, self.pair(Pair(i, *each.names[i]), comma=True))
                 for regex, child in each.classes:
                     most = max(most, widest(regex) * furthest(regex) + 5 + self.cost(child))
+                for regex, _ in each.marks:
+                    furthest(regex)  # no name may lead to where its end takes long to find
         return int(most) + PENDING
 
 

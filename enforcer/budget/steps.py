@@ -133,11 +133,12 @@ class Steps:
         if read is None:
             return ()
         partial, char = read
-        text, rests = frame.text, frame.rests
+        text, rests, marked = frame.text, frame.rests, frame.marked
         if char is not None:
             text += char
             rests = tuple(rest if rest is ANY else derivative(rest, char) for rest in rests)
-        found = InName(frame.before, text, partial, rests)
+            marked = tuple(derivative(rest, char) for rest in marked)
+        found = InName(frame.before, text, partial, rests, marked)
         if any(rest != NOTHING for rest in rests) or frame.before.plan.begins(text):
             return (thread.within(found),)
         return ()
@@ -153,7 +154,8 @@ class Steps:
                 yield from self._begin(Thread(None, outer), frame.pair.value, byte)
         elif byte == _QUOTE and phase is not Phase.MEMBER:
             rests = tuple(regex for regex, _ in frame.plan.classes)
-            yield thread.within(InName(frame, "", STRING, rests))
+            marked = tuple(regex for regex, _ in frame.plan.marks)
+            yield thread.within(InName(frame, "", STRING, rests, marked))
         elif byte == ord(",") and phase is Phase.MEMBER:
             yield thread.within(replace(frame, phase=Phase.COMMA))
         elif byte == ord("}") and phase is not Phase.COMMA:

@@ -33,12 +33,14 @@ class Countdown:
         self.total = deadline.total
 
     def check(self, at: Position) -> None:
-        """Refuse a turn that promises more than fits.
+        """Refuse a turn that promises more than fits, or that may call what has no end.
 
         Raises:
-            BudgetTooSmall: it does.
+            BudgetTooSmall: it promises more.
+            SchemaError: of a tool's arguments it cannot be told how soon they can end.
 
         """
+        self._deadline.ask()
         self._deadline.check(self._needed(at))
 
     def arguments(self, name: str) -> Reading | None:

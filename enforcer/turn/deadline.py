@@ -77,6 +77,18 @@ class Deadline:
                 "are left: allow more, or ask for fewer or shorter calls",
             )
 
+    def ask(self) -> None:
+        """Have the shortest arguments of every tool told, whatever the turn has begun.
+
+        What cannot be told of any is refused now: a call to it may follow, or be weighed.
+
+        Raises:
+            SchemaError: what `plans` raises.
+
+        """
+        for name in self._envelope.names:
+            self._plans(name)
+
     def arguments(self, name: str) -> Reading | None:
         """Begin the arguments of a tool; None where they may be cut off."""
         plan = self._plans(name)

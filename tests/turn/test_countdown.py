@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from random import Random
+from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from enforcer.budget.shortest import Shortest
-from enforcer.errors import BudgetTooSmall
+from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.schema import compile_schema
 from tests.budget_cases import (
     HEADER,
@@ -25,6 +28,7 @@ from tests.budget_cases import (
     tool,
 )
 from tests.vocabularies import feed, legal, write
+from tests.walks import examples
 
 
 @pytest.mark.slow
@@ -57,6 +61,71 @@ def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema: str, seed: int) 
     assert turn.calls
     for found in turn.calls:
         jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(found.arguments))
+
+
+PATTERNS = [
+    "^x",
+    "^x-",
+    "yz$",
+    "^.{4}",
+    "^(aa|bbbbbbb)c*$",
+    "é",
+    '"',
+    "^[a-z]{2,}$",
+    "^name[0-9]+$",
+]
+VALUES: list[dict[str, Any]] = [{}, {"type": "object"}, {"type": "array", "minItems": 2}]
+
+
+@st.composite
+def needing_names(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw objects that need properties which are not declared, by their names."""
+    patterns, values = st.sampled_from(PATTERNS), st.sampled_from(VALUES)
+    needed = st.one_of(
+        st.integers(0, 8).map(lambda most: {"propertyNames": {"maxLength": most}}),
+        patterns.map(lambda pattern: {"propertyNames": {"not": {"pattern": pattern}}}),
+        patterns.map(lambda pattern: {"propertyNames": {"pattern": pattern}}),
+        patterns.map(lambda pattern: {"patternProperties": {pattern: {"type": "string"}}}),
+    )
+    names = st.sampled_from(["a", "x", "x-", "name1", "é", "declared_at_length"])
+    others: dict[str, Any] = draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "additionalProperties": values,
+                "patternProperties": st.dictionaries(patterns, values, max_size=2),
+                "propertyNames": st.sampled_from([{"minLength": 2}, {"pattern": '^[a-z"-]*$'}]),
+                "properties": st.dictionaries(names, values, max_size=3),
+            },
+        )
+    )
+    some = draw(st.lists(needed, min_size=1, max_size=3))
+    return {"type": "object", **others, "allOf": [{"not": each} for each in some]}
+
+
+@pytest.mark.slow
+@examples(20)
+@given(needing_names(), st.booleans(), st.integers(3, 40), st.integers(0))
+def test_whatever_names_are_needed_every_budget_from_the_least_on_is_enough(
+    schema: dict[str, Any], inner: bool, extra: int, seed: int
+) -> None:
+    if inner:
+        schema = {"type": "object", "properties": {"o": schema}, "required": ["o"]}
+    tools, prompt = [tool(schema)], write(V, HEADER)
+    need = 0
+    try:
+        served().matcher(tools, "required", prompt_ids=prompt, budget=0)
+    except BudgetTooSmall as error:
+        need = int(error.reason.split(" takes ")[1].split()[0])
+    except UnsupportedSchema:
+        assume(False)
+    for budget in (need, need + 1, need + 2, need + extra):
+        found = served().matcher(tools, "required", prompt_ids=prompt, budget=budget)
+        turn = served().parse(drawn(found, Random(seed), budget), prompt)
+        assert turn.ended
+        assert turn.calls
+        for each in turn.calls:
+            jsonschema.Draft202012Validator(schema).validate(json.loads(each.arguments))
 
 
 BEGUN = "<|tool_calls_section_begin|><|tool_call_begin|>"

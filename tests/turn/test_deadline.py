@@ -8,7 +8,7 @@ import pytest
 
 import enforcer
 from enforcer.budget.shortest import Untimed, shortest
-from enforcer.errors import BudgetTooSmall
+from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.schema import Root, compile_schema
 from tests.budget_cases import (
     HEADER,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 BEGIN = V.control("<|tool_calls_section_begin|>")
 STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
+OPENED = "<|tool_calls_section_begin|>"
 
 
 def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough() -> None:
@@ -157,6 +158,31 @@ def test_after_a_call_that_ended_too_late_the_turn_can_only_end() -> None:
         feed(found, [end])
         assert legal(found) <= STOP
         assert found.failure is None
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "",
+        "<think>hm",
+        f"{OPENED}<|tool_call_begin|>",
+        f"{OPENED}<|tool_call_begin|>functions.get",
+        OPENED + call("get", 0, '{"a": "').removesuffix("<|tool_call_end|>"),
+        OPENED + call("get", 0, '{"a": "", "b": 1}'),
+        OPENED + call("get", 0, '{"a": "", "b": 1}') + "<|tool_calls_section_end|>",
+    ],
+)
+def test_what_has_no_end_that_is_known_is_refused_at_the_start_whatever_the_prompt_has_begun(
+    begun: str, parallel: bool
+) -> None:
+    tools = [tool(SCHEMAS["plain"]), tool(UNTIMED, "late")]
+    prompt = write(V, HEADER + begun)
+    with pytest.raises(UnsupportedSchema, match="finish_within_budget") as caught:
+        served().matcher(tools, "auto", parallel, prompt_ids=prompt, budget=400)
+    assert caught.value.path.startswith("$.tools[1].function.parameters")
+    started = lenient().matcher(tools, "auto", parallel, prompt_ids=prompt, budget=400)
+    assert legal(started)
 
 
 def test_arguments_that_the_prompt_has_begun_are_not_refused() -> None:
