@@ -230,11 +230,13 @@ def _elements(array: ArrayShape, instances: Instances) -> Iterator[tuple[str, st
     before = "["
     for at, element in enumerate((*array.prefix, array.rest)):
         step = f".prefixItems[{at}]" if at < len(array.prefix) else ".items"
-        choices = [each.value for each in array.choices[at]] if array.choices else [element]
+        choices = [element]
+        if array.choices:
+            choices = [each.value for each in array.choices[min(at, len(array.choices) - 1)]]
+        choices = [each for each in choices if each != NEVER]
         for each in choices:
-            if each != NEVER:
-                yield step, before, each
-        text = None if element == NEVER or at >= _ELEMENTS else instances.short(choices[0])
+            yield step, before, each
+        text = instances.short(choices[0]) if choices and at < _ELEMENTS else None
         if text is None:
             return
         before += f"{text}, "

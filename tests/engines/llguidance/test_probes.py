@@ -254,3 +254,24 @@ def test_a_declared_name_may_be_very_long(name: str) -> None:
     schema = {"properties": {"a" * 12_000: {"type": "integer"}}}
     grammar = compile_schema(schema, root=Root.OBJECT)
     assert any(probes_of_pairs(grammar, bound(name), thorough=False))
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        {"maxItems": 2, "uniqueItems": True, "items": {"type": "boolean"}},
+        {"maxItems": 1},
+        {"items": False},
+        {"items": {"type": "boolean"}, "minItems": 3},
+    ],
+)
+@pytest.mark.parametrize("contains", [{"type": "null"}, {"type": "boolean"}])
+def test_arrays_of_which_elements_are_counted_are_tried_as_far_as_they_go(
+    around: dict[str, Any], contains: dict[str, Any]
+) -> None:
+    schema = {"prefixItems": [{"type": ["null", "boolean"]}], "contains": contains, **around}
+    both = {"properties": {"a": {"anyOf": [schema, {"const": []}]}}}
+    for each in (schema, both):
+        grammar = compile_schema(each)
+        assert any("[" in before for _, before, _ in probes(grammar, thorough=True))
+        engine().check(grammar)
