@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_WORTH_A_THREAD = 100_000  # ns of work a row, in the mean of a batch
-
-
 _NAME = "executor_for_fillmask"  # of vLLM's manager
+_WORTH_A_THREAD = 100_000  # ns of work a row, in the mean of a batch
 
 
 class FillThreads(Executor):

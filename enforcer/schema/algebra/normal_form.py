@@ -47,9 +47,16 @@ class _UnderWay(Exception):  # noqa: N818 - a signal, caught where a guess is al
 
 
 class _Aside(NamedTuple):
-    """The key of a reference to what stands in no schema."""
+    """The key of a reference to what stands in no schema.
+
+    Attributes:
+        formula: what it leads to.
+        own: of which formula this is a part: what holds for it, and what may.
+
+    """
 
     formula: Formula
+    own: tuple[Formula, Formula]
 
 
 class Algebra(Formulas, Languages):
@@ -104,27 +111,32 @@ class Algebra(Formulas, Languages):
             return (node.part,)
         return (self._target(node),) if isinstance(node, Reference) else ()
 
-    def two_readings(self, holds: Value, may_hold: Value, may_fail: Value) -> Formula:
+    def two_readings(
+        self, holds: Formula, may_hold: Formula, fails: Formula, may_fail: Formula
+    ) -> Formula:
         """Return a formula that is neither true nor false of some values.
 
         Args:
             holds: what it is true of.
-            may_hold: what it is true of, or neither; what its parts hold, they surely hold.
+            may_hold: what it is true of, or neither.
+            fails: what it is false of.
             may_fail: what it is false of, or neither, or more than that.
 
         """
-        surely, perhaps = self.value(holds), self.value(may_hold)
-        if surely == perhaps:
-            return surely
-        # Aside, for a negation that stood there itself would be undone to what may hold.
-        fails = self.reference(_Aside(self.neg(perhaps)))
-        wide = self.reference(_Aside(perhaps), is_wide=True)
-        wide_fails = self.reference(_Aside(self.value(may_fail)))
-        self.oppose(surely, fails)
-        self.oppose(wide, wide_fails)
-        self.three_valued.add(surely, wide)
-        self.three_valued.add(fails, wide_fails)
-        return surely
+        if holds == may_hold:
+            return holds
+        # Each is told apart from what is the same of another formula: of that, the negation and
+        # what it may hold for are others.
+        own = (holds, may_hold)
+        fails, may_fail = (self.reference(_Aside(each, own)) for each in (fails, may_fail))
+        wide = self.reference(_Aside(may_hold, own), is_wide=True)
+        if self._opposites.get(holds, fails) != fails:
+            holds = self.reference(_Aside(holds, own))
+        self.oppose(holds, fails)
+        self.oppose(wide, may_fail)
+        self.three_valued.add(holds, wide)
+        self.three_valued.add(fails, may_fail)
+        return holds
 
     def _target(self, reference: Reference) -> Formula:
         key = reference.key

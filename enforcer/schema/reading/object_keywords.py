@@ -45,6 +45,15 @@ def _if_object(algebra: Algebra, shape: ObjectShape) -> Formula:
     return algebra.value(ANYTHING._replace(objects=() if tidied is None else (tidied,)))
 
 
+def by_two_readings(
+    algebra: Algebra, surely: tuple[ObjectShape, ...], perhaps: tuple[ObjectShape, ...]
+) -> Formula:
+    """Return that a value, if it is an object, surely is of some shapes, and may be of others."""
+    holds, may_hold = (algebra.value(ANYTHING._replace(objects=x)) for x in (surely, perhaps))
+    may_fail = algebra.value(Value(objects=ANYTHING.objects))
+    return algebra.two_readings(holds, may_hold, algebra.neg(may_hold), may_fail)
+
+
 class ObjectKeywords:
     """Reads the keywords of one subschema that restrict objects."""
 
@@ -82,13 +91,8 @@ class ObjectKeywords:
             if surely == perhaps:
                 shape = self._joined((shape, *surely))
             else:
-                holds, may_hold = (
-                    ANYTHING._replace(objects=self._tidied(self._joined(each)))
-                    for each in (surely, perhaps)
-                )
-                may_fail = Value(objects=ANYTHING.objects)
-                both_ways = reader.algebra.two_readings(holds, may_hold, may_fail)
-                self._keywords.extra.append(both_ways)
+                readings = (self._tidied(self._joined(each)) for each in (surely, perhaps))
+                self._keywords.extra.append(by_two_readings(reader.algebra, *readings))
         return self._tidied(shape)
 
     def _joined(self, shapes: Iterable[ObjectShape | None]) -> ObjectShape | None:

@@ -219,14 +219,12 @@ class TypeKeywords:
         def only_strings(language: Regex) -> Formula:
             return algebra.value(Value(strings=algebra.meet_strings(language, ANY)))
 
-        holds = among_strings(matching)
-        if failing != inverse(matching):
-            fails, may_hold = only_strings(failing), among_strings(inverse(failing))
-            may_fail = only_strings(inverse(matching))
-            algebra.oppose(holds, fails)
-            algebra.oppose(may_hold, may_fail)
-            algebra.three_valued.add(holds, may_hold)
-            algebra.three_valued.add(fails, may_fail)
+        holds = algebra.two_readings(
+            among_strings(matching),
+            among_strings(inverse(failing)),
+            only_strings(failing),
+            only_strings(inverse(matching)),
+        )
         self._keywords.extra.append(holds)
 
     # Arrays.

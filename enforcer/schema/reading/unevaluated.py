@@ -20,12 +20,11 @@ from enforcer.schema.algebra.shapes import (
     ArrayShape,
     Formula,
     ObjectShape,
-    Value,
 )
 from enforcer.schema.reading.closed_objects import parts_of
 from enforcer.schema.reading.document import Closing
 from enforcer.schema.reading.drafts import Draft
-from enforcer.schema.reading.object_keywords import absent
+from enforcer.schema.reading.object_keywords import absent, by_two_readings
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -142,12 +141,11 @@ class Unevaluated:
         if done.everything:
             return ALWAYS
         if self._of_objects:
-            holds, may_hold = (
-                ANYTHING._replace(objects=(self._objects(done.names, patterns, left_over),))
+            readings = (
+                (self._objects(done.names, patterns, left_over),)
                 for patterns in (done.patterns, done.perhaps)
             )
-            may_fail = Value(objects=ANYTHING.objects)
-            return algebra.two_readings(holds, may_hold, may_fail)
+            return by_two_readings(algebra, *readings)
         value = algebra.disj((left_over, *done.contained))
         shape = algebra.arrays.tidy(ArrayShape(prefix=(ALWAYS,) * done.prefix, rest=value))
         return algebra.value(ANYTHING._replace(arrays=() if shape is None else (shape,)))

@@ -169,3 +169,23 @@ def test_a_value_of_two_readings_below_a_name_of_two_readings() -> None:
     texts = ['{"3":"a"}', '{"3":"!"}', '{"3":"é"}', '{"٣":"a"}', '{"٣":"!"}']
     assert [accepts(holds, text) for text in texts] == [True, False, False, True, False]
     assert [accepts(fails, text) for text in texts] == [False, True, False, False, False]
+
+
+DIGIT, ASCII_DIGIT = (
+    {"patternProperties": {pattern: {"type": "string"}}} for pattern in (r"^\d$", "^[0-9]$")
+)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("beside", [{}, ASCII_DIGIT, {"not": ASCII_DIGIT}, {"not": DIGIT}])
+def test_a_reading_is_not_taken_for_that_of_another_pattern_which_surely_matches_the_same(
+    beside: dict[str, Any], *, twice: bool
+) -> None:
+    for schema in (DIGIT, {"not": DIGIT}):
+        within = {"not": {"not": schema}} if twice else schema
+        for properties in ({"a": within, "b": beside}, {"b": beside, "a": within}):
+            grammar = compiled({"type": "object", "properties": properties})
+            # By one reading the name is a digit, and its value no string.
+            assert not accepts(grammar, '{"a":{"٣":1}}')
+            assert accepts(grammar, '{"a":{"3":"x"}}') == (schema is DIGIT)
+            assert accepts(grammar, '{"a":{"3":1}}') == (schema is not DIGIT)
