@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("torch")
 
 from bench import throughput
+from bench.demo.servers import free_port
+from bench.gpu import serving as serving_
 from bench.throughput import Sent
 from tests.fake_server import serving
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _event(*ids: int) -> bytes:
@@ -67,3 +72,29 @@ def test_streams_are_asked_for_with_their_ids_and_counted() -> None:
         assert (sent.ids, sent.failed, len(sent.gaps)) == (15, 1, 12)
         assert all(gap >= 0 for gap in sent.gaps)
         assert all(body["stream"] and body["return_token_ids"] for body in server.bodies)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_lost_connection_is_a_lost_request_and_named(
+    capsys: pytest.CaptureFixture[str], *, streamed: bool
+) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    sent = asyncio.run(throughput.send(url, [{"n": 1}, {"n": 2}], 2, streamed=streamed))
+    assert (sent.ids, sent.failed) == (0, 2)
+    assert capsys.readouterr().err.count(f"{url}: ConnectError") == 2
+
+
+def test_known_requests_come_again_and_again_and_others_once() -> None:
+    few = throughput.bodies("auto", 40, seed=1, known=6)
+    assert len(few) == 40
+    assert 3 <= len({json.dumps(body) for body in few}) <= 6
+    own = throughput.bodies("auto", 40, seed=1)
+    assert len({json.dumps(body) for body in own}) == len(own) > 30
+
+
+def test_a_large_model_has_the_shape_of_one_that_is_served_and_no_weights(tmp_path: Path) -> None:
+    model = serving_.write_large(tmp_path)
+    config = json.loads((model / "config.json").read_text())
+    heads = {config["num_attention_heads"], config["num_key_value_heads"]}
+    assert (config["hidden_size"], config["intermediate_size"], heads) == (4096, 12288, {32, 8})
+    assert not list(model.glob("*.safetensors"))
