@@ -147,7 +147,7 @@ class Enforcer:
             self._grammars.arguments("{}", self.options).matcher().fill(row)
         elif in_time:
             _ = self._grammars.pieces
-        self.engine.warm()
+        self.engine.warm(self.table.layout)
 
     def matcher(
         self,

@@ -122,8 +122,13 @@ class ArgumentEngine(Protocol):
         """What it can hold, which all that write for it ask."""
         ...
 
-    def warm(self) -> None:
-        """Build what only some grammars need, before the first of them."""
+    def warm(self, layout: BoundLayout | None = None) -> None:  # noqa: ARG002 - most build nothing
+        """Build what only some grammars need, before the first of them.
+
+        Args:
+            layout: how their texts will be laid out.
+
+        """
         return
 
     def check(self, grammar: ArgumentGrammar, layout: BoundLayout | None = None) -> None:

@@ -15,7 +15,7 @@ from abc import abstractmethod
 from array import array
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from enforcer.engines import ArgumentEngine
+from enforcer.engines import ArgumentEngine, pairs
 from enforcer.errors import EngineFailure
 
 if TYPE_CHECKING:
@@ -51,6 +51,20 @@ class Keeper(Protocol):
         ...
 
 
+class TextKeeper(Protocol):
+    """A keeper that goes on by ids, of whatever layout the text has."""
+
+    start: Any
+
+    def after(self, place: Any, token_id: int) -> Any:
+        """Go on by an id that the engine takes; None if it is too much."""
+        ...
+
+    def forbid(self, place: Any, row: npt.NDArray[np.int32]) -> None:
+        """Leave out of a mask row the ids for which it is None."""
+        ...
+
+
 class BesideEngine(ArgumentEngine):
     """Keeps something beside another engine; see `enforcer.engines.ArgumentEngine`.
 
@@ -66,6 +80,7 @@ class BesideEngine(ArgumentEngine):
     def __init__(self, engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
         self.engine = engine
         self.vocabulary = vocabulary
+        self._crossings: dict[tuple[bytes, bytes], pairs.Crossing] = {}
 
     @abstractmethod
     def divide(
@@ -73,7 +88,8 @@ class BesideEngine(ArgumentEngine):
     ) -> tuple[ArgumentGrammar, Any]:
         """Give what the engine within is to mask, and what is to be kept as JSON's values.
 
-        Nothing is to be kept where these are empty.
+        Nothing is to be kept where these are empty. Something is only in layouts that can be
+        followed (`pairs.can_follow`).
 
         Raises:
             UnsupportedSchema: something can neither be masked nor kept.
@@ -84,9 +100,16 @@ class BesideEngine(ArgumentEngine):
     def keepers(self, kept: Any) -> tuple[Callable[[], Keeper], int]:
         """Give what makes a keeper for each text, and the bytes that they share, roughly."""
 
-    def warm(self) -> None:
+    def raw(self, kept: Any) -> tuple[pairs.Raw, int]:  # noqa: ARG002 - nothing is kept of them
+        """Give what keeps strings that stand as they are, by the name of their property.
+
+        And the bytes that these keepers share, roughly.
+        """
+        return pairs.no_raw, 0
+
+    def warm(self, layout: BoundLayout | None = None) -> None:
         """Build what the engine within needs; what keepers share, each subclass does."""
-        self.engine.warm()
+        self.engine.warm(layout)
 
     @property
     def name(self) -> str:
@@ -108,15 +131,34 @@ class BesideEngine(ArgumentEngine):
         """Write a grammar, and what is to be kept of its texts if anything is."""
         masked, kept = self.divide(grammar, layout)
         text = self.engine.write(masked, layout, quick=quick)
-        return self.mark + json.dumps([text, kept]) if kept else text
+        if not kept:
+            return text
+        return self.mark + json.dumps([text, kept, pairs.written(layout, grammar.schema)])
 
     def read(self, written: str) -> CompiledGrammar:
         """Compile what `write` has given."""
         if not written.startswith(self.mark):
             return self.engine.read(written)
-        text, kept = json.loads(written.removeprefix(self.mark))
+        text, kept, laid_out = json.loads(written.removeprefix(self.mark))
         inner = self.engine.read(text)
-        return _Grammar(inner, *self.keepers(kept), self.vocabulary)
+        keepers, weight = self.keepers(kept)
+        if laid_out is None:
+            return _Grammar(inner, lambda: _JsonKeeper(keepers(), self.vocabulary), weight)
+        found = pairs.read(laid_out)
+        raw, more = self.raw(kept)
+        crossing = self._crossing_of(found)
+        vocabulary = self.vocabulary
+        return _Grammar(
+            inner,
+            lambda: pairs.PairsKeeper(found, crossing, vocabulary, keepers(), raw),
+            weight + more,
+        )
+
+    def _crossing_of(self, found: pairs.Pairs) -> pairs.Crossing:
+        key = (found.stop, found.opens)
+        if key not in self._crossings:
+            self._crossings[key] = pairs.Crossing(self.vocabulary, found)
+        return self._crossings[key]
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse a format of text that is no JSON Schema if it cannot be held."""
@@ -127,19 +169,28 @@ class BesideEngine(ArgumentEngine):
         return self.engine.compile_text(wanted)
 
 
+class _JsonKeeper:
+    """A keeper of JSON that goes on by ids."""
+
+    def __init__(self, keeper: Keeper, vocabulary: Vocabulary) -> None:
+        self.keeper = keeper
+        self.start = keeper.start
+        self.forbid = keeper.forbid
+        self._read = keeper.read
+        self._bytes = vocabulary.token_bytes
+
+    def after(self, place: Any, token_id: int) -> Any:
+        return self._read(place, self._bytes(token_id))
+
+
 class _Grammar:
     """A compiled grammar of which something is kept."""
 
     def __init__(
-        self,
-        inner: CompiledGrammar,
-        keepers: Callable[[], Keeper],
-        weight: int,
-        vocabulary: Vocabulary,
+        self, inner: CompiledGrammar, keepers: Callable[[], TextKeeper], weight: int
     ) -> None:
         self._inner = inner
         self._keepers = keepers
-        self._vocabulary = vocabulary
         self._weight = weight
 
     @property
@@ -154,16 +205,15 @@ class _Grammar:
         self._inner.renew()
 
     def matcher(self) -> ArgumentMatcher:
-        return KeptMatcher(self._inner.matcher(), self._keepers(), self._vocabulary)
+        return KeptMatcher(self._inner.matcher(), self._keepers())
 
 
 class KeptMatcher:
     """One text: what the engine allows, less what is too much."""
 
-    def __init__(self, inner: ArgumentMatcher, keeper: Keeper, vocabulary: Vocabulary) -> None:
+    def __init__(self, inner: ArgumentMatcher, keeper: TextKeeper) -> None:
         self._inner = inner
         self._keeper = keeper
-        self._vocabulary = vocabulary
         self._ids = array("I")
         # After the last ids; those before are read again if need be.
         self._places: list[Any] = [keeper.start]
@@ -173,17 +223,12 @@ class KeptMatcher:
         self._inner.fill(row)
         self._keeper.forbid(self._places[-1], row)
 
-    def _after(self, token_id: int) -> Any:
-        return self._keeper.read(self._places[-1], self._vocabulary.token_bytes(token_id))
-
     def accept(self, token_id: int) -> bool:
         """Advance by one id; False if it is illegal, the state being unchanged then."""
-        if not 0 <= token_id < self._vocabulary.size:
-            return False
         if not self._inner.accept(token_id):
             return False
         try:
-            place = self._after(token_id)
+            place = self._keeper.after(self._places[-1], token_id)
         except EngineFailure:
             self._inner.rollback(1)
             raise
@@ -205,7 +250,7 @@ class KeptMatcher:
             return
         self._places = [self._keeper.start]
         for token_id in self._ids:
-            place = self._after(token_id)
+            place = self._keeper.after(self._places[-1], token_id)
             if place is None:
                 raise EngineFailure("a text that was taken cannot be read again")
             self._places[0] = place

@@ -45,6 +45,7 @@ class Machine:
         self.ends_itself = any(isinstance(piece, int) for piece in close)
         self.start = self._closure({between})
         self._steps: dict[tuple[Places, int], Places | None] = {}
+        self._fields: dict[Places, str] = {}
 
     def step(self, places: Places, symbol: int) -> Places | None:
         """Go on by a symbol; None if it cannot stand there."""
@@ -52,6 +53,14 @@ class Machine:
         if key not in self._steps:
             self._steps[key] = self._step(places, symbol)
         return self._steps[key]
+
+    def field_at(self, places: Places) -> str:
+        """Name the field that places are inside of; empty if they are in none."""
+        found = self._fields.get(places)
+        if found is None:
+            found = next((self.field[each] for each in places if each in self.field), "")
+            self._fields[places] = found
+        return found
 
     def _step(self, places: Places, symbol: int) -> Places | None:
         found: set[int] = set()

@@ -78,7 +78,7 @@ class TaggedReader:
         if places is None:
             raise ValueError("a symbol that cannot stand there")
         self._places = places
-        field = next((machine.field[place] for place in places if place in machine.field), "")
+        field = machine.field_at(places)
         if self._field == "value":
             self._held.append(symbol)
             self._matched = max(machine.matched.get(place, 0) for place in places)

@@ -19,7 +19,7 @@ import numpy as np
 
 from enforcer.engines.distinct.element_follower import is_one_gap
 from enforcer.engines.distinct.element_places import TextKind
-from enforcer.engines.distinct.string_tokens import clear, is_member, members
+from enforcer.engines.mask_rows import clear, is_member, members
 from enforcer.partial import spell
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class ElementMask:
             element = elements.element_of(level)
             if element is not None:
                 risky |= row & self._risky[element]
-        read = ((i, elements.read(spot, self._tokens.token(i))) for i in members(risky))
+        read = ((i, elements.read(spot, self._tokens.token(i))) for i in members(risky).tolist())
         clear(row, [token_id for token_id, after in read if after is None])
         if not spot.contested:
             return

@@ -14,6 +14,7 @@ from enforcer.engines.distinct import uniqueness
 from enforcer.engines.distinct.element_tokens import ElementTokens
 from enforcer.engines.distinct.keepers import keepers
 from enforcer.engines.distinct.string_tokens import StringTokens
+from enforcer.engines.pairs import can_follow
 from enforcer.errors import Problem, UnsupportedSchema
 from enforcer.layouts import LayoutKind
 from enforcer.schema.finishing.distinct import offence, remembered
@@ -44,10 +45,10 @@ class DistinctEngine(BesideEngine):
     def _element_tokens(self) -> ElementTokens:
         return ElementTokens(self.vocabulary)
 
-    def warm(self) -> None:
+    def warm(self, layout: BoundLayout | None = None) -> None:
         """Build the tables of the ids that elements are made of."""
         _ = self._string_tokens, self._element_tokens
-        super().warm()
+        super().warm(layout)
 
     def divide(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None
@@ -55,25 +56,33 @@ class DistinctEngine(BesideEngine):
         """Leave the grammar as it is, and say what has to be distinct in its texts.
 
         Raises:
-            UnsupportedSchema: it is not in JSON, or fewer elements are described than needed.
+            UnsupportedSchema: the layout cannot be followed, or fewer elements are described than
+                are needed.
 
         """
         found = uniqueness.written(grammar)
         if not found:
             return grammar, found
-        if layout is None or layout.layout.kind is LayoutKind.JSON:
-            few = uniqueness.too_few(grammar)
-            if few:
-                reason = "fewer values than `minItems` asks for are described; allow fewer elements"
-                raise _unsupported(few, reason)
-            return grammar, found
-        # Tracks lead through JSON, from its first bracket on.
-        raise _unsupported(
-            (shape for value in grammar.definitions.values() for shape in remembered(value)),
-            "elements can only be kept distinct, and more properties than a few be counted, in "
-            "formats whose arguments are JSON; leave it out, list the elements that there may be "
-            "in an `enum`, or declare the properties",
-        )
+        if not can_follow(layout):
+            raise _unsupported(
+                (shape for value in grammar.definitions.values() for shape in remembered(value)),
+                "elements cannot be kept distinct in this format, nor more properties than a few "
+                "be counted; leave it out, list the elements that there may be in an `enum`, or "
+                "declare the properties",
+            )
+        if layout is not None and layout.layout.kind is not LayoutKind.JSON:
+            named = [x for x in grammar.definitions[grammar.root].objects if x.distinct_names]
+            if named:
+                reason = (
+                    "in this format no more arguments than a few can be counted; leave it out, or "
+                    "declare them"
+                )
+                raise _unsupported(named, reason)
+        few = uniqueness.too_few(grammar)
+        if few:
+            reason = "fewer values than `minItems` asks for are described; allow fewer elements"
+            raise _unsupported(few, reason)
+        return grammar, found
 
     def keepers(self, kept: list[Any]) -> tuple[Callable[[], Keeper], int]:
         """Give what makes a keeper for each text, and the bytes that they share."""

@@ -11,18 +11,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from enforcer.engines.distinct.element_follower import START as FIRST_SPOT
 from enforcer.engines.distinct.element_follower import ElementFollower
 from enforcer.engines.distinct.element_tokens import ElementMask
 from enforcer.engines.distinct.fuel import Fuel, unlimited
 from enforcer.engines.distinct.shapes import ElementShapes
 from enforcer.engines.distinct.string_follower import START, StringFollower
-from enforcer.engines.distinct.string_tokens import among, clear
+from enforcer.engines.mask_rows import among, clear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines.beside import Keeper
@@ -50,7 +51,7 @@ class StringKeeper:
 
     def forbid(self, place: Place, row: Row) -> None:
         """Leave out of a mask row the ids for which it is None."""
-        doubtful = among(row, self._tokens.doubtful(place, row))
+        doubtful = among(row, np.array([*self._tokens.doubtful(place, row)], np.int64)).tolist()
         read = ((i, self._follower.read(place, self._tokens.token(i))) for i in doubtful)
         clear(row, [token_id for token_id, after in read if after is None])
 

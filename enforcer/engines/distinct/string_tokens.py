@@ -14,13 +14,13 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from enforcer.engines.mask_rows import members
 from enforcer.partial import Partial, spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from enforcer.engines.distinct.seen_strings import SeenStrings
@@ -136,15 +136,15 @@ class StringTokens:
         found: set[int] = set()
         if place.memory is None:
             # One element of what it opens, and another that ends, or can only be repeated.
-            found = members(row & self._quoted[3] & self._openings)
+            found = _members(row & self._quoted[3] & self._openings)
         else:
             found = self._doubtful_here(place, place.memory, row)
         level = None if place.level is None else place.level.outer
         while level is not None:
             if level.memory is not None:
-                found |= members(row & self._reopening)
+                found |= _members(row & self._reopening)
                 if level.memory.may_fill_up:
-                    found |= members(row & self._endings & self._commas)
+                    found |= _members(row & self._endings & self._commas)
             level = level.outer
         return found
 
@@ -152,21 +152,21 @@ class StringTokens:
         if place.kind is not None:
             # One that ends, one that is whole, and perhaps one that begins with what is spent,
             # maybe by the one that ends.
-            found = members(row & self._quoted[2 if memory.may_spend else 3])
+            found = _members(row & self._quoted[2 if memory.may_spend else 3])
             if memory.may_fill_up:
-                found |= members(row & self._quoted[1] & self._commas)
+                found |= _members(row & self._quoted[1] & self._commas)
             if place.remembers and place.text.length <= memory.longest:
                 found |= self._doubtful_within(place, memory, row)
             return found
-        found = members(row & self._quoted[3])
+        found = _members(row & self._quoted[3])
         if memory.may_fill_up:
-            found |= members(row & self._quoted[2] & self._commas)
+            found |= _members(row & self._quoted[2] & self._commas)
         found.update(_closing(self._opening, memory))
         if memory.is_full:
-            return found | members(row & self._commas)
+            return found | _members(row & self._commas)
         spent = list(memory.spent)
         if len(spent) > _FEW:
-            return found | members(row & self._quoted[1])
+            return found | _members(row & self._quoted[1])
         for text in spent:
             found.update(self._opening.beginning_with(text))
         return found
@@ -175,7 +175,7 @@ class StringTokens:
         """List those that go on with a beginning."""
         spent = list(_ahead(memory.spent, place))
         if len(spent) > _FEW:
-            legal = members(row)
+            legal = _members(row)
             if len(legal) < len(spent):
                 return legal
         found: set[int] = set()
@@ -225,32 +225,8 @@ def _ahead(texts: Iterable[str], place: Place) -> Iterator[str]:
             yield text[len(start) :]
 
 
-def members(row: Row) -> set[int]:
-    """List the ids of a mask row."""
-    words = np.flatnonzero(row)
-    bits = np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
-    at, bit = np.nonzero(bits)
-    return set((words[at] * 32 + bit).tolist())
-
-
-def clear(row: Row, ids: npt.ArrayLike) -> None:
-    """Leave ids out of a mask row."""
-    found = np.asarray(ids, np.uint32)
-    if found.size:
-        np.bitwise_and.at(row.view(np.uint32), found >> 5, ~(np.uint32(1) << (found & 31)))
-
-
-def among(row: Row, ids: set[int]) -> list[int]:
-    """List those of some ids that are in a mask row."""
-    found = np.fromiter(ids, np.uint32, len(ids))
-    inside = row.view(np.uint32)[found >> 5] >> (found & 31) & 1
-    legal: list[int] = found[inside.astype(bool)].tolist()
-    return legal
-
-
-def is_member(row: Row, token_id: int) -> bool:
-    """Tell whether an id is in a mask row."""
-    return bool(int(row.view(np.uint32)[token_id // 32]) >> (token_id % 32) & 1)
+def _members(row: Row) -> set[int]:
+    return set(members(row).tolist())
 
 
 def _is_whole(key: bytes) -> bool:

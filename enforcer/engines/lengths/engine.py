@@ -10,10 +10,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from enforcer.engines.beside import BesideEngine
+from enforcer.engines.lengths import long_arguments, long_strings
 from enforcer.engines.lengths.automaton import Automaton
 from enforcer.engines.lengths.follower import LengthFollower, way
-from enforcer.engines.lengths.long_strings import divide
-from enforcer.engines.lengths.string_ids import StringIds
+from enforcer.engines.lengths.raw_strings import RawStringKeeper
+from enforcer.engines.lengths.string_ids import Counted, StringIds
+from enforcer.engines.pairs import by_name
 from enforcer.layouts import LayoutKind
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from enforcer.engines.beside import Keeper
     from enforcer.engines.lengths.follower import Place
+    from enforcer.engines.pairs import Raw
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
 
@@ -46,7 +49,8 @@ class LengthKeeper:
         """Leave out of a mask row the ids for which it is None."""
         fits = partial(self._fits, place)
         if place.automaton is not None:
-            self._ids.forbid(place, place.automaton, row, fits)
+            counted = Counted(place.automaton, place.state, place.left, place.partial.pending)
+            self._ids.forbid(counted, row, fits)
         self._ids.forbid_openings(row, fits)
 
     def _fits(self, place: Place, data: bytes) -> bool:
@@ -62,24 +66,45 @@ class LengthEngine(BesideEngine):
     def _ids(self) -> StringIds:
         return StringIds(self.vocabulary)
 
-    def warm(self) -> None:
-        """Build the table of the ids that strings are made of."""
+    @cached_property
+    def _raw_ids(self) -> StringIds:
+        return StringIds(self.vocabulary, quoted=False)
+
+    def warm(self, layout: BoundLayout | None = None) -> None:
+        """Build the tables of the ids that strings are made of."""
         _ = self._ids
-        super().warm()
+        if layout is not None and layout.layout.kind is LayoutKind.PAIRS:
+            _ = self._raw_ids
+        super().warm(layout)
 
     def divide(
         self, grammar: ArgumentGrammar, layout: BoundLayout | None
     ) -> tuple[ArgumentGrammar, list[Any]]:
         """Let strings be longer for the engine within, and say which are to be counted."""
         if layout is None or layout.layout.kind is LayoutKind.JSON:
-            return divide(grammar)
-        return grammar, []  # ways lead through JSON, from its first bracket on
+            return long_strings.divide(grammar)
+        if layout.layout.kind is LayoutKind.PAIRS:
+            return long_arguments.divide(grammar, layout)
+        return grammar, []
 
     def keepers(self, kept: list[Any]) -> tuple[Callable[[], Keeper], int]:
         """Give what makes a keeper for each text, and the bytes that they share."""
-        listed, tables = kept
+        listed, tables, *_ = kept
         automata = [Automaton(table) for table in tables]
         follower = LengthFollower([way(each, automata) for each in listed])
         keeper = LengthKeeper(follower, self._ids)
         weight = _EACH * len(listed) + sum(automaton.weight for automaton in automata)
         return lambda: keeper, weight
+
+    def raw(self, kept: list[Any]) -> tuple[Raw, int]:
+        """Give what counts the strings of a property that stand as they are."""
+        _, _, tables, names, others = kept
+        automata = [Automaton(table) for table in tables]
+
+        def keeper(counted: list[list[int]]) -> Keeper | None:
+            patterns = [(automata[number], most) for number, most in counted]
+            return RawStringKeeper(patterns, self._raw_ids) if patterns else None
+
+        keepers = {name: keeper(counted) for name, counted in names.items()}
+        weight = sum(automaton.weight for automaton in automata) + _EACH * len(names)
+        return by_name(keepers, keeper(others)), weight

@@ -19,15 +19,18 @@ from enforcer.regex.syntax import Chars, Intersection, Repeat
 from enforcer.schema.finishing.ways import NOWHERE, TooManyWays, leading, ways
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Sequence
+
     from enforcer.regex import Regex
     from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.finishing.ways import Way
     from enforcer.schema.grammar import ValueId
 
-_WAYS = 2_000
+WAYS = 2_000
 _LEAST = 64  # characters of a greatest length: counts below come again soon enough
 _STATES = 400
 # Characters from an end: which of all ids lead to one in time is looked at where so many are left.
-_FURTHEST = 8
+FURTHEST = 8
 
 
 class LongString(NamedTuple):
@@ -43,11 +46,21 @@ class LongString(NamedTuple):
     most: int
 
 
-def divided(strings: Regex) -> LongString | None:
-    """Take a language apart; None if it has no greatest length beside something to follow."""
+Long = dict["ValueId", LongString]
+
+
+def divided(strings: Regex, *, plain: bool = False) -> LongString | None:
+    """Take a language apart; None if it has no greatest length beside something to follow.
+
+    Args:
+        strings: the language.
+        plain: whether a length alone is something to follow; an engine knows at once what any
+            characters may be.
+
+    """
     if isinstance(strings, Repeat):
-        if strings.part == Chars(ALL) or not _is_long(strings):
-            return None  # the engine knows at once what any characters may be
+        if (strings.part == Chars(ALL) and not plain) or not _is_long(strings):
+            return None
         return LongString(repeat(strings.part, strings.minimum, None), strings.maximum or 0)
     if not isinstance(strings, Intersection):
         return None
@@ -56,7 +69,7 @@ def divided(strings: Regex) -> LongString | None:
         return None
     others = (part for part in strings.parts if part is not counted)
     without = both(*others, repeat(counted.part, counted.minimum, None))
-    return None if without == ANY else LongString(without, counted.maximum or 0)
+    return None if without == ANY and not plain else LongString(without, counted.maximum or 0)
 
 
 def _is_long(part: Repeat) -> bool:
@@ -67,63 +80,113 @@ def _is_long(part: Repeat) -> bool:
     )
 
 
+def table(language: Regex, furthest: int = FURTHEST) -> tuple[Any, ...] | None:
+    """Build the automaton of a language.
+
+    Args:
+        language: one that has a member.
+        furthest: how far from an end a text may be.
+
+    Returns:
+        Its rows; None if it is too large, or some end further away.
+
+    """
+    return _table(language, furthest)
+
+
 @cached
-def _table(language: Regex) -> tuple[Any, ...] | None:
+def _table(language: Regex, furthest: int) -> tuple[Any, ...] | None:
     try:
         rows = built(language, _STATES)
     except TooManyStates:
         return None
-    return tuple(rows) if max(Automaton(rows).furthest) <= _FURTHEST else None
+    return tuple(rows) if max(Automaton(rows).furthest) <= furthest else None
+
+
+def long_values(grammar: ArgumentGrammar, *, plain: bool = False) -> Long:
+    """Find the values whose strings have a greatest length; see `divided`."""
+    long: Long = {}
+    for number, value in grammar.definitions.items():
+        found = None if value.strings is None else divided(value.strings, plain=plain)
+        if found is not None:
+            long[number] = found
+    return long
+
+
+def drop_mixed(long: Long, found: Sequence[Way]) -> None:
+    """Leave out those that a path of names and indices does not tell from others."""
+    for way in found:
+        if len({value.strings for value in way.values} - {None}) > 1:
+            drop(long, way)
+
+
+def drop(long: Long, way: Way) -> None:
+    """Leave out those of a way."""
+    for number in way.ids:
+        long.pop(number, None)
 
 
 def divide(grammar: ArgumentGrammar) -> tuple[ArgumentGrammar, list[Any]]:
     """Give a grammar whose strings may be longer, and what is to be counted as JSON's values.
 
-    These are empty if nothing is: else the ways, what is counted on which of them, and tables.
+    These are empty if nothing is; else see `listed`.
     """
-    long: dict[ValueId, LongString] = {}
-    for number, value in grammar.definitions.items():
-        found = None if value.strings is None else divided(value.strings)
-        if found is not None:
-            long[number] = found
+    long = long_values(grammar)
     if not long:
         return grammar, []
     try:
-        found_ways = ways(grammar.definitions, grammar.root, _WAYS)
+        found = ways(grammar.definitions, grammar.root, WAYS)
     except TooManyWays:
         return grammar, []
-    for way in found_ways:
-        if len({value.strings for value in way.values} - {None}) > 1:
-            for number in way.ids:
-                long.pop(number, None)
-    tables = {each.language: _table(each.language) for each in long.values()}
-    long = {number: each for number, each in long.items() if tables[each.language] is not None}
+    drop_mixed(long, found)
+    drop_untold(long, found)
     if not long:
         return grammar, []
+    return without_lengths(grammar, long), listed(found, long, range(len(found)))
+
+
+def drop_untold(long: Long, found: Iterable[Way]) -> None:
+    """Leave out those on some ways that are too large to be followed as JSON."""
+    for way in found:
+        if any(x in long and table(long[x].language) is None for x in way.ids):
+            drop(long, way)
+
+
+def without_lengths(grammar: ArgumentGrammar, long: Long) -> ArgumentGrammar:
+    """Let the strings of a grammar be longer."""
     definitions = {
         number: value._replace(strings=long[number].language) if number in long else value
         for number, value in grammar.definitions.items()
     }
-    languages = list(dict.fromkeys(each.language for each in long.values()))
-    counted = [
-        next(([languages.index(long[x].language), long[x].most] for x in way.ids if x in long), [])
-        for way in found_ways
+    return replace(grammar, definitions=definitions)
+
+
+def listed(found: Sequence[Way], long: Long, where: Container[int]) -> list[Any]:
+    """List ways, with what is counted on which of some of them, and the tables of that."""
+    each = [
+        next((long[x] for x in way.ids if x in long), None) if at in where else None
+        for at, way in enumerate(found)
     ]
-    relevant = leading(found_ways, (at for at, what in enumerate(counted) if what))
+    languages = list(dict.fromkeys(x.language for x in each if x is not None))
+    relevant = leading([*found], (at for at, what in enumerate(each) if what is not None))
 
     def number_of(way: int) -> int:
         return way if way in relevant else NOWHERE
 
-    listed = [
+    def counted(at: int) -> list[int]:
+        what = each[at]
+        return [] if what is None else [languages.index(what.language), what.most]
+
+    ways_ = [
         [
             [number_of(to) for to in way.prefix],
             number_of(way.rest),
             {name: number_of(to) for name, to in way.names},
             number_of(way.others),
-            counted[at],
+            counted(at),
         ]
         if at in relevant
         else []
-        for at, way in enumerate(found_ways)
+        for at, way in enumerate(found)
     ]
-    return replace(grammar, definitions=definitions), [listed, [tables[x] for x in languages]]
+    return [ways_, [table(x) for x in languages]]

@@ -6,12 +6,13 @@ grammars, how a text is followed beyond one id.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from enforcer.engines.lengths.escapes import Escapes
 from enforcer.engines.lengths.written import Characters, Written, read
+from enforcer.engines.mask_rows import among, clear, members, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.engines.lengths.automaton import Automaton
-    from enforcer.engines.lengths.follower import Place
     from enforcer.engines.lengths.written import Ids
     from enforcer.vocabulary import Vocabulary
 
@@ -30,10 +30,33 @@ _NONE = np.zeros(0, np.int64)
 _LONG_OPENING = 40  # characters behind a quote: more than most ids have, fewer than any bound
 
 
-class StringIds:
-    """The ids of a vocabulary; half a second to build for 160,000, one for all texts."""
+class Counted(NamedTuple):
+    """Where in a string that is counted a text is.
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    Attributes:
+        automaton: the pattern of that string.
+        state: where it is in that.
+        left: characters that it may still have.
+        begun: the bytes of a character of it that has been begun.
+
+    """
+
+    automaton: Automaton
+    state: int
+    left: int
+    begun: bytes
+
+
+class StringIds:
+    """The ids of a vocabulary; half a second to build for 160,000, one for all texts.
+
+    Args:
+        vocabulary: the ids.
+        quoted: whether strings are JSON's; else they stand as they are.
+
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, quoted: bool = True) -> None:
         self._words = vocabulary.words
         self._bytes = vocabulary.token_bytes
         self._lengths = np.zeros(vocabulary.size, np.int32)
@@ -41,33 +64,30 @@ class StringIds:
         opening: list[int] = []
         for data, token_id in zip(*vocabulary.sorted_text, strict=True):
             self._lengths[token_id] = len(data)
-            written = read(data)
+            written = read(data, quoted=quoted)
             if written is not None:
                 found[token_id] = written
-            if not isinstance(written, str):
+            if quoted and not isinstance(written, str):
                 at = data.rfind(b'"') + 1
                 if at and len(data) - at >= _LONG_OPENING:
                     opening.append(token_id)
         self._opening = vocabulary.row(opening) if opening else None
         self._characters = Characters(found)
-        self._escapes = Escapes(vocabulary, self._characters)
+        self._escapes = Escapes(vocabulary, self._characters) if quoted else None
         # A character that has been begun counts as one.
         self.longest = max(self._characters.alike, default=0) + 1
         self._no_longer: dict[int, Row] = {}
 
-    def forbid(
-        self, place: Place, automaton: Automaton, row: Row, fits: Callable[[bytes], bool]
-    ) -> None:
+    def forbid(self, place: Counted, row: Row, fits: Callable[[bytes], bool]) -> None:
         """Leave out of a mask row the ids after which a string is, or can only become, too long.
 
         Args:
             place: within a string that is counted.
-            automaton: the pattern of that string.
             row: mask row of the ids that the engine allows.
             fits: tells it of the bytes of one id, for the few that are not looked up.
 
         """
-        state, left, begun = place.state, place.left, place.partial.pending
+        automaton, state, left, begun = place
         furthest = automaton.furthest[state]
         if left >= self.longest + furthest:
             return
@@ -76,7 +96,8 @@ class StringIds:
             if furthest:
                 self._forbid_without_end(state, left, automaton, row)
             return
-        behind = self._escapes.behind(begun, automaton, state, left)
+        escapes = self._escapes
+        behind = None if escapes is None else escapes.behind(begun, automaton, state, left)
         if behind is None:
             ids = members(row)
             # No id writes more characters than it has bytes.
@@ -131,32 +152,3 @@ class StringIds:
         for some in ids:
             bits[some] = 0
         return np.packbits(bits, bitorder="little").view(np.int32)
-
-
-def members(row: Row) -> Ids:
-    """List the ids of a mask row."""
-    words = np.flatnonzero(row)
-    bits = np.unpackbits(row[words].view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
-    at, bit = np.nonzero(bits)
-    found: Ids = words[at] * 32 + bit
-    return found
-
-
-def among(row: Row, ids: Ids) -> Ids:
-    """List those of some ids that are in a mask row."""
-    found: Ids = ids[(row[ids >> 5] >> (ids & 31).astype(np.int32) & 1).astype(bool)]
-    return found
-
-
-def put(row: Row, ids: Ids) -> None:
-    """Put ids into a mask row."""
-    if len(ids):
-        bits = np.left_shift(np.uint32(1), (ids & 31).astype(np.uint32), dtype=np.uint32)
-        np.bitwise_or.at(row.view(np.uint32), ids >> 5, bits)
-
-
-def clear(row: Row, ids: Ids) -> None:
-    """Leave ids out of a mask row."""
-    if len(ids):
-        bits = np.left_shift(np.uint32(1), (ids & 31).astype(np.uint32), dtype=np.uint32)
-        np.bitwise_and.at(row.view(np.uint32), ids >> 5, ~bits)

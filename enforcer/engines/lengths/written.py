@@ -1,4 +1,4 @@
-"""What the ids of a vocabulary write within a JSON string, as tables of characters.
+"""What the ids of a vocabulary write within a string, as tables of characters.
 
 Owns: reading an id from the beginning of a character; and following many ids at once through a
 pattern, to tell after which of them the string can still end in time. Must not know: places, masks.
@@ -142,19 +142,27 @@ class Characters:
         return some.ids[wrong]
 
 
-def read(data: bytes) -> str | Written | None:
-    """Read an id from the beginning of a character; None if it stands nowhere there."""
+def read(data: bytes, *, quoted: bool = True) -> str | Written | None:
+    """Read an id from the beginning of a character; None if it stands nowhere there.
+
+    Args:
+        data: its bytes.
+        quoted: whether strings are JSON's; else they stand as they are, and nothing ends them.
+
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return _read(data)
-    return text if text.isprintable() and '"' not in text and "\\" not in text else _read(data)
+        return _read(data, quoted=quoted)
+    if not quoted or (text.isprintable() and '"' not in text and "\\" not in text):
+        return text
+    return _read(data, quoted=True)
 
 
-def _read(data: bytes) -> Written | None:
-    begun, text = _FRESH, list[str]()
+def _read(data: bytes, *, quoted: bool) -> Written | None:
+    begun, text = Partial(quoted=quoted), list[str]()
     for byte in data:
-        if byte == _QUOTE and not begun.pending:
+        if quoted and byte == _QUOTE and not begun.pending:
             return Written("".join(text), ends=True)
         found = begun.read(byte)
         if found is None:

@@ -78,7 +78,7 @@ def test_honest_arrays_need_less_than_half_of_it(
 
     def measured(self: Any, count: int) -> None:
         burn(self, count)
-        if self is matcher._keeper._fuel:
+        if self is matcher._keeper.keeper._fuel:
             least.append(self._left)
 
     element, values = HONEST[name]
@@ -107,10 +107,10 @@ def test_a_text_that_needs_more_ends_and_the_others_go_on(monkeypatch: pytest.Mo
 def test_an_id_that_is_too_much_leaves_the_text_where_it_was() -> None:
     matcher: Any = compiled(distinct({})).matcher()
     assert all(map(matcher.accept, b"[[1],"))
-    matcher._keeper._fuel._full = 0
+    matcher._keeper.keeper._fuel._full = 0
     with pytest.raises(EngineFailure):
         matcher.accept(ord("["))
-    matcher._keeper._fuel._full = 1_000
+    matcher._keeper.keeper._fuel._full = 1_000
     assert all(map(matcher.accept, b"[2]]"))
     assert matcher.is_accepting()
 

@@ -1,0 +1,148 @@
+"""Which strings of a grammar are counted where arguments are pairs, and by what.
+
+A string that stands as it is may not hold what ends it. For an engine that follows derivatives this
+is a second pattern beside a length, so here lengths alone are counted as well.
+
+Owns: that choice, and the patterns of whole values with their stops. Must not know: how they are
+followed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from enforcer.engines.lengths import long_strings
+from enforcer.engines.pairs import can_follow
+from enforcer.engines.spellable import Spellable
+from enforcer.layouts import Trim, Types
+from enforcer.layouts.declared import STRING, types_of_properties
+from enforcer.layouts.pattern import ID
+from enforcer.regex import ANY, both, either, inverse, is_empty, literal
+from enforcer.regex.constructors import concat
+from enforcer.regex.derivative import RegexBudget
+from enforcer.schema.finishing.ways import ROOT, TooManyWays, ways
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from enforcer.engines.lengths.long_strings import LongString
+    from enforcer.layouts import BoundLayout
+    from enforcer.regex import Regex
+    from enforcer.schema import ArgumentGrammar
+    from enforcer.schema.finishing.ways import Way
+    from enforcer.schema.grammar import ValueId
+
+_LINE = literal("\n")
+_BEGUN, _ENDED = concat(_LINE, ANY), concat(ANY, _LINE)
+# What line breaks a value has around it, and how many of its characters these are.
+_AROUND = (
+    (both(inverse(_BEGUN), inverse(_ENDED)), 0),
+    (either(_LINE, both(_BEGUN, inverse(_ENDED))), 1),
+    (both(inverse(_BEGUN), _ENDED), 1),
+    (concat(_LINE, ANY, _LINE), 2),
+)
+
+
+def divide(grammar: ArgumentGrammar, layout: BoundLayout) -> tuple[ArgumentGrammar, list[Any]]:
+    """Give a grammar whose strings may be longer, and what is to be counted as JSON's values.
+
+    These are empty if nothing is: else what is counted within JSON, as `long_strings.listed` has
+    it; the tables of strings that stand as they are; which of them, and how many characters, by
+    the names of properties; and the same for all other properties.
+    """
+    long = long_strings.long_values(grammar, plain=True) if can_follow(layout) else {}
+    if not long:
+        return grammar, []
+    try:
+        found = ways(grammar.definitions, grammar.root, long_strings.WAYS)
+    except TooManyWays:
+        return grammar, []
+    long_strings.drop_mixed(long, found)
+    nested = _nested(found)
+    long_strings.drop_untold(long, (found[at] for at in nested))
+    places = _places(grammar, found[ROOT], layout)
+    spellable = Spellable(long_strings.without_lengths(grammar, long), layout)
+    raw = {name: _tables(spellable, name, found[at], long) for name, at in places.items()}
+    for name, at in places.items():
+        if raw[name] is None:
+            long_strings.drop(long, found[at])
+    if not long:
+        return grammar, []
+    tables: dict[str, Any] = {}
+    counted: dict[str | None, list[Any]] = {}
+    for name, at in places.items():
+        is_counted = any(number in long for number in found[at].ids)
+        counted[name] = [
+            [_number(table, tables), most] for table, most in (raw[name] or ()) if is_counted
+        ]
+    others = counted.pop(None, [])
+    inside = long_strings.listed(found, long, nested)
+    return (
+        long_strings.without_lengths(grammar, long),
+        [*inside, [*tables.values()], counted, others],
+    )
+
+
+def _number(table: Any, tables: dict[str, Any]) -> int:
+    """Give the number of a table among others, which it is put to."""
+    tables.setdefault(key := json.dumps(table), table)
+    return [*tables].index(key)
+
+
+def _nested(found: list[Way]) -> set[int]:
+    """List the ways to what is written as JSON: all but those to properties alone."""
+    root = found[ROOT]
+    tops = {root.others, *(to for _, to in root.names)}
+    seen = dict.fromkeys(to for top in tops for to in found[top].leads_to)
+    queue = [*seen]
+    for at in queue:
+        fresh = dict.fromkeys(to for to in found[at].leads_to if to not in seen)
+        seen.update(fresh)
+        queue.extend(fresh)
+    return set(seen)
+
+
+def _places(grammar: ArgumentGrammar, root: Way, layout: BoundLayout) -> dict[str | None, int]:
+    """Give the way to each property by its name; None stands for those that have none."""
+    found: dict[str | None, int] = dict(root.names)
+    if layout.layout.types is Types.DECLARED:
+        # These are read by a type of their own, whatever else is said of them.
+        for name in types_of_properties(grammar.schema):
+            found.setdefault(name, root.others)
+    return {**found, None: root.others}
+
+
+def _tables(
+    spellable: Spellable, name: str | None, way: Way, long: Mapping[ValueId, LongString]
+) -> list[tuple[Any, int]] | None:
+    """Give the patterns of the strings of a property as they stand, and their greatest lengths.
+
+    Nothing at all if it has none that are counted; None where they cannot be followed.
+    """
+    most = next((long[x].most for x in way.ids if x in long), None)
+    if most is None:
+        return []
+    layout = spellable.layout
+    options = [each for number in sorted(way.ids) for each in spellable.options(name, number)]
+    if spellable.typed:
+        options = [each for each in options if each.type == STRING]
+    elif any(each.hard or each.nested for each in options) or any(x.numbers for x in way.values):
+        return None  # a long text may be something else
+    texts = either(*(each.scalar for each in options if each.scalar is not None))
+    stop = "" if layout.stop[0] >= ID else bytes(layout.stop).decode()
+    around = _AROUND if layout.layout.trim is Trim.NEWLINE else ((ANY, 0),)
+    parts = [(concat(both(texts, lines), literal(stop)), more) for lines, more in around]
+    found = [
+        (long_strings.table(part, long_strings.FURTHEST + len(stop)), most + len(stop) + more)
+        for part, more in parts
+        if _has_members(part)
+    ]
+    return None if any(table is None for table, _ in found) else found
+
+
+def _has_members(texts: Regex) -> bool:
+    try:
+        return not is_empty(texts)
+    except RegexBudget:
+        return True
