@@ -1,4 +1,4 @@
-"""What checking new schemas takes beside a server: `python -m bench.checks [--at-once N]`.
+"""What checking new schemas takes beside a server: `python -m bench.checks`.
 
 Distinct schemas with formats, patterns and counts, those of `bench.matrix.workload` that are not
 plain, go through the processes that a front end has, over Kimi's vocabulary where it is to be
@@ -57,9 +57,10 @@ def main() -> None:
     """Measure and print; see the module."""
     parser = argparse.ArgumentParser(prog="python -m bench.checks", description=__doc__)
     parser.add_argument("--at-once", type=int, default=1, help="how many are waited for at a time")
+    parser.add_argument("--looks", type=int, help="how many are looked at at a time")
     options = parser.parse_args()
     name, vocabulary = find_vocabulary()
-    pool = Pool("llguidance", vocabulary, "kimi_k2")
+    pool = Pool("llguidance", vocabulary, "kimi_k2", looks=options.looks)
     first, *wanted = checks()
     pool.check(first)  # starts what forks the others
     begun = time.perf_counter()

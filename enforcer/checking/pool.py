@@ -4,14 +4,15 @@ Owns: the queue, that a check which several wait for is done once, that slow che
 for others, and what a worker's end means. Must not know: what is checked, what verdicts are
 used for.
 
-Nobody can tell beforehand which check is slow. So each gets a look, one after the other; one that
-has not come to an end after a quarter of a second of processor time counts as slow. Where others
-wait that have not been looked at, a look makes way after two hundredths, to be begun anew behind
-them: one client's slow checks cost another's quick one that much each, and no more. Slow
-checks too go on one at a time, behind every other process; the others are paused. So all checks
-together take two processors at most. The last worker is never left to a slow check: one too many
-is stopped and waits until it can be begun anew. More than can be done while they wait are told to
-come again. One that nobody waits for any more is stopped as well.
+Nobody can tell beforehand which check is slow. So each gets a look, one after the other, on a
+machine of many processors a few at a time; one that has not come to an end after a quarter of a
+second of processor time counts as slow. Where others wait that have not been looked at, a look
+makes way after two hundredths for each that there may be at a time, to be begun anew behind them:
+one client's slow checks cost another's quick one two hundredths each, and no more. Slow checks go
+on one at a time, behind every other process; the others are paused. So all checks together take
+one processor more than there may be looks. As many workers are never left to slow checks: one too
+many is stopped and waits until it can be begun anew. More than can be done while they wait are told
+to come again. One that nobody waits for any more is stopped as well.
 
 A worker that has ended while it was idle is replaced when the next check is handed to it. One that
 somebody else has ended in the middle of a check (the kernel for want of memory, an operator) was at
@@ -44,14 +45,17 @@ if TYPE_CHECKING:
     from enforcer.checking.work import Check
     from enforcer.vocabulary import Vocabulary
 
-_GLANCE = 0.02  # seconds of processor time after which a first look makes way for others' first
+_GLANCE = 0.02  # seconds of processor time after which a lone first look makes way for others'
+_SHARE = 4  # processors of which one is for looks; there is one in any case
+_MOST_LOOKS = 8  # at a time
+_MOST_SLOW = 5  # that have a worker
 _OVERTAKEN = 8  # of so many looks one is a second, that no stream of new checks keeps it waiting
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
 _QUEUED = 64 << 20  # bytes of checks that may wait
 _LATE = 32  # slow checks that may wait to be begun anew: two seconds each, within the patience
 _IDLE = 60.0  # seconds after which a worker that is not needed ends
-_SPARE = 2  # workers that are kept: one may be at a slow check
+_SPARE = 1  # worker that is kept beside those for looks: one may be at a slow check
 _FAT = 256 << 20  # a worker that has kept more than this after a check ends
 # Signals that a check cannot bring upon its worker.
 _BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
@@ -90,6 +94,7 @@ class Pool:
         vocabulary: what it is to be checked for: what is too much for an engine depends on it.
         dialect, in_time: as `Forker` takes them.
         workers: how many processes there may be; at least two.
+        looks: how many checks are looked at at a time, fewer than `workers`.
         queue: how many checks may wait for one.
         replaced: called, by a thread of the pool, with the exit status (less than zero: minus the
             signal's) of each worker that has ended by no fault of a check.
@@ -103,7 +108,8 @@ class Pool:
         dialect: str = "",
         *,
         in_time: bool = False,
-        workers: int = 6,
+        workers: int | None = None,
+        looks: int | None = None,
         queue: int = 4096,
         replaced: Callable[[int], None] | None = None,
     ) -> None:
@@ -111,7 +117,9 @@ class Pool:
         self._dialect = dialect
         self._in_time = in_time
         self._vocabulary = vocabulary
-        self._workers = workers
+        looks = looks or max(1, min(len(os.sched_getaffinity(0)) // _SHARE, _MOST_LOOKS))
+        self._workers = workers or looks + _MOST_SLOW
+        self._most_looks = min(looks, self._workers - 1)
         self._most = queue
         self._replaced = replaced or _unheard
         self._changed = threading.Condition()
@@ -122,7 +130,7 @@ class Pool:
         self._jobs: dict[Hashable, _Job] = {}
         self._threads = 0
         self._idle = 0
-        self._looking: _Job | None = None
+        self._looking: set[_Job] = set()
         self._slow: set[_Job] = set()  # those that have a worker; never the last one
         self._forking = threading.Lock()
         self._forker: Forker | None = None
@@ -131,7 +139,7 @@ class Pool:
     def warm(self) -> None:
         """Start the workers that are kept, so that the first checks need not wait for them."""
         with self._changed:
-            for _ in range(self._threads, _SPARE):
+            for _ in range(self._threads, self._most_looks + _SPARE):
                 self._start_thread()
 
     def check(self, check: Check | Beginning) -> Verdict:
@@ -211,10 +219,10 @@ class Pool:
         return self._again if job.glanced else self._queue
 
     def _may_look(self) -> bool:
-        return self._looking is None and bool(self._queue or self._again)
+        return len(self._looking) < self._most_looks and bool(self._queue or self._again)
 
     def _has_room(self) -> bool:
-        return len(self._slow) < self._workers - 1
+        return len(self._slow) < self._workers - self._most_looks
 
     def _may_begin(self) -> bool:
         return self._may_look() or (bool(self._late) and self._has_room())
@@ -297,20 +305,22 @@ class Pool:
                 while not self._may_begin():
                     waited = self._changed.wait(_IDLE)
                     nothing = not (self._queue or self._again or self._late)
-                    if not waited and nothing and self._threads > _SPARE:
+                    if not waited and nothing and self._threads > self._most_looks + _SPARE:
                         self._threads -= 1
                         return None
                 if self._may_look():
                     self._looks += 1
                     is_second = not self._queue or (self._again and self._looks % _OVERTAKEN == 0)
-                    job = self._looking = (self._again if is_second else self._queue).popleft()
+                    job = (self._again if is_second else self._queue).popleft()
+                    self._looking.add(job)
                 else:
                     job = self._late.popleft()
                     self._slow.add(job)
                 job.begun = True
-                return job
             finally:
                 self._idle -= 1
+            self._call_a_thread()
+            return job
 
     def _put_back(self, job: _Job) -> None:
         """Let a job that has made way, or whose worker has gone, wait to be begun anew."""
@@ -321,14 +331,13 @@ class Pool:
                 self._queue_of(job).append(job)
             elif self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
-            if self._looking is job:
-                self._looking = None
+            self._looking.discard(job)
             self._call_a_thread()
 
     def _looked(self, job: _Job) -> None:
         """End a job's look; the next one's may begin. Called with the lock held."""
-        if self._looking is job:
-            self._looking = None
+        if job in self._looking:
+            self._looking.discard(job)
             self._call_a_thread()
 
     def _finish(self, job: _Job, result: Verdict | BaseException) -> None:
@@ -360,16 +369,17 @@ class Pool:
         """Begin a check; None where it turns out to be slow."""
         before, until = process.seconds(), time.monotonic() + _CLOCK
         process.send(job.data)
-        reply = process.receive(_GLANCE)
+        glance = _GLANCE * self._most_looks
+        reply = process.receive(glance)
         # It may have had to wait for a processor.
         while reply is None and time.monotonic() < until:
             spent = process.seconds() - before
             if spent >= LOOK:
                 break
-            if spent >= _GLANCE and self._queue and not job.glanced:
+            if spent >= glance and self._queue and not job.glanced:
                 job.glanced = True
                 raise _MadeWay
-            reply = process.receive(_GLANCE)
+            reply = process.receive(glance)
         return reply
 
     def _slowly(self, job: _Job, process: Process) -> bytes:
