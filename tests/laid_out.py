@@ -11,21 +11,25 @@ import ast
 import json
 import math
 import re
+from contextlib import contextmanager
 from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from enforcer import engines
+from enforcer.engines import pairs
+from enforcer.engines.lengths import long_strings, string_ids
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import bits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
 GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
@@ -61,6 +65,50 @@ TABLES: dict[str, dict[str, Any]] = {
 FORMATS = tuple(TABLES)
 DECLARED = ("qwen3_coder", "minimax_m2", "glm45")
 
+# What is kept beside the engine: lengths, distinct elements, names that are counted.
+KEPT: tuple[dict[str, Any], ...] = (
+    {
+        "properties": {
+            "a": {"type": "string", "maxLength": 7},
+            "b": {"type": ["string", "null"], "maxLength": 6, "pattern": "^[^b]*$"},
+        },
+        "required": ["a"],
+    },
+    {
+        "properties": {"a": {"type": "string", "minLength": 2, "maxLength": 8, "pattern": "x$"}},
+        "additionalProperties": {"type": "string", "maxLength": 9},
+    },
+    {
+        "properties": {
+            "a": {"type": "array", "items": {"type": "string", "maxLength": 6}},
+            "b": {"type": "string", "maxLength": 6},
+            "c": {"type": ["string", "integer"], "maxLength": 7},
+        }
+    },
+    {
+        "properties": {
+            "a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+            "b": {"type": ["array", "string"], "items": {"type": "integer"}, "uniqueItems": True},
+        },
+        "required": ["a"],
+    },
+    {
+        "properties": {
+            "a": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "array",
+                    "uniqueItems": True,
+                    "items": {
+                        "type": "object",
+                        "properties": {"b": {"type": "string", "maxLength": 6}},
+                    },
+                },
+            }
+        }
+    },
+    {"properties": {"a": {"type": "object", "minProperties": 3}}, "required": ["a"]},
+)
 TYPES = ("null", "integer", "number", "boolean", "object", "array", "string")
 # Raw texts that one type or another takes.
 TEXTS = st.one_of(
@@ -119,6 +167,16 @@ def vocabulary() -> Vocabulary:
     names = (*K3_MARKERS, *GLM_MARKERS, "<|end|>")
     controls = {name: len(tokens) + at for at, name in enumerate(names)}
     return Vocabulary([*tokens, *(name.encode() for name in names)], controls)
+
+
+@contextmanager
+def counting_short_strings() -> Iterator[None]:
+    """Count strings so short that walks come to their ends, and look at any id that opens one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_strings, "_LEAST", 6)
+        patch.setattr(pairs, "_LONG_OPENING", 0)
+        patch.setattr(string_ids, "_LONG_OPENING", 0)
+        yield
 
 
 @cache

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from enforcer.engines import pairs
-from enforcer.engines.lengths import long_strings, string_ids
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import Decoder
 from enforcer.layouts.pattern import ID
@@ -20,8 +18,10 @@ from enforcer.schema import Root, compile_schema
 from tests.laid_out import (
     DECLARED,
     FORMATS,
+    KEPT,
     bound,
     coerced,
+    counting_short_strings,
     engine,
     key_is_writable,
     legal,
@@ -69,23 +69,7 @@ HARD = [
      "properties": {"a": {"type": "boolean"}, "b": {"type": "null"}}},
     {"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}, "maxProperties": 3},
     {"properties": {'a&b"<': {"type": "string"}, "&quot;": {}, "日": {}}},
-    # What is kept beside the engine: lengths, distinct elements, names that are counted.
-    {"properties": {"a": {"type": "string", "maxLength": 7},
-                    "b": {"type": ["string", "null"], "maxLength": 6, "pattern": "^[^b]*$"}},
-     "required": ["a"]},
-    {"properties": {"a": {"type": "string", "minLength": 2, "maxLength": 8, "pattern": "x$"}},
-     "additionalProperties": {"type": "string", "maxLength": 9}},
-    {"properties": {"a": {"type": "array", "items": {"type": "string", "maxLength": 6}},
-                    "b": {"type": "string", "maxLength": 6},
-                    "c": {"type": ["string", "integer"], "maxLength": 7}}},
-    {"properties": {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-                    "b": {"type": ["array", "string"], "items": {"type": "integer"},
-                          "uniqueItems": True}},
-     "required": ["a"]},
-    {"properties": {"a": {"type": "object", "additionalProperties": {
-        "type": "array", "uniqueItems": True,
-        "items": {"type": "object", "properties": {"b": {"type": "string", "maxLength": 6}}}}}}},
-    {"properties": {"a": {"type": "object", "minProperties": 3}}, "required": ["a"]},
+    *KEPT,
 ]  # fmt: skip
 SCHEMAS = st.one_of(st.sampled_from(HARD), OBJECTS)
 KEYS = st.sampled_from(
@@ -108,11 +92,7 @@ INSTANCES = st.dictionaries(KEYS, VALUES, max_size=3)
 
 @pytest.fixture(autouse=True, scope="module")
 def _counts_short_strings() -> Iterator[None]:
-    """Count strings so short that walks come to their ends, and look at any id that opens one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_strings, "_LEAST", 6)
-        patch.setattr(pairs, "_LONG_OPENING", 0)
-        patch.setattr(string_ids, "_LONG_OPENING", 0)
+    with counting_short_strings():
         yield
 
 

@@ -91,21 +91,35 @@ def test_a_required_value_that_would_be_read_as_another_is_refused(name: str) ->
     engine().check(grammar({**hidden, "required": ["a"]}), bound("kimi_k3"))
 
 
-@pytest.mark.parametrize("name", [*PAIRS, "pythonic"])
-def test_distinct_elements_are_refused_where_arguments_are_no_json(name: str) -> None:
-    unique = {
-        "properties": {"a": {"type": "array", "uniqueItems": True, "items": {"type": "string"}}}
-    }
+UNIQUE = {"properties": {"a": {"type": "array", "uniqueItems": True, "items": {"type": "string"}}}}
+COUNTED = {"properties": {"a": {"type": "object", "minProperties": 3}}}
+
+
+def test_distinct_elements_are_refused_in_python() -> None:
     for do in (engine().check, engine().write):
         with pytest.raises(UnsupportedSchema, match="distinct") as refused:
-            do(grammar(unique), bound(name))
+            do(grammar(UNIQUE), bound("pythonic"))
         assert refused.value.path == "$.properties.a.uniqueItems"
-    engine().check(grammar(unique), bound("deepseek"))
-    counted = {"properties": {"a": {"type": "object", "minProperties": 3}}}
     with pytest.raises(UnsupportedSchema, match="declare the properties") as refused:
-        engine().check(grammar(counted), bound(name))
+        engine().check(grammar(COUNTED), bound("pythonic"))
     assert refused.value.path == "$.properties.a.minProperties"
-    engine().check(grammar(counted), bound("deepseek"))
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "deepseek"])
+def test_distinct_elements_are_kept_in_all_other_layouts(name: str) -> None:
+    for value, fits in ((["b", "c"], True), (["b", "b"], False), (["b", "c", "b"], False)):
+        assert taken(name, UNIQUE, {"a": value}) == fits
+    for value, fits in (({"b": 1, "c": 2, "d": 3}, True), ({"b": 1, "c": 2}, False)):
+        assert taken(name, COUNTED, {"a": value}) == fits
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_arguments_themselves_are_counted_in_json_alone(name: str) -> None:
+    counted = grammar({"minProperties": 3})
+    with pytest.raises(UnsupportedSchema, match="declare") as refused:
+        engine().check(counted, bound(name))
+    assert refused.value.path == "$.minProperties"
+    engine().check(counted, bound("deepseek"))
 
 
 @pytest.mark.parametrize("name", ["xgrammar", "outlines-core"])

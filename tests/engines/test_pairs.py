@@ -1,0 +1,150 @@
+"""What is kept of JSON is kept of pairs of a key and a raw value, at whatever ids cross borders."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from enforcer.engines import pairs
+from enforcer.layouts import Layout
+from enforcer.layouts.pattern import ID
+from enforcer.schema import Root, compile_schema
+from tests.laid_out import (
+    KEPT,
+    TABLES,
+    bound,
+    counting_short_strings,
+    engine,
+    legal,
+    read,
+    spelled,
+    vocabulary,
+    written_symbols,
+)
+from tests.schema_judge import agree_along_a_walk
+from tests.vocabularies import split
+from tests.walks import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+
+V = vocabulary()
+PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")
+SEEDS = st.integers(0, 2**32)
+_ENDS = (b"<", b'"', b"}", b"]", b">", b"\n", b"/")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _counts_short_strings() -> Iterator[None]:
+    with counting_short_strings():
+        yield
+
+
+def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
+    grammar, layout = compile_schema(schema, root=Root.OBJECT), bound(name)
+    assert engine().write(grammar, layout)[0] == "\0", "nothing is kept"
+    return engine().compile(grammar, layout)
+
+
+def walk(matcher: ArgumentMatcher, random: Random, most: int = 250) -> list[int] | None:
+    """Sample a text to its end, and no beginning without one; None if it is long."""
+    ids: list[int] = []
+    while len(ids) < most:
+        allowed = sorted(legal(matcher))
+        if matcher.is_accepting() and (not allowed or random.random() < 0.5):
+            return ids
+        assert allowed, f"a dead end after {spelled(ids)!r}"
+        markers = [i for i in allowed if i in V.control_ids]
+        ends = [i for i in allowed if V.token_bytes(i)[:1] in _ENDS]
+        hurried = random.random() < 0.1 + len(ids) / 60
+        ids.append(random.choice(((markers or ends) if hurried else []) or allowed))
+        assert matcher.accept(ids[-1])
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", KEPT, ids=range(len(KEPT)))
+@pytest.mark.parametrize("name", PAIRS)
+@examples(40)
+@given(seed=SEEDS)
+def test_whatever_is_sampled_is_valid(name: str, schema: dict[str, Any], seed: int) -> None:
+    ids = walk(compiled(name, schema).matcher(), Random(seed))
+    if ids is not None:
+        found = dict(read(name, spelled(ids), schema))
+        jsonschema.Draft202012Validator(schema).validate(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", KEPT, ids=range(len(KEPT)))
+@pytest.mark.parametrize("name", PAIRS)
+@examples(8)
+@given(seed=SEEDS)
+def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
+    name: str, schema: dict[str, Any], seed: int
+) -> None:
+    matcher = compiled(name, schema).matcher()
+    agree_along_a_walk(matcher, V, Random(seed), lambda data: data[:1] in _ENDS)
+
+
+def taken(name: str, schema: dict[str, Any], value: dict[str, Any], seed: int) -> bool:
+    """Tell whether a text of the value, cut into ids at random, is legal to its end."""
+    matcher, random = compiled(name, schema).matcher(), Random(seed)
+    run = bytearray()
+    for symbol in [*written_symbols(name, value, seed), ID + V.size]:
+        if symbol < ID:
+            run.append(symbol)
+            continue
+        if not all(map(matcher.accept, split(random.choice, V, bytes(run)))):
+            return False
+        run.clear()
+        if symbol < ID + V.size and not matcher.accept(symbol - ID):
+            return False
+    return matcher.is_accepting()
+
+
+@pytest.mark.parametrize("text", ["abcdefg", "a\nb\ncde", "日本日本日本é", "<</para", "ab</arg"])
+@pytest.mark.parametrize("name", PAIRS)
+@given(seed=SEEDS)
+def test_the_last_character_that_fits_is_the_last(name: str, text: str, seed: int) -> None:
+    assert taken(name, KEPT[0], {"a": text}, seed)
+    assert not taken(name, KEPT[0], {"a": text + "x"}, seed)
+    assert taken(name, KEPT[1], {"b": text + "xy"}, seed)
+    assert not taken(name, KEPT[1], {"b": text + "xyz"}, seed)
+
+
+@pytest.mark.parametrize("around", [0, 1, 2])
+def test_line_breaks_that_are_trimmed_are_not_counted(around: int) -> None:
+    inside = "\n" * max(around - 1, 0) + "abcde"
+    text = f"<parameter=a>{chr(10) * min(around, 1)}{inside}xx\n</parameter></function>"
+    matcher = compiled("qwen3_coder", KEPT[0]).matcher()
+    assert all(map(matcher.accept, text.encode())) == (len(inside) + 2 <= 7)
+
+
+def test_what_cannot_be_followed_is_told() -> None:
+    assert all(pairs.can_follow(bound(name)) for name in TABLES if name != "pythonic")
+    assert not pairs.can_follow(bound("pythonic"))
+    # A keeper of JSON would take the stop for the end of an array.
+    odd = {**TABLES["minimax_m2"], "pair": "<k>{key}<v>{value}]</v>", "never": []}
+    assert not pairs.can_follow(Layout.read(odd).bind(V.controls.get))
+
+
+ESCAPED = {"a&b<": 6, "&quot;": 9, "&amp;": 11}
+
+
+@pytest.mark.parametrize("key", [*ESCAPED, "other"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_length_is_that_of_the_key_however_that_is_written(name: str, key: str) -> None:
+    schema = {
+        "properties": {each: {"type": "string", "maxLength": n} for each, n in ESCAPED.items()},
+        "additionalProperties": {"type": "string", "maxLength": 12},
+    }
+    most = ESCAPED.get(key, 12)
+    assert taken(name, schema, {key: "x" * most}, 0)
+    assert not taken(name, schema, {key: "x" * (most + 1)}, 0)
