@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 
 _GLANCE = 0.02  # seconds of processor time after which a lone first look makes way for others'
 _SHARE = 4  # processors of which one is for looks; there is one in any case
-_MOST_LOOKS = 8  # at a time
-_MOST_SLOW = 5  # that have a worker
+_MOST_LOOKS = 4  # at a time; the other workers are for slow checks
 _OVERTAKEN = 8  # of so many looks one is a second, that no stream of new checks keeps it waiting
 _CLOCK = 60.0  # seconds after which a look ends, or a slow check, however little time it got
 _PATIENCE = 90.0  # seconds that anybody waits, in the queue and after
@@ -108,7 +107,7 @@ class Pool:
         dialect: str = "",
         *,
         in_time: bool = False,
-        workers: int | None = None,
+        workers: int = 6,
         looks: int | None = None,
         queue: int = 4096,
         replaced: Callable[[int], None] | None = None,
@@ -118,8 +117,8 @@ class Pool:
         self._in_time = in_time
         self._vocabulary = vocabulary
         looks = looks or max(1, min(len(os.sched_getaffinity(0)) // _SHARE, _MOST_LOOKS))
-        self._workers = workers or looks + _MOST_SLOW
-        self._most_looks = min(looks, self._workers - 1)
+        self._workers = workers
+        self._most_looks = min(looks, workers - 1)
         self._most = queue
         self._replaced = replaced or _unheard
         self._changed = threading.Condition()
