@@ -133,7 +133,7 @@ class BesideEngine(ArgumentEngine):
         text = self.engine.write(masked, layout, quick=quick)
         if not kept:
             return text
-        return self.mark + json.dumps([text, kept, pairs.written(layout, grammar.schema)])
+        return self.mark + json.dumps([text, kept, pairs.written(layout, grammar)])
 
     def read(self, written: str) -> CompiledGrammar:
         """Compile what `write` has given."""

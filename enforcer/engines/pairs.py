@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from enforcer.engines.mask_rows import Ids, Row
     from enforcer.layouts import BoundLayout
     from enforcer.layouts.machine import Places
+    from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
     Raw = Callable[[str], Keeper | None]
@@ -36,6 +37,7 @@ _KEY, _TYPE, _VALUE = "key", "type", "value"
 _JSON_TYPES = frozenset({"array", "object"})
 _STRUCTURE = frozenset(b'{}[],:"\\')
 _BLANK = b" \t\r\n"
+_SPELLED = len(b"&quot;")  # bytes for one of a name, at most
 _BRACKETS = (b"[", b"{")
 _LONG_OPENING = 40  # bytes behind what opens a value: fewer than any that are counted may have
 _BEYOND = b"\xff"  # above every byte of UTF-8
@@ -52,6 +54,7 @@ class Pairs:
         typed: whether the type of a value stands before it.
         escaped: whether keys are escaped as in XML.
         nested: names whose values are JSON if they begin with a bracket, where none does.
+        longest: bytes that a declared name may be spelled with.
 
     """
 
@@ -61,6 +64,7 @@ class Pairs:
     typed: bool
     escaped: bool
     nested: frozenset[str]
+    longest: int
 
 
 def can_follow(layout: BoundLayout | None) -> bool:
@@ -72,23 +76,26 @@ def can_follow(layout: BoundLayout | None) -> bool:
     return layout.stop[0] >= ID or all(x < ID and x not in _STRUCTURE for x in layout.stop)
 
 
-def written(layout: BoundLayout | None, schema: object) -> list[Any] | None:
+def written(layout: BoundLayout | None, grammar: ArgumentGrammar) -> list[Any] | None:
     """Give what `read` wants to know as JSON's values; None where the text is JSON itself."""
     if layout is None or layout.layout.kind is LayoutKind.JSON:
         return None
-    types = types_of_properties(schema)
+    types = types_of_properties(grammar.schema)
+    objects = grammar.definitions[grammar.root].objects
+    names = [*types, *(name for shape in objects for name, _ in shape.names)]
     return [
         [_piece(each) for each in layout.pair],
         [_piece(each) for each in layout.close],
         layout.layout.types is Types.WRITTEN,
         layout.layout.key is Escape.XML,
         sorted(name for name, each in types.items() if Readable(each).as_json),
+        _SPELLED * max((len(name.encode()) for name in names), default=0),
     ]
 
 
 def read(found: list[Any]) -> Pairs:
     """Read what `written` has given."""
-    pair, close, typed, escaped, nested = found
+    pair, close, typed, escaped, nested, longest = found
     pieces = tuple(map(_read_piece, pair))
     at = pieces.index(Field(_VALUE))
     before, stop = pieces[at - 1], pieces[at + 1 :]
@@ -100,6 +107,7 @@ def read(found: list[Any]) -> Pairs:
         typed,
         escaped,
         frozenset(nested),
+        longest,
     )
 
 
@@ -214,16 +222,19 @@ class PairsKeeper:
         if place.field != _VALUE:
             self._judge_opening(place, crossing.opening, row)
             return
-        before = row.copy()
+        before = row.copy() if self._pairs.stop else row
         if place.keeper is not None:
             place.keeper.forbid(place.within, row)
+        if not self._pairs.stop:
+            return  # an id ends the value
         # Behind the bytes that end the value its keeper misreads an id.
         for rest in self._rests(place):
             ending = among(before, crossing.beginning(rest))
             if len(ending) and self.read(place, rest) is not None:
                 put(row, ending)
                 self._judge_opening(place, crossing.opening_among(ending), row)
-        self._judge(place, among(before, crossing.whole), row)
+        if len(crossing.whole):
+            self._judge(place, among(before, crossing.whole), row)
 
     def _rests(self, place: Place) -> list[bytes]:
         """List what of the stop is missing where a beginning of it has been written."""
@@ -241,6 +252,8 @@ class PairsKeeper:
 
     def read(self, place: Place, symbols: Sequence[int]) -> Place | None:
         """Go on with some symbols; None if they are too much."""
+        if self._stays(place, symbols):
+            return self._within(place, bytes(symbols))
         finder = self._pairs.machine
         data = bytearray()  # of the field that the text is in, since the last look at it
         for symbol in symbols:
@@ -266,11 +279,21 @@ class PairsKeeper:
             place = place._replace(places=places)
         if place.field == _VALUE:
             return self._within(place, data)
-        return place._replace(held=place.held + data) if data else place
+        # A name that is longer than any that is declared need not be known.
+        held = (place.held + data)[: self._pairs.longest + 1]
+        return place._replace(held=held) if data else place
+
+    def _stays(self, place: Place, symbols: Sequence[int]) -> bool:
+        """Tell whether symbols stay within a value, at the first glance."""
+        if self._pairs.machine.field_at(place.places) != _VALUE or not isinstance(symbols, bytes):
+            return False
+        stop = self._pairs.stop
+        return stop[:1] not in symbols and not self._rests(place) if stop else True
 
     def _entered(self, place: Place, field: str, data: bytes) -> Place:
         """Leave a key or a type, and enter what comes next."""
-        text = (place.held + data).decode()
+        # One that is too long to be declared may have been cut off within a character.
+        text = (place.held + data).decode(errors="replace")
         if place.field == _TYPE:
             place = place._replace(type=text)
         elif place.field == _KEY:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +50,12 @@ def _counts_short_strings() -> Iterator[None]:
 
 
 def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
-    grammar, layout = compile_schema(schema, root=Root.OBJECT), bound(name)
+    return _compiled(name, json.dumps(schema))
+
+
+@cache
+def _compiled(name: str, schema: str) -> CompiledGrammar:
+    grammar, layout = compile_schema(json.loads(schema), root=Root.OBJECT), bound(name)
     assert engine().write(grammar, layout)[0] == "\0", "nothing is kept"
     return engine().compile(grammar, layout)
 
@@ -138,13 +145,15 @@ def test_what_cannot_be_followed_is_told() -> None:
 ESCAPED = {"a&b<": 6, "&quot;": 9, "&amp;": 11}
 
 
-@pytest.mark.parametrize("key", [*ESCAPED, "other"])
+@pytest.mark.parametrize("key", [*ESCAPED, "other", "日" * 50, "&" * 99, ""])
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_length_is_that_of_the_key_however_that_is_written(name: str, key: str) -> None:
     schema = {
         "properties": {each: {"type": "string", "maxLength": n} for each, n in ESCAPED.items()},
         "additionalProperties": {"type": "string", "maxLength": 12},
     }
+    if not key and name != "kimi_k3":
+        key = "o"  # the others strip keys, and have none that is empty
     most = ESCAPED.get(key, 12)
     assert taken(name, schema, {key: "x" * most}, 0)
     assert not taken(name, schema, {key: "x" * (most + 1)}, 0)
