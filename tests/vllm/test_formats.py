@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import jsonschema
 import pytest
 
 from bench.demo.servers import MODEL_NAME, Setting
@@ -171,6 +173,40 @@ def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(
         assert prompt.index('"late"') > prompt.index("Load a tool.")
         for call in answer["choices"][0]["message"].get("tool_calls") or ():
             assert call["function"]["name"] in {"late", *(["early"] if own else [])}
+
+
+KEPT = {
+    "type": "object",
+    "properties": {
+        "ids": {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 0, "maximum": 9},
+            "uniqueItems": True,
+            "minItems": 3,
+        },
+        "note": {"type": "string", "maxLength": 66, "pattern": "^[a-z<>/ ]+$"},
+    },
+    "required": ["ids", "note"],
+    "additionalProperties": False,
+}
+
+
+def test_distinct_elements_and_lengths_are_kept_in_kimi_k3(served: Served) -> None:
+    server = _only(served, "kimi_k3")
+    tool = {"type": "function", "function": {"name": "save", "parameters": KEPT}}
+    for seed in range(4):
+        answer = _post(
+            server,
+            messages=[{"role": "user", "content": "Save it."}],
+            tools=[tool],
+            tool_choice="required",
+            parallel_tool_calls=False,
+            chat_template_kwargs=OFF,
+            seed=seed,
+            max_tokens=500,
+        )
+        (call,) = answer["choices"][0]["message"]["tool_calls"]
+        jsonschema.validate(json.loads(call["function"]["arguments"]), KEPT)
 
 
 def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served: Served) -> None:
