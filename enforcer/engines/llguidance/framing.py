@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from enforcer.layouts.pattern import ID, Choice, Field, Space
 from enforcer.layouts.texts import OPTIONAL_SPACE, keys, quick_keys, written_key
 from enforcer.regex import ANY, both, either, inverse, length, literal
-from enforcer.regex.constructors import EPSILON, NOTHING, concat
+from enforcer.regex.constructors import EPSILON, NOTHING, concat, repeat
+from enforcer.regex.derivative import RegexBudget
 from enforcer.regex.plain import plain
-from enforcer.regex.syntax import Complement, Intersection, Literal
+from enforcer.regex.syntax import Complement, Concat, Intersection, Literal, Repeat, Union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from enforcer.schema.grammar import Value, ValueId
 
 _NOT_EMPTY = length(1, None)
-_SIZE = 10_000  # of a language that has no empty text any more
+_SIZE = 200  # that a language without its empty text may be larger
+_STATES = 64  # of its automaton: what holds no stop has a few, `format: regex` thousands
 
 
 class Framing(Protocol):
@@ -250,4 +252,22 @@ def _some(texts: Regex) -> Regex:
         return both(_some(first), *others)
     if texts.boolean:
         return both(texts, _NOT_EMPTY)
-    return plain(both(texts, _NOT_EMPTY), 2 * texts.size + _SIZE)
+    try:
+        return plain(both(texts, _NOT_EMPTY), 2 * texts.size + _SIZE, states=_STATES)
+    except RegexBudget:
+        return _not_empty(texts)
+
+
+def _not_empty(texts: Regex) -> Regex:
+    """Do the same part by part, however many states the language has; engines follow it slower."""
+    if not texts.nullable:
+        return texts
+    if isinstance(texts, Union):
+        return either(*map(_not_empty, texts.parts))
+    if isinstance(texts, Repeat):
+        return repeat(_not_empty(texts.part), 1, texts.maximum)
+    if isinstance(texts, Concat):
+        first, *rest = texts.parts
+        behind = concat(*rest)
+        return either(concat(_not_empty(first), behind), _not_empty(behind))
+    return NOTHING if texts == EPSILON else both(texts, _NOT_EMPTY)
