@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from array import array
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from enforcer.engines import ArgumentEngine, pairs
 from enforcer.errors import EngineFailure
@@ -26,43 +26,13 @@ if TYPE_CHECKING:
 
     from enforcer.engines import ArgumentMatcher, CompiledGrammar
     from enforcer.engines.capacity import Capacity
+    from enforcer.engines.keeper import Keeper, TextKeeper
     from enforcer.layouts import BoundLayout
     from enforcer.request.response_format import ResponseFormat
     from enforcer.schema import ArgumentGrammar
     from enforcer.vocabulary import Vocabulary
 
 _PLACES = 64  # more than drafts take back
-
-
-class Keeper(Protocol):
-    """Follows texts and says which ids are too much; its places are its own, and immutable.
-
-    Its methods raise `EngineFailure` where that takes too long to tell.
-    """
-
-    start: Any
-
-    def read(self, place: Any, data: bytes) -> Any:
-        """Go on with the bytes of an id that the engine takes; None if it is too much."""
-        ...
-
-    def forbid(self, place: Any, row: npt.NDArray[np.int32]) -> None:
-        """Leave out of a mask row the ids for which it is None."""
-        ...
-
-
-class TextKeeper(Protocol):
-    """A keeper that goes on by ids, of whatever layout the text has."""
-
-    start: Any
-
-    def after(self, place: Any, token_id: int) -> Any:
-        """Go on by an id that the engine takes; None if it is too much."""
-        ...
-
-    def forbid(self, place: Any, row: npt.NDArray[np.int32]) -> None:
-        """Leave out of a mask row the ids for which it is None."""
-        ...
 
 
 class BesideEngine(ArgumentEngine):

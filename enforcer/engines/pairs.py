@@ -24,7 +24,7 @@ from enforcer.layouts.texts import Readable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from enforcer.engines.beside import Keeper
+    from enforcer.engines.keeper import Keeper
     from enforcer.engines.mask_rows import Ids, Row
     from enforcer.layouts import BoundLayout
     from enforcer.layouts.machine import Places
@@ -183,7 +183,7 @@ class Place(NamedTuple):
 
 
 class PairsKeeper:
-    """Follows one text of pairs; see `enforcer.engines.beside.TextKeeper`.
+    """Follows one text of pairs; see `enforcer.engines.keeper.TextKeeper`.
 
     Args:
         pairs: what is known of the layout.

@@ -22,7 +22,7 @@ from enforcer.schema.finishing.distinct import offence, remembered
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from enforcer.engines.beside import Keeper
+    from enforcer.engines.keeper import Keeper
     from enforcer.layouts import BoundLayout
     from enforcer.schema import ArgumentGrammar
     from enforcer.schema.grammar import ArrayShape, ObjectShape

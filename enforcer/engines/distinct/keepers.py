@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from enforcer.engines.beside import Keeper
     from enforcer.engines.distinct.element_places import Spot
     from enforcer.engines.distinct.element_tokens import ElementTokens
     from enforcer.engines.distinct.string_follower import Place
     from enforcer.engines.distinct.string_tokens import StringTokens
     from enforcer.engines.distinct.uniqueness import Uniqueness
+    from enforcer.engines.keeper import Keeper
     from enforcer.schema.grammar import ValueId
 
     Row = npt.NDArray[np.int32]

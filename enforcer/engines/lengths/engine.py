@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from enforcer.engines.beside import Keeper
+    from enforcer.engines.keeper import Keeper
     from enforcer.engines.lengths.follower import Place
     from enforcer.engines.pairs import Raw
     from enforcer.layouts import BoundLayout
