@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from enforcer import engines
 from enforcer.errors import EnforcerError, UnknownEngine, UnsupportedSchema
 from enforcer.schema import compile_schema
 from tests import vocabularies
-from tests.engine_cases import CASES, Case, spellings
+from tests.engine_cases import CASES, Case, closed, spellings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -225,6 +225,28 @@ def test_matchers_of_one_grammar_are_independent(engine: str) -> None:
 def test_white_space_is_bounded_and_nothing_follows(engine: str, text: str) -> None:
     grammar, vocabulary = compiled(engine, "empty object"), vocabularies.small()
     assert not reads(grammar, vocabulary.encode(text))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"type": "integer", "multipleOf": 5, "maximum": 4},
+        {"type": "integer", "multipleOf": 2, "maximum": 1},
+        {"type": "number", "multipleOf": 100, "minimum": -99},
+    ],
+    ids=lambda numbers: "-".join(map(str, numbers.values())),
+)
+def test_numbers_none_of_which_have_one_of_the_signs(engine: str, numbers: dict[str, Any]) -> None:
+    """The digits behind that sign are an empty language, which is not that of the empty text."""
+    vocabulary = vocabularies.small()
+    try:
+        grammar = engine_of(engine).compile(compile_schema(closed({"v": numbers}, "v")))
+    except UnsupportedSchema:
+        pytest.skip(f"{engine} refuses this schema")
+    assert reads(grammar, vocabulary.encode('{"v":0}'))
+    for text in ('{"v":}', '{"v":-}', '{"v": }', '{"v":.0}', '{"v":-.0}'):
+        assert not reads(grammar, vocabulary.encode(text)), text
 
 
 @pytest.mark.slow
