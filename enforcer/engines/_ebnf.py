@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.engines import _rules as rules
-from enforcer.errors import EnforcerError
 from enforcer.regex.constructors import NOTHING
 from enforcer.regex.plain import automaton
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _,:{}.+")
 _FOUR_DIGITS = 0xFFFF
-
-
-class EmptyLanguageError(EnforcerError):
-    """No text is of one of the languages, which this notation has no rule for."""
 
 
 def to_ebnf(grammar: rules.Rules, states: int) -> str:
@@ -76,7 +71,7 @@ class _Writer:
             name = self._texts[node] = f"t{len(self._texts)}"
             body = self._regex(node.regex, node.spelling)
             if body is None:
-                raise EmptyLanguageError("no text fits what the schema demands here")
+                raise rules.EmptyLanguageError
             if node.spelling.opening:
                 body = f"{_text(node.spelling.opening)} {body} {_text(node.spelling.closing)}"
             self.line(name, body)

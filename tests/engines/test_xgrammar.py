@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.engines._ebnf import EmptyLanguageError, to_ebnf
-from enforcer.engines._rules import Rules, Text
+from enforcer.engines._ebnf import to_ebnf
+from enforcer.engines._rules import EmptyLanguageError, Rules, Text
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import either, literal
 from enforcer.regex import parse as parse_regex
