@@ -18,7 +18,7 @@ from enforcer.budget.shortest import Untimed, untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
-from enforcer.errors import SchemaError, UnknownLength
+from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
@@ -93,6 +93,7 @@ class Enforcer:
         UnknownDialect: no dialect of that name.
         UnknownEngine: no engine of that name, or its package is not installed.
         InvalidVocabulary: the tokenizer lacks the dialect's control tokens.
+        ConfigurationError: something else is of another type.
 
     """
 
@@ -115,7 +116,11 @@ class Enforcer:
             self.engine = engine
         else:
             self.engine = engines.load(engine, vocabulary)
-        self.options = options or Options()
+        if options is not None and not isinstance(options, Options):
+            raise ConfigurationError(
+                f"options is {brief(options)}, but must be `enforcer.Options(...)`"
+            )
+        self.options = Options() if options is None else options
         self.documents = documents or Documents({})
         self._grammars = Grammars(
             vocabulary,

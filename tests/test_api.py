@@ -12,6 +12,7 @@ import enforcer
 from enforcer.cache import Cache
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import (
+    ConfigurationError,
     InvalidSchema,
     InvalidTools,
     InvalidVocabulary,
@@ -69,6 +70,12 @@ def test_what_is_warm_builds_no_table_for_a_grammar() -> None:
         name = each["function"]["name"]
         assert accepts(fresh, section(call(name, 0, "{}")), [each])
     assert [set(vars(each)) for each in layers] == built
+
+
+@pytest.mark.parametrize("wrong", [{}, {"max_calls": 1}, 5, "relax"])
+def test_options_are_options(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"options is .* `enforcer.Options\(...\)`"):
+        enforcer.Enforcer(V, options=wrong)
 
 
 def test_import_loads_neither_torch_nor_vllm() -> None:
