@@ -191,6 +191,7 @@ class Enforcer:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
             UnknownLength: turns of this format cannot be finished within a budget.
+            ConfigurationError: the prompt's ids are no whole numbers.
 
         """
         if tool_choice == "auto" and not tools:
@@ -384,6 +385,9 @@ class Enforcer:
             names: likewise.
             schemas: the tools' parameters by name; formats that do not write the types of
                 values are read by them.
+
+        Raises:
+            ConfigurationError: some ids are no whole numbers.
 
         """
         known = schemas or {}

@@ -13,6 +13,7 @@ from enforcer.cache import Cache
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import (
     ConfigurationError,
+    IllegalPrefix,
     InvalidSchema,
     InvalidTools,
     InvalidVocabulary,
@@ -76,6 +77,31 @@ def test_what_is_warm_builds_no_table_for_a_grammar() -> None:
 def test_options_are_options(wrong: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"options is .* `enforcer.Options\(...\)`"):
         enforcer.Enforcer(V, options=wrong)
+
+
+@pytest.mark.parametrize("form", ["tensor", "tensors", "array"])
+def test_ids_may_be_tensors(served: Enforcer, form: str) -> None:
+    """A tensor's hash is its own: a prompt of them had no control token, and a reply no calls."""
+    torch = pytest.importorskip("torch")
+    forms: dict[str, Any] = {
+        "tensor": torch.tensor,
+        "tensors": lambda ids: [*torch.tensor(ids)],
+        "array": lambda ids: torch.tensor(ids).numpy(),
+    }
+    prompt, reply = write(V, HEADER + "<think>"), write(V, section(call("get", 0, '{"a":1}')))
+    assert served.matcher([GET], prompt_ids=forms[form](prompt)).state == "REASONING"
+    opened = forms[form](write(V, HEADER + section(call("gone", 0, "{}"))))
+    with pytest.raises(IllegalPrefix):
+        served.matcher([GET], prompt_ids=opened)
+    assert served.parse(forms[form](reply), forms[form](prompt[:-1])) == served.parse(reply)
+    assert len(served.parse(forms[form](reply)).calls) == 1
+    assert served.parse(forms[form](write(V, "hm")), forms[form](prompt)).reasoning == "hm"
+    for wrong in ([1.0], ["a"], [[1]], 5):
+        bad: Any = wrong
+        with pytest.raises(ConfigurationError, match="token_ids must be ids"):
+            served.parse(bad)
+        with pytest.raises(ConfigurationError, match="prompt_ids must be ids"):
+            served.matcher([GET], prompt_ids=bad)
 
 
 def test_import_loads_neither_torch_nor_vllm() -> None:

@@ -17,6 +17,7 @@ from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn.countdown import Countdown
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
+from enforcer.turn.ids import whole_at_ends
 from enforcer.turn.lexer import FITTING
 from enforcer.turn.rollback_stack import RollbackStack
 from enforcer.turn.spelled_borders import SpelledBorders
@@ -59,6 +60,7 @@ class Matcher:
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
         BudgetTooSmall: what is demanded does not fit before the deadline.
+        ConfigurationError: the prompt's ids are no whole numbers.
 
     """
 
@@ -105,6 +107,7 @@ class Matcher:
         state = self._table.dialect.start
         begun: Sequence[int] = ()
         if prompt_ids is not None:
+            prompt_ids = whole_at_ends(prompt_ids, "prompt_ids")
             state, begun = self._table.opened(prompt_ids)
         self._now = self._transitions.enter(state, calls=0, text=0)
         at = self._follow(begun)

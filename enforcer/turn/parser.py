@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.layouts import ID, Decoder, LayoutKind
 from enforcer.turn.dialect import FREE_TEXT, Ids, Segment
+from enforcer.turn.ids import whole, whole_at_ends
 from enforcer.turn.lexer import OPEN
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Parser:
         self._call: tuple[str, str, int] | None = None
         self._reset()
         if prompt_ids is not None:
-            self._state, begun = table.opened(prompt_ids)
+            self._state, begun = table.opened(whole_at_ends(prompt_ids, "prompt_ids"))
             self._place = table.reader.enter(self._state)
             self.feed(begun)
             self._reset()
@@ -205,9 +206,14 @@ class Parser:
         return self._state == self._table.dialect.final
 
     def feed(self, token_ids: Iterable[int]) -> list[Event]:
-        """Read more ids; gives what they have brought, in order."""
+        """Read more ids; gives what they have brought, in order.
+
+        Raises:
+            ConfigurationError: they are no whole numbers; none is read then.
+
+        """
         events: list[Event] = []
-        ids = tuple(token_ids)
+        ids = whole(token_ids, "token_ids")
         for start in range(0, len(ids), _RUN):
             run = ids[start : start + _RUN]
             if len(run) > 1 and self._all_text(run, events):
