@@ -145,7 +145,9 @@ def test_what_python_alone_reads_fails_the_schema(number: str) -> None:
         whole = judge(asked, Reply(200, finish_reason="tool_calls", calls=(call,)))
         assert whole.faults == faults
         # One that was cut off behind them is judged, too.
-        cut_off = judge({**asked, "stream": True}, Reply(200, finish_reason="length", calls=(call,)))
+        cut_off = judge(
+            {**asked, "stream": True}, Reply(200, finish_reason="length", calls=(call,))
+        )
         assert cut_off.faults == faults
 
 
