@@ -176,7 +176,7 @@ class Enforcer:
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts behind any think, with nothing said
                 yet (`SILENT`); `Parser`, which reads what a model without a mask wrote too, takes
-                a think there.
+                a whole turn as well, with a think.
             response_format: what text must fit; the turn is such a text, or calls. Known are
                 the forms of `enforcer.request.response_format.parse`.
             budget: how many ids the turn may have, its end among them; only asked for where

@@ -119,7 +119,8 @@ class Parser:
         table: the dialect bound to a vocabulary: `Enforcer.table`.
         prompt_ids: the prompt's ids; the turn starts where they leave it, and what they
             have said of it is not reported. None means that the ids begin a turn, so
-            that they may open a think.
+            that they may open a think; or where the first of them begins none, that they go on
+            with one as those do that a `Matcher` without a prompt lets through.
         names: the tools that may be called; calls to others are dropped. None keeps every call.
             Where there are none, what spells the beginning of one is text.
         schema_of: gives the parameters of a tool, by which formats that do not write the types
@@ -153,6 +154,7 @@ class Parser:
         self._held = b""
         self._call: tuple[str, str, int] | None = None
         self._reset()
+        self._first = self._place if prompt_ids is None else None
         if prompt_ids is not None:
             self._state, begun = table.opened(whole_at_ends(prompt_ids, "prompt_ids"))
             self._place = table.reader.enter(self._state)
@@ -220,10 +222,24 @@ class Parser:
                 self._read += len(run)
                 continue
             for token_id in run:
-                if self._stray is None and not self._step(token_id, events):
+                if self._stray is None and not (
+                    self._step(token_id, events) or self._goes_on(token_id, events)
+                ):
                     self._stray = self._read
                 self._read += 1
         return events
+
+    def _goes_on(self, token_id: int, events: list[Event]) -> bool:
+        """Read the first id of all as one that goes on with a turn, as it begins none."""
+        if self._read or self._held or self._place is not self._first:
+            return False
+        before = self._state, self._place
+        self._state = self._table.dialect.start
+        self._place = self._table.reader.enter(self._state)
+        if self._step(token_id, events):
+            return True
+        self._state, self._place = before
+        return False
 
     def finish(self) -> list[Event]:
         """Let go of text that might have become a marker, where nothing comes any more."""
