@@ -1,7 +1,7 @@
 """Ids as whole numbers, whatever they came in.
 
-Owns: reading sequences of ids that callers have passed. Must not know: what ids stand for, any
-package whose arrays or tensors these are.
+Owns: reading ids, and other whole numbers, that callers have passed. Must not know: what ids stand
+for, any package whose arrays or tensors these are.
 
 An id is looked up in sets and tables, and what equals a number may not be found there: a tensor
 has a hash of its own, so that a prompt of tensors would have no control token.
@@ -10,7 +10,7 @@ has a hash of its own, so that a prompt of tensors would have no control token.
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from enforcer.errors import ConfigurationError, brief
 
@@ -39,6 +39,19 @@ def whole(ids: Iterable[SupportsIndex], name: str) -> tuple[int, ...]:
         raise ConfigurationError(
             f"{name} must be ids, whole numbers in one row, not {brief(ids)}: {error}"
         ) from error
+
+
+def number(value: object, name: str) -> int:
+    """Give what a caller has passed as a whole number.
+
+    Raises:
+        ConfigurationError: it is none.
+
+    """
+    try:
+        return int(index(cast("SupportsIndex", value)))  # True has an index that is no int
+    except TypeError:
+        raise ConfigurationError(f"{name} must be a whole number, not {brief(value)}") from None
 
 
 def whole_at_ends(ids: Sequence[SupportsIndex], name: str) -> Sequence[int]:
