@@ -14,10 +14,13 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request import history, spec_text
+
+if TYPE_CHECKING:
+    from enforcer.schema import OnUnsupported
 
 KEY = "enforcer"
 # How a server's refusal begins where no request without a spec is served.
@@ -78,7 +81,7 @@ def extra_body(
     parallel_tool_calls: object = True,
     messages: object = None,
     response_format: object = None,
-    on_unsupported: str | None = None,
+    on_unsupported: OnUnsupported | str | None = None,
     finish_within_budget: bool | None = None,
     closed_objects: bool | None = None,
     via: Route | str = Route.PLUGIN,
@@ -93,7 +96,7 @@ def extra_body(
         response_format: likewise.
         on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
             enforced exactly, where the server allows it; "isolate" likewise, and what has none
-            takes any object.
+            takes any object. `OnUnsupported` will do, too.
         finish_within_budget: see `Options`; where the server allows it.
         closed_objects: see `Conventions`; where the server allows it.
         via: how the server enforces; a `Route`, or its value.
