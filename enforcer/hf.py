@@ -7,7 +7,7 @@ anything of the core but `Enforcer.matcher`. Imports torch and transformers.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,8 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         pad_token_id: int | None = None,
     ) -> None:
         self._enforcer = enforcer
+        if not isinstance(requests, Iterable):
+            raise InvalidTools("$", f"a list of requests, one a row, not {brief(requests)}")
         self._requests = [_request(at, request) for at, request in enumerate(requests)]
         for at, request in enumerate(self._requests):
             try:

@@ -262,8 +262,14 @@ class Vocabulary:
 
         What can be enforced does not depend on the vocabulary: this one serves to find out
         without a tokenizer.
+
+        Raises:
+            InvalidVocabulary: a name is no text.
+
         """
         names = tuple(dict.fromkeys(controls))
+        if not all(isinstance(name, str) for name in names):
+            raise InvalidVocabulary("the name of a control token must be a text")
         tokens = [bytes([byte]) for byte in range(256)]
         ids = {name: len(tokens) + n for n, name in enumerate(names)}
         return cls([*tokens, *(name.encode() for name in names)], ids)

@@ -229,6 +229,12 @@ def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(
         assert "no field 'tool_choise'; it may have tools, tool_choice, " in str(raised.value)
 
 
+@pytest.mark.parametrize("requests", [None, 5])
+def test_requests_are_a_list(served: Enforcer, requests: Any) -> None:
+    with pytest.raises(InvalidTools, match="one a row"):
+        EnforcerLogitsProcessor(served, requests)
+
+
 def test_a_prompt_that_has_begun_what_is_not_allowed(served: Enforcer) -> None:
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(IllegalPrefix):

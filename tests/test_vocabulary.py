@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -99,6 +101,12 @@ def test_the_vocabulary_of_bytes() -> None:
     vocabulary = Vocabulary.of_bytes(["<a>", "<b>", "<a>"])
     assert (vocabulary.size, vocabulary.controls) == (258, {"<a>": 256, "<b>": 257})
     assert vocabulary.encode("é<a>") == list("é<a>".encode())
+
+
+def test_a_control_token_has_a_name() -> None:
+    wrong: Any = [1]
+    with pytest.raises(InvalidVocabulary, match="must be a text"):
+        Vocabulary.of_bytes(wrong)
 
 
 def test_the_tokens_that_a_token_begins_with() -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request import history, spec_text
+from enforcer.request.tools import meant
 
 if TYPE_CHECKING:
     from enforcer.schema import OnUnsupported
@@ -111,12 +112,10 @@ def extra_body(
     except ValueError:
         known = ", ".join(f"enforcer.Route.{each.name}" for each in Route)
         raise ConfigurationError(f"`via` is {brief(via)}, which is none of {known}") from None
-    if tool_choice == "auto" and not tools:
-        tool_choice = None
     first = history.count_calls(messages)
     spec = spec_text.write(
         tools,
-        tool_choice,
+        meant(tools, tool_choice),
         parallel_tool_calls,
         first,
         response_format,
