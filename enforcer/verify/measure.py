@@ -20,6 +20,8 @@ from jsonschema.exceptions import best_match
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from enforcer.verify.patterns import validator_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import NoReturn
@@ -268,7 +270,8 @@ def _mismatch(arguments: str, schema: Any, registry: Registry[Any]) -> str:
         return f"the arguments are not JSON: {error}"[:_QUOTED]
     try:
         draft = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-        worst = best_match(draft(schema, registry=registry).iter_errors(value))
+        validator = validator_of(draft)(schema, registry=registry)
+        worst = best_match(validator.iter_errors(value))
     # `jsonschema` raises whatever comes of a schema that is none: that is no end of a measurement.
     except Exception as problem:  # noqa: BLE001
         return f"the schema cannot be evaluated: {problem!r}"[:_QUOTED]

@@ -151,6 +151,15 @@ def test_what_python_alone_reads_fails_the_schema(number: str) -> None:
         assert cut_off.faults == faults
 
 
+def test_a_pattern_of_a_script_is_judged() -> None:
+    request = body("weather")
+    parameters = {"properties": {"city": {"pattern": r"^\p{Lu}"}}}
+    request["tools"][0]["function"]["parameters"] = parameters
+    assert not judge(request, called(GOOD)).findings
+    [finding] = judge(request, called((*GOOD[:2], {"city": "oslo"}))).findings
+    assert "does not match" in finding.message
+
+
 def test_a_schema_that_cannot_be_evaluated_is_said_to_be_at_fault() -> None:
     request = body("weather")
     request["tools"][0]["function"]["parameters"] = {"$ref": "#/nowhere"}
