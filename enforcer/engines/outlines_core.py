@@ -47,6 +47,7 @@ _WORK = 200_000_000  # states times ids: some 20 seconds
 _TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
 _BORDER = BORDER.encode()
+_OUTSIDE = 2  # states that are not a text's: before its first border, and behind its last
 
 
 class OutlinesCoreEngine(ArgumentEngine):
@@ -115,7 +116,7 @@ class OutlinesCoreEngine(ArgumentEngine):
         except EmptyLanguageError as error:
             raise UnsupportedSchema.of("$", "", str(error)) from error
         try:
-            states = len(outlines_core.Index(pattern, _BYTES).get_transitions())
+            states = len(outlines_core.Index(pattern, _BYTES).get_transitions()) - _OUTSIDE
         except ValueError as error:
             raise _too_large(str(error)) from error
         if states > self._states:
