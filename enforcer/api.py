@@ -18,7 +18,7 @@ from enforcer.budget.shortest import Untimed, untimed
 from enforcer.cache import Cache
 from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine
-from enforcer.errors import SchemaError, UnknownLength
+from enforcer.errors import ConfigurationError, SchemaError, UnknownLength, brief
 from enforcer.explain.request import Words
 from enforcer.explain.turn import ExplainedMatcher
 from enforcer.request import history
@@ -34,6 +34,7 @@ from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser, Turn
 from enforcer.turn.request_envelope import envelope, refuse_names
 from enforcer.turn.table import Table
+from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from enforcer.engines import ArgumentMatcher, CompiledGrammar, Startable
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.position import Position
-    from enforcer.vocabulary import Vocabulary
 
 
 CACHE_BYTES = 256 << 20
@@ -87,12 +87,13 @@ class Enforcer:
         table: the format bound to the vocabulary, which a `Parser` reads by.
         engine: what masks the arguments.
         options: the settings of requests that bring none.
-        documents: what schemas may refer to.
 
     Raises:
         UnknownDialect: no dialect of that name.
         UnknownEngine: no engine of that name, or its package is not installed.
         InvalidVocabulary: the tokenizer lacks the dialect's control tokens.
+        ConfigurationError: the engine was built for another vocabulary, or something is of
+            another type.
 
     """
 
@@ -108,15 +109,28 @@ class Enforcer:
         on_compile: Callable[[int], None] | None = None,
         write: Callable[[str, Options, Root], str] | None = None,
     ) -> None:
+        _require("vocabulary", vocabulary, Vocabulary)
+        for name, given, kind in (
+            ("options", options, Options),
+            ("documents", documents, Documents),
+            ("cache", cache, Cache),
+        ):
+            if given is not None:
+                _require(name, given, kind)
         self.vocabulary = vocabulary
         self.dialect = dialects.load(dialect)
         self.table = Table(self.dialect, vocabulary)
-        if isinstance(engine, ArgumentEngine):
-            self.engine = engine
-        else:
-            self.engine = engines.load(engine, vocabulary)
-        self.options = options or Options()
-        self.documents = documents or Documents({})
+        if not isinstance(engine, ArgumentEngine):
+            engine = engines.load(engine, vocabulary)
+        own: Vocabulary = getattr(engine, "vocabulary", vocabulary)
+        if own is not vocabulary and not own.is_same(vocabulary):
+            raise ConfigurationError(
+                f"engine {engine.name!r} was built for another vocabulary, {own}: "
+                "load it for the one that is given"
+            )
+        self.engine = engine
+        self.options = Options() if options is None else options
+        self._documents = Documents({}) if documents is None else documents
         self._grammars = Grammars(
             vocabulary,
             self.engine,
@@ -125,6 +139,11 @@ class Enforcer:
             on_compile=on_compile,
             write=write,
         )
+
+    @property
+    def documents(self) -> Documents:
+        """What schemas may refer to. For others make another enforcer: bundles are kept."""
+        return self._documents
 
     @property
     def cache(self) -> Cache:
@@ -171,7 +190,7 @@ class Enforcer:
             prompt_ids: ids of the rendered prompt, whose tail tells whether the turn starts
                 inside a think. None means a turn that starts behind any think, with nothing said
                 yet (`SILENT`); `Parser`, which reads what a model without a mask wrote too, takes
-                a think there.
+                a whole turn as well, with a think.
             response_format: what text must fit; the turn is such a text, or calls. Known are
                 the forms of `enforcer.request.response_format.parse`.
             budget: how many ids the turn may have, its end among them; only asked for where
@@ -186,12 +205,11 @@ class Enforcer:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
             UnknownLength: turns of this format cannot be finished within a budget.
+            ConfigurationError: the prompt's ids are no whole numbers.
 
         """
-        if tool_choice == "auto" and not tools:
-            tool_choice = None
         spec = Spec(
-            tools_.parse(tools, tool_choice, parallel_tool_calls),
+            tools_.parse(tools, tools_.meant(tools, tool_choice), parallel_tool_calls),
             history.count_calls(messages),
             formats.parse(response_format),
         )
@@ -380,11 +398,19 @@ class Enforcer:
             schemas: the tools' parameters by name; formats that do not write the types of
                 values are read by them.
 
+        Raises:
+            ConfigurationError: some ids are no whole numbers.
+
         """
         known = schemas or {}
         parser = Parser(self.table, prompt_ids, names, known.get)
         parser.feed(token_ids)
         return parser.turn()
+
+
+def _require(name: str, given: object, kind: type) -> None:
+    if not isinstance(given, kind):
+        raise ConfigurationError(f"{name} is {brief(given)}, but must be `{kind.__name__}`")
 
 
 def _ready(grammar: CompiledGrammar) -> CompiledGrammar:

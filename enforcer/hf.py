@@ -7,7 +7,7 @@ anything of the core but `Enforcer.matcher`. Imports torch and transformers.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,8 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         pad_token_id: int | None = None,
     ) -> None:
         self._enforcer = enforcer
+        if not isinstance(requests, Iterable):
+            raise InvalidTools("$", f"a list of requests, one a row, not {brief(requests)}")
         self._requests = [_request(at, request) for at, request in enumerate(requests)]
         for at, request in enumerate(self._requests):
             try:
@@ -65,6 +67,7 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
         self._matchers: list[Matcher] = []
         self._pad = pad_token_id
         self._before: list[list[int]] = []
+        self._best: torch.Tensor | None = None  # of each row, where nobody has looked at them yet
 
     def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
         """Mask the scores.
@@ -77,11 +80,13 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             The scores, -inf where an id is illegal.
 
         Raises:
-            ConfigurationError: the batch is not the one of the requests, or its rows have
-                been exchanged, as beam search does.
+            ConfigurationError: the batch is not the one of the requests, its rows have been
+                exchanged, as beam search does, the model has fewer ids than the tokenizer, or
+                other processors have left a row none of its legal ids.
 
         """
         ids = input_ids.tolist()
+        self._refuse_dead()
         if len(ids) != len(self._requests):
             raise ConfigurationError(
                 f"{len(ids)} rows for {len(self._requests)} requests: pass one request a row; "
@@ -117,11 +122,33 @@ class EnforcerLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 )
 
     def _mask(self, scores: torch.FloatTensor) -> torch.FloatTensor:
+        size = self._enforcer.vocabulary.size
+        if scores.shape[1] < size:
+            raise ConfigurationError(
+                f"the model has fewer ids than the tokenizer, {scores.shape[1]} and {size}: resize "
+                "the model's embeddings, or use the tokenizer that belongs to it"
+            )
         words = -(-scores.shape[1] // _WORD)
         bitmask = np.zeros((len(self._matchers), words), dtype=np.int32)
         for row, matcher in enumerate(self._matchers):
             matcher.fill(bitmask, row)
-        return scores.masked_fill(illegal(bitmask, scores), -torch.inf)
+        masked = scores.masked_fill(illegal(bitmask, scores), -torch.inf)
+        self._best = masked.amax(dim=1)
+        # An accelerator may still be busy with the scores; at the next step it is not.
+        if masked.device.type == "cpu":
+            self._refuse_dead()
+        return masked
+
+    def _refuse_dead(self) -> None:
+        """Refuse that no id of a row has been left, as nothing sensible can be drawn from it."""
+        best, self._best = self._best, None
+        dead = () if best is None else torch.isneginf(best).nonzero().flatten().tolist()
+        if dead:
+            raise ConfigurationError(
+                f"row {dead[0]} has no id left: of those that are legal none has a score, since "
+                "the model or another processor gave them -inf; leave out what forbids ids, such "
+                "as min_new_tokens, suppress_tokens, bad_words_ids or no_repeat_ngram_size"
+            )
 
 
 def _request(at: int, request: object) -> dict[str, Any]:

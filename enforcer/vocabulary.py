@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from enforcer.errors import InvalidVocabulary
+from enforcer.errors import ConfigurationError, InvalidVocabulary, brief
 from enforcer.tokenizers import hugging_face, kimi
 
 if TYPE_CHECKING:
@@ -115,8 +115,23 @@ class Vocabulary:
             ) from None
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Bytes of an id; the name's bytes for a control id, `b""` for an unused id."""
-        return self._tokens[token_id]
+        """Bytes of an id; the name's bytes for a control id, `b""` for an unused id.
+
+        Raises:
+            ConfigurationError: the vocabulary has no such id.
+
+        """
+        try:
+            if token_id >= 0:
+                return self._tokens[token_id]
+        except (IndexError, TypeError):
+            pass  # said below, as of one below 0, which Python would count from the end
+        raise self._no_id(token_id)
+
+    def _no_id(self, token_id: object) -> ConfigurationError:
+        return ConfigurationError(
+            f"no id {brief(token_id)}: the vocabulary has those from 0 to {self.size - 1}"
+        )
 
     def encode(self, text: str) -> list[int]:
         """Split text into ids whose bytes are exactly the text's; never a control id.
@@ -132,13 +147,18 @@ class Vocabulary:
             raise InvalidVocabulary("no id stands for a lone surrogate") from error
         if self._encode is not None:
             ids = self._encode(text)
-            if self.control_ids.isdisjoint(ids) and self.decode(ids) == data:
+            if self.text(ids) == data:
                 return ids
         return self.pieces(data)
 
     def decode(self, ids: Iterable[int]) -> bytes:
-        """Concatenate the bytes of the ids."""
-        return b"".join([self._tokens[i] for i in ids])
+        """Concatenate the bytes of the ids.
+
+        Raises:
+            ConfigurationError: the vocabulary has not all of them.
+
+        """
+        return b"".join(map(self.token_bytes, ids))
 
     def text(self, ids: Sequence[int]) -> bytes | None:
         """Concatenate the bytes of ids that are all text; None if one is not, or stands for none.
@@ -242,8 +262,14 @@ class Vocabulary:
 
         What can be enforced does not depend on the vocabulary: this one serves to find out
         without a tokenizer.
+
+        Raises:
+            InvalidVocabulary: a name is no text.
+
         """
         names = tuple(dict.fromkeys(controls))
+        if not all(isinstance(name, str) for name in names):
+            raise InvalidVocabulary("the name of a control token must be a text")
         tokens = [bytes([byte]) for byte in range(256)]
         ids = {name: len(tokens) + n for n, name in enumerate(names)}
         return cls([*tokens, *(name.encode() for name in names)], ids)

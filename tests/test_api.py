@@ -6,12 +6,16 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import enforcer
+from enforcer import engines
 from enforcer.cache import Cache
 from enforcer.engines.llguidance.grammar import LLGuidanceGrammar
 from enforcer.errors import (
+    ConfigurationError,
+    IllegalPrefix,
     InvalidSchema,
     InvalidTools,
     InvalidVocabulary,
@@ -69,6 +73,62 @@ def test_what_is_warm_builds_no_table_for_a_grammar() -> None:
         name = each["function"]["name"]
         assert accepts(fresh, section(call(name, 0, "{}")), [each])
     assert [set(vars(each)) for each in layers] == built
+
+
+@pytest.mark.parametrize("name", ["options", "documents", "cache"])
+@pytest.mark.parametrize("wrong", [{}, {"max_calls": 1}, 5, "relax"])
+def test_what_an_enforcer_is_made_of_is_of_its_type(name: str, wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"{name} is .*, but must be `{name.title()}`"):
+        enforcer.Enforcer(V, **{name: wrong})
+    with pytest.raises(ConfigurationError, match=r"vocabulary is .*, but must be `Vocabulary`"):
+        enforcer.Enforcer(wrong)
+
+
+def test_an_engine_of_another_vocabulary_is_refused() -> None:
+    other = enforcer.Vocabulary.of_bytes(V.controls)
+    with pytest.raises(ConfigurationError, match="'llguidance' was built for another vocabulary"):
+        enforcer.Enforcer(V, engine=engines.load("llguidance", other))
+    alike = enforcer.Vocabulary.from_json(V.to_json())
+    assert enforcer.Enforcer(V, engine=engines.load("llguidance", alike)).matcher([GET])
+
+
+def test_documents_are_not_exchanged(served: Enforcer) -> None:
+    """What was compiled with the old ones would be kept."""
+    with pytest.raises(AttributeError):
+        served.documents = enforcer.Documents({})  # type: ignore[misc]
+    assert len(served.documents) == 0
+
+
+@pytest.mark.parametrize("tools", [np.array([GET]), np.array([]), {}, "", 0, False])
+def test_tools_are_a_list_or_none(served: Enforcer, tools: Any) -> None:
+    for ask in (served.matcher, enforcer.extra_body):
+        with pytest.raises(InvalidTools, match=r"`\$.tools`"):
+            ask(tools)
+
+
+@pytest.mark.parametrize("form", ["tensor", "tensors", "array"])
+def test_ids_may_be_tensors(served: Enforcer, form: str) -> None:
+    """A tensor's hash is its own: a prompt of them had no control token, and a reply no calls."""
+    torch = pytest.importorskip("torch")
+    forms: dict[str, Any] = {
+        "tensor": torch.tensor,
+        "tensors": lambda ids: [*torch.tensor(ids)],
+        "array": lambda ids: torch.tensor(ids).numpy(),
+    }
+    prompt, reply = write(V, HEADER + "<think>"), write(V, section(call("get", 0, '{"a":1}')))
+    assert served.matcher([GET], prompt_ids=forms[form](prompt)).state == "REASONING"
+    opened = forms[form](write(V, HEADER + section(call("gone", 0, "{}"))))
+    with pytest.raises(IllegalPrefix):
+        served.matcher([GET], prompt_ids=opened)
+    assert served.parse(forms[form](reply), forms[form](prompt[:-1])) == served.parse(reply)
+    assert len(served.parse(forms[form](reply)).calls) == 1
+    assert served.parse(forms[form](write(V, "hm")), forms[form](prompt)).reasoning == "hm"
+    for wrong in ([1.0], ["a"], [[1]], 5):
+        bad: Any = wrong
+        with pytest.raises(ConfigurationError, match="token_ids must be ids"):
+            served.parse(bad)
+        with pytest.raises(ConfigurationError, match="prompt_ids must be ids"):
+            served.matcher([GET], prompt_ids=bad)
 
 
 def test_import_loads_neither_torch_nor_vllm() -> None:

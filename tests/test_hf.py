@@ -229,6 +229,12 @@ def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(
         assert "no field 'tool_choise'; it may have tools, tool_choice, " in str(raised.value)
 
 
+@pytest.mark.parametrize("requests", [None, 5])
+def test_requests_are_a_list(served: Enforcer, requests: Any) -> None:
+    with pytest.raises(InvalidTools, match="one a row"):
+        EnforcerLogitsProcessor(served, requests)
+
+
 def test_a_prompt_that_has_begun_what_is_not_allowed(served: Enforcer) -> None:
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(IllegalPrefix):
@@ -279,6 +285,37 @@ def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer) 
     processor = EnforcerLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(ConfigurationError, match="fewer ids"):
         processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
+
+
+def test_a_model_of_one_id_fewer_is_refused(served: Enforcer) -> None:
+    """It may be the only legal one, and the last word of a mask has room for others."""
+    assert V.size % 32 != 1
+    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    with pytest.raises(ConfigurationError, match=r"fewer ids than the tokenizer, .* resize"):
+        processor(torch.tensor([[97]]), torch.zeros(1, V.size - 1))
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_row_without_a_legal_id_is_noticed(
+    served: Enforcer, *, later: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On an accelerator, at the next step: it may still be busy with the scores."""
+    processor = EnforcerLogitsProcessor(served, [REQUESTS[0][0]] * 2)
+    ids = [write(V, HEADER + "<|tool_calls_section_begin|>")] * 2
+    left = scores(2)
+    left[1, V.control("<|tool_call_begin|>")] = -torch.inf
+    if later:
+        with monkeypatch.context() as patched:
+            patched.setattr(processor, "_refuse_dead", lambda: None)
+            processor(torch.tensor(ids), left)
+        ids = [[*row, 0] for row in ids]
+    with pytest.raises(ConfigurationError, match=r"row 1 has no id left: .* suppress_tokens"):
+        processor(torch.tensor(ids), left)
+
+
+def test_scores_that_are_no_numbers_are_not_taken_for_none(served: Enforcer) -> None:
+    processor = EnforcerLogitsProcessor(served, [{"tools": None}])
+    processor(torch.tensor([write(V, HEADER)]), torch.full((1, V.size), torch.nan))
 
 
 @pytest.mark.slow

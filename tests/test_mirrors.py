@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("schema", "numbers", "regex", "request", "turn", "layouts", "tokenizers")
 # Modules that are tested elsewhere, and why that is the better place.
 ELSEWHERE = {
-    "schema/limits.py": "bounds are tested where they are kept; docs: schema/test_documentation.py",
     "schema/algebra/children.py": "a protocol; what answers it is tested in test_normal_form.py",
     "tokenizers/parts.py": "a value; what is read into it is tested in test_hugging_face.py",
     "regex/syntax.py": "the kinds of expression alone; what is built of them: test_constructors.py",

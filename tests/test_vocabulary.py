@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.errors import InvalidVocabulary
+from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.tokenizer_cases import BYTES, TEXTS, byte_fallback, byte_level, wrapped
@@ -82,10 +84,29 @@ def test_every_byte_of_a_text_has_an_id(missing: bytes) -> None:
         Vocabulary(BYTES, {"stolen": missing[0]})
 
 
+@pytest.mark.parametrize("outside", [-1, 10**9, -(10**9), vocabularies.small().size])
+def test_an_id_that_is_none_is_named(outside: int) -> None:
+    vocabulary = vocabularies.small()
+    for ask in (vocabulary.token_bytes, lambda i: vocabulary.decode([97, i])):
+        with pytest.raises(ConfigurationError, match=f"no id {outside}: .* from 0 to"):
+            ask(outside)
+
+
+@pytest.mark.parametrize("junk", [[-1], [10**9], [121], [256], []])
+def test_a_text_is_split_otherwise_where_the_tokenizer_errs(junk: list[int]) -> None:
+    assert Vocabulary([*BYTES, b"<a>"], {"<a>": 256}, lambda _: junk).encode("x") == [120]
+
+
 def test_the_vocabulary_of_bytes() -> None:
     vocabulary = Vocabulary.of_bytes(["<a>", "<b>", "<a>"])
     assert (vocabulary.size, vocabulary.controls) == (258, {"<a>": 256, "<b>": 257})
     assert vocabulary.encode("é<a>") == list("é<a>".encode())
+
+
+def test_a_control_token_has_a_name() -> None:
+    wrong: Any = [1]
+    with pytest.raises(InvalidVocabulary, match="must be a text"):
+        Vocabulary.of_bytes(wrong)
 
 
 def test_the_tokens_that_a_token_begins_with() -> None:

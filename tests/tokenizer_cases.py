@@ -43,25 +43,34 @@ def trained(model: BPE, **parts: Any) -> TokenizersBackend:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 
-def byte_level() -> Vocabulary:
+def byte_level(**model: Any) -> Vocabulary:
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     vocab = {char: i for i, char in enumerate([*alphabet, "Ġx"])}
     return Vocabulary.from_transformers(
         trained(
-            tokenizers.models.BPE(vocab, [("Ġ", "x")]),
+            tokenizers.models.BPE(**{"vocab": vocab, "merges": [("Ġ", "x")], **model}),
             pre_tokenizer=tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True),
             decoder=tokenizers.decoders.ByteLevel(),
         )
     )
 
 
-def byte_fallback() -> Vocabulary:
+def byte_fallback(*added: str, more: tuple[str, ...] = (), **parts: Any) -> Vocabulary:
+    """Read one with byte fallback.
+
+    Args:
+        added: texts of further added tokens.
+        more: texts of further tokens.
+        parts: those of the tokenizer, in place of its normalizer.
+
+    """
     names = [f"<0x{byte:02X}>" for byte in range(256)]
-    vocab = {name: i for i, name in enumerate(["<unk>", *names, "▁", "a", "▁a", "é"])}
+    vocab = {name: i for i, name in enumerate(["<unk>", *names, "▁", "a", "▁a", "é", *more])}
     model = tokenizers.models.BPE(vocab, [("▁", "a")], byte_fallback=True, unk_token="<unk>")  # noqa: S106
-    return Vocabulary.from_transformers(
-        trained(model, normalizer=tokenizers.normalizers.Replace(" ", "▁"))
-    )
+    parts = parts or {"normalizer": tokenizers.normalizers.Replace(" ", "▁")}
+    tokenizer = trained(model, **parts)
+    tokenizer.add_tokens(list(added))
+    return Vocabulary.from_transformers(tokenizer)
 
 
 class Wrapping:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from enforcer.engines import _rules as rules
+from enforcer.regex.constructors import NOTHING
 from enforcer.regex.plain import automaton
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
 from enforcer.spelling import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.regex import Regex
     from enforcer.spelling import Spelling
 
@@ -34,6 +33,7 @@ def to_ebnf(grammar: rules.Rules, states: int) -> str:
 
     Raises:
         RegexBudget: a language with more states.
+        EmptyLanguageError: one that has no text.
 
     """
     writer = _Writer(states)
@@ -48,7 +48,7 @@ class _Writer:
         self.lines: list[str] = []
         self._states = states
         self._texts: dict[rules.Text, str] = {}
-        self._machines: dict[tuple[Regex, Spelling], str] = {}
+        self._machines: dict[tuple[Regex, Spelling], str | None] = {}
 
     def line(self, name: str, body: str) -> None:
         self.lines.append(f"{name} ::= {body}")
@@ -70,30 +70,47 @@ class _Writer:
         if name is None:
             name = self._texts[node] = f"t{len(self._texts)}"
             body = self._regex(node.regex, node.spelling)
+            if body is None:
+                raise rules.EmptyLanguageError
             if node.spelling.opening:
                 body = f"{_text(node.spelling.opening)} {body} {_text(node.spelling.closing)}"
             self.line(name, body)
         return name
 
-    def _regex(self, regex: Regex, spelling: Spelling) -> str:
+    def _regex(self, regex: Regex, spelling: Spelling) -> str | None:
+        """Write a language; None for the empty one.
+
+        An intersection may turn out to be empty only here, as its states are found, and must not
+        be written: a rule without any way through it is read as one that takes no character.
+        """
+        if regex == NOTHING:
+            return None
         if not regex.boolean:
             return _plain(spelled(regex, spelling))
-        write: Callable[[Regex], str] = lambda part: self._regex(part, spelling)  # noqa: E731
-        if isinstance(regex, Concat):
-            return _group(" ".join(map(write, regex.parts)))
-        if isinstance(regex, Union):
-            return _group(" | ".join(map(write, regex.parts)))
         if isinstance(regex, Repeat):
-            return _counted(write(regex.part), regex.minimum, regex.maximum)
+            part = self._regex(regex.part, spelling)
+            if part is None:
+                return None if regex.minimum else '""'
+            return _counted(part, regex.minimum, regex.maximum)
+        if isinstance(regex, Concat | Union):
+            parts = [self._regex(part, spelling) for part in regex.parts]
+            some = [part for part in parts if part is not None]
+            if not some or (isinstance(regex, Concat) and len(some) < len(parts)):
+                return None
+            return _group((" " if isinstance(regex, Concat) else " | ").join(some))
         return self._machine(regex, spelling)
 
-    def _machine(self, regex: Regex, spelling: Spelling) -> str:
+    def _machine(self, regex: Regex, spelling: Spelling) -> str | None:
         key = (regex, spelling)
-        prefix = self._machines.get(key)
-        if prefix is not None:
-            return f"{prefix}s0"
-        prefix = self._machines[key] = f"m{len(self._machines)}"
-        for number, state in enumerate(automaton(regex, self._states)):
+        if key in self._machines:
+            return self._machines[key]
+        states = automaton(regex, self._states)
+        if not states[0].accepting and not states[0].moves:
+            self._machines[key] = None
+            return None
+        prefix = f"m{len(self._machines)}"
+        found = self._machines[key] = f"{prefix}s0"
+        for number, state in enumerate(states):
             # A state's moves to itself are a loop, not a recursion as deep as the text.
             loops, options = [], []
             for members, to in state.moves:
@@ -106,7 +123,7 @@ class _Writer:
                 options.append('""')
             loop = f"{_group(' | '.join(loops))}* " if loops else ""
             self.line(f"{prefix}s{number}", f"{loop}{_group(' | '.join(options))}")
-        return f"{prefix}s0"
+        return found
 
 
 def _plain(regex: Regex) -> str:

@@ -1,7 +1,14 @@
 """Rules as one regular expression, in the syntax of Rust's `regex` crate.
 
-Owns: that syntax, and putting the rules into one another until none is left, which works
-where no rule leads back to itself. Must not know: JSON values, matchers, vocabularies.
+Owns: that syntax, putting the rules into one another until none is left, which works where no
+rule leads back to itself, and the character before and behind every text. Must not know: JSON
+values, matchers, vocabularies.
+
+A text that is whole may begin another one, as `a` begins `abc`, and not every reader of such an
+expression goes on from where a match may end. So there is a `BORDER` behind each text, and that
+character itself is written as two others, as is the first of these. There is one before it too,
+since a reader may make of an expression an automaton for matches that begin anywhere, which has up
+to two to the power of n states for up to n digits.
 """
 
 from __future__ import annotations
@@ -10,6 +17,9 @@ from typing import TYPE_CHECKING
 
 from enforcer.engines import _rules as rules
 from enforcer.errors import EnforcerError
+from enforcer.regex import literal
+from enforcer.regex.charset import CharSet
+from enforcer.regex.constructors import NOTHING
 from enforcer.regex.plain import plain
 from enforcer.regex.syntax import Chars, Concat, Literal, Repeat, Union
 from enforcer.spelling import framed, spelled
@@ -19,6 +29,10 @@ if TYPE_CHECKING:
 
     from enforcer.regex import Regex
 
+BORDER = "\0"
+_ESCAPE = "\1"
+_ESCAPED = {BORDER: _ESCAPE + "\1", _ESCAPE: _ESCAPE + "\2"}
+_RESERVED = CharSet.span(BORDER, _ESCAPE)
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"',:;=<>@%! ")
 
 
@@ -27,7 +41,7 @@ class PatternSizeError(EnforcerError):
 
 
 def to_pattern(grammar: rules.Rules, budget: int, states: int) -> str:
-    """Write a grammar as a regular expression that the whole text matches.
+    """Write a grammar as a regular expression that matches the text, escaped and within borders.
 
     Args:
         grammar: rules none of which leads back to itself.
@@ -38,9 +52,20 @@ def to_pattern(grammar: rules.Rules, budget: int, states: int) -> str:
     Raises:
         PatternSizeError: over the budget.
         RegexBudget: a language that cannot be written without complements so briefly.
+        EmptyLanguageError: a language that has no text.
 
     """
-    return _Writer(grammar, budget, states).expression(grammar.start)
+    border = _char(BORDER)
+    return f"{border}{_Writer(grammar, budget, states).expression(grammar.start)}{border}"
+
+
+def escaped(data: bytes) -> bytes:
+    """Give the bytes of a token as the expression has them; none of them is `BORDER`."""
+    first, second = BORDER.encode(), _ESCAPE.encode()
+    if first not in data and second not in data:
+        return data
+    data = data.replace(second, _ESCAPED[_ESCAPE].encode())
+    return data.replace(first, _ESCAPED[BORDER].encode())
 
 
 class _Writer:
@@ -78,6 +103,8 @@ class _Writer:
         found = self._texts.get(node)
         if found is None:
             body = spelled(plain(node.regex, self._budget, states=self._states), node.spelling)
+            if body == NOTHING:
+                raise rules.EmptyLanguageError
             found = _plain(framed(body, node.spelling))
             self._texts[node] = found
         return found
@@ -86,9 +113,9 @@ class _Writer:
 def _plain(regex: Regex) -> str:
     """Write a language without intersections and complements; text may stand beside it."""
     if isinstance(regex, Literal):
-        return "".join(map(_char, regex.text))
+        return "".join(_char(each) for char in regex.text for each in _ESCAPED.get(char, char))
     if isinstance(regex, Chars):
-        return f"[{''.join(_span(low, high) for low, high in regex.chars.ranges)}]"
+        return _class(regex.chars)
     if isinstance(regex, Concat):
         return "".join(map(_plain, regex.parts))
     if isinstance(regex, Union):
@@ -96,6 +123,14 @@ def _plain(regex: Regex) -> str:
     if isinstance(regex, Repeat):
         return _counted(_plain(regex.part), regex.minimum, regex.maximum)
     raise TypeError(f"not expressible without operators: {regex!r}")
+
+
+def _class(members: CharSet) -> str:
+    others = members & ~_RESERVED
+    options = [_plain(literal(char)) for char in _ESCAPED if char in members]
+    if others or not options:
+        options.append(f"[{''.join(_span(low, high) for low, high in others.ranges)}]")
+    return options[0] if len(options) == 1 else f"(?:{'|'.join(options)})"
 
 
 def _counted(part: str, minimum: int, maximum: int | None) -> str:

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from enforcer.errors import Problem, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.errors import EnforcerError, Problem, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.numbers.languages import spelled_sets
 from enforcer.regex import (
     Regex,
@@ -42,6 +42,13 @@ if TYPE_CHECKING:
 OTHER_ENGINE = "use the llguidance engine, which enforces it"
 
 _GAP = repeat(WHITE_SPACE, 0, 1)
+
+
+class EmptyLanguageError(EnforcerError):
+    """A language has no text, as is known only where its states are: nothing is written for it."""
+
+    def __init__(self) -> None:
+        super().__init__(f"no text fits what is demanded here; {OTHER_ENGINE}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import outlines_core
 
 from enforcer.engines import ArgumentEngine, CompiledGrammar
-from enforcer.engines._pattern import PatternSizeError, to_pattern
+from enforcer.engines._pattern import BORDER, PatternSizeError, escaped, to_pattern
 from enforcer.engines._recursion import recursion
-from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
+from enforcer.engines._rules import OTHER_ENGINE, EmptyLanguageError, rules_of, rules_of_text
 from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
@@ -46,6 +46,8 @@ _CAPACITY = Capacity(
 _WORK = 200_000_000  # states times ids: some 20 seconds
 _TRANSITION = 16  # bytes that the index holds for each: two numbers, in tables half full
 _BYTES = outlines_core.Vocabulary(256, {bytes([byte]): [byte] for byte in range(256)})
+_BORDER = BORDER.encode()
+_OUTSIDE = 2  # states that are not a text's: before its first border, and behind its last
 
 
 class OutlinesCoreEngine(ArgumentEngine):
@@ -62,10 +64,12 @@ class OutlinesCoreEngine(ArgumentEngine):
             )
         ids: dict[bytes, list[int]] = {}
         for data, token_id in zip(*vocabulary.sorted_text, strict=True):
-            ids.setdefault(data, []).append(token_id)
+            ids.setdefault(escaped(data), []).append(token_id)
+        # Some id has to stand for the border; no mask that leaves here has it. So has what
+        # outlines calls the end, which comes behind that.
+        self._border = min(controls)
+        self._tokens = outlines_core.Vocabulary(vocabulary.size, {**ids, _BORDER: [self._border]})
         self._vocabulary = vocabulary
-        # Some id has to be named the end of the text; no mask that leaves here has it.
-        self._tokens = outlines_core.Vocabulary(min(controls), ids)
         self._states = min(_STATES, _WORK // vocabulary.size)
 
     def write(
@@ -87,7 +91,8 @@ class OutlinesCoreEngine(ArgumentEngine):
 
     def read(self, written: str) -> OutlinesCoreGrammar:
         """Compile what `write` has given."""
-        return OutlinesCoreGrammar(outlines_core.Index(written, self._tokens), self._vocabulary)
+        index = outlines_core.Index(written, self._tokens)
+        return OutlinesCoreGrammar(index, self._vocabulary, self._border)
 
     def check_text(self, wanted: ResponseFormat) -> None:
         """Refuse what `compile_text` refuses: a regular language leads nowhere else."""
@@ -108,8 +113,10 @@ class OutlinesCoreEngine(ArgumentEngine):
             pattern = to_pattern(rules, _PATTERN, _STATES)
         except (PatternSizeError, RegexBudget) as error:
             raise _too_large(str(error)) from error
+        except EmptyLanguageError as error:
+            raise UnsupportedSchema.of("$", "", str(error)) from error
         try:
-            states = len(outlines_core.Index(pattern, _BYTES).get_transitions())
+            states = len(outlines_core.Index(pattern, _BYTES).get_transitions()) - _OUTSIDE
         except ValueError as error:
             raise _too_large(str(error)) from error
         if states > self._states:
@@ -132,9 +139,11 @@ def _too_large(detail: str) -> UnsupportedSchema:
 class OutlinesCoreGrammar(CompiledGrammar):
     """A compiled grammar: the index, and the mask of every state that was asked for."""
 
-    def __init__(self, index: outlines_core.Index, vocabulary: Vocabulary) -> None:
+    def __init__(self, index: outlines_core.Index, vocabulary: Vocabulary, border: int) -> None:
         self.index = index
         self.vocabulary = vocabulary
+        self.border = border
+        self.start: int = index.get_next_state(index.get_initial_state(), border)
         self._masks: dict[int, npt.NDArray[np.int32]] = {}
         self._transitions = sum(map(len, index.get_transitions().values()))
 
@@ -163,7 +172,7 @@ class OutlinesCoreMatcher:
 
     def __init__(self, grammar: OutlinesCoreGrammar) -> None:
         self._grammar = grammar
-        self._states = [grammar.index.get_initial_state()]
+        self._states = [grammar.start]
 
     def fill(self, row: npt.NDArray[np.int32]) -> None:
         """Write the mask of the ids that may come next; all zero if nothing may."""
@@ -187,7 +196,8 @@ class OutlinesCoreMatcher:
 
     def is_accepting(self) -> bool:
         """Tell whether the text so far is complete."""
-        return bool(self._grammar.index.is_final_state(self._states[-1]))
+        grammar = self._grammar
+        return grammar.index.get_next_state(self._states[-1], grammar.border) is not None
 
 
 def build(vocabulary: Vocabulary) -> ArgumentEngine:

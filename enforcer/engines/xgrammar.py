@@ -14,7 +14,7 @@ import xgrammar
 
 from enforcer.engines import ArgumentEngine, CompiledGrammar
 from enforcer.engines._ebnf import to_ebnf
-from enforcer.engines._rules import OTHER_ENGINE, rules_of, rules_of_text
+from enforcer.engines._rules import OTHER_ENGINE, EmptyLanguageError, rules_of, rules_of_text
 from enforcer.engines.capacity import REGULAR_FORMATS, Capacity, refuse_layout
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.regex import RegexBudget
@@ -114,6 +114,8 @@ def _written(rules: Rules) -> str:
         return to_ebnf(rules, _STATES)
     except RegexBudget as error:
         raise UnsupportedSchema.of("$", "pattern", f"{error}; or {OTHER_ENGINE}") from error
+    except EmptyLanguageError as error:
+        raise UnsupportedSchema.of("$", "", str(error)) from error
 
 
 class XGrammarGrammar(CompiledGrammar):

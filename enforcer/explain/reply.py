@@ -142,9 +142,7 @@ def _prompt_scores(entry: object, where: str) -> list[tuple[int, float]]:
             raise _wrong(where, f"an id, not {brief(token)}")
         if not isinstance(found, Mapping):
             raise _wrong(where, f"an object with a `logprob`, not {brief(found)}")
-        score = _score(found.get("logprob"), where)
-        if isfinite(score):
-            pairs.append((token_id, score))
+        pairs.append((token_id, _score(found.get("logprob"), where)))
     return pairs
 
 
@@ -194,7 +192,9 @@ def _number(token: object) -> int | None:
 
 
 def _sorted(pairs: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    return tuple(sorted(dict(pairs).items(), key=lambda pair: -pair[1]))
+    """Give the scores in order; one that is infinite, or none, is that of an id ruled out."""
+    finite = {token: score for token, score in pairs if isfinite(score)}
+    return tuple(sorted(finite.items(), key=lambda pair: -pair[1]))
 
 
 def _ids(value: object, where: str) -> list[int]:

@@ -44,7 +44,7 @@ class Option:
     paths: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return self.what + (f" (by {', '.join(self.paths)})" if self.paths else "")
+        return self.what + (f" (by {first_of(self.paths)})" if self.paths else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ class Draft:
 
 
 def in_words(options: Sequence[Option]) -> str:
-    """Join what may come next."""
-    return "; or ".join(map(str, options)) or "nothing"
+    """Join what may come next: the first of many."""
+    return first_of(list(map(str, options)), "; or ") or "nothing"
 
 
 def shown(data: bytes | str) -> str:
@@ -141,8 +141,13 @@ def listing(values: Sequence[str], joint: str = "one of ") -> str:
     """List values in words: the first of many."""
     if len(values) == 1:
         return values[0]
-    more = f", … and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-    return joint + ", ".join(values[:_SHOWN]) + more
+    return joint + first_of(values)
+
+
+def first_of(values: Sequence[str], joint: str = ", ") -> str:
+    """Join the first of many, and say how many others there are."""
+    more = f"{joint}… and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+    return joint.join(values[:_SHOWN]) + more
 
 
 def strings_of(regex: Regex) -> tuple[str, ...] | None:

@@ -14,10 +14,14 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
 from enforcer.request import history, spec_text
+from enforcer.request.tools import meant
+
+if TYPE_CHECKING:
+    from enforcer.schema import OnUnsupported
 
 KEY = "enforcer"
 # How a server's refusal begins where no request without a spec is served.
@@ -78,7 +82,7 @@ def extra_body(
     parallel_tool_calls: object = True,
     messages: object = None,
     response_format: object = None,
-    on_unsupported: str | None = None,
+    on_unsupported: OnUnsupported | str | None = None,
     finish_within_budget: bool | None = None,
     closed_objects: bool | None = None,
     via: Route | str = Route.PLUGIN,
@@ -93,7 +97,7 @@ def extra_body(
         response_format: likewise.
         on_unsupported: "relax" enforces the nearest superset of a schema that cannot be
             enforced exactly, where the server allows it; "isolate" likewise, and what has none
-            takes any object.
+            takes any object. `OnUnsupported` will do, too.
         finish_within_budget: see `Options`; where the server allows it.
         closed_objects: see `Conventions`; where the server allows it.
         via: how the server enforces; a `Route`, or its value.
@@ -108,12 +112,10 @@ def extra_body(
     except ValueError:
         known = ", ".join(f"enforcer.Route.{each.name}" for each in Route)
         raise ConfigurationError(f"`via` is {brief(via)}, which is none of {known}") from None
-    if tool_choice == "auto" and not tools:
-        tool_choice = None
     first = history.count_calls(messages)
     spec = spec_text.write(
         tools,
-        tool_choice,
+        meant(tools, tool_choice),
         parallel_tool_calls,
         first,
         response_format,

@@ -7,15 +7,21 @@ Owns: which settings there are, their defaults, their JSON. Must not know: where
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from enforcer.errors import ConfigurationError, brief
-from enforcer.schema.limits import Conventions, Limits, OnUnsupported
+from enforcer.schema.limits import (
+    Conventions,
+    Limits,
+    OnUnsupported,
+    choose,
+    is_whole,
+    require_truth,
+    require_whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_MOST = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,8 @@ class Options:
         allow_empty_turns: a turn may end with neither text nor call.
 
     Raises:
-        ConfigurationError: `on_unsupported` is none of these, or a number is out of range.
+        ConfigurationError: `on_unsupported` is none of these, a number is out of range, or
+            something is of another type.
 
     """
 
@@ -48,20 +55,19 @@ class Options:
     allow_empty_turns: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("max_calls", 1), ("preamble_ids", 0)):
-            number: object = getattr(self, name)
-            if not _is_number(number, least):
+        require_whole("max_calls", self.max_calls, least=1)
+        require_whole("preamble_ids", self.preamble_ids, least=0)
+        require_truth("finish_within_budget", self.finish_within_budget)
+        require_truth("allow_empty_turns", self.allow_empty_turns)
+        for name, kind in (("limits", Limits), ("conventions", Conventions)):
+            given: object = getattr(self, name)
+            if not isinstance(given, kind):
                 raise ConfigurationError(
-                    f"{name} is {brief(number)}, but must be a whole number from {least} to {_MOST}"
+                    f"{name} is {brief(given)}, but must be `enforcer.{kind.__name__}(...)`"
                 )
-        given: object = self.on_unsupported
-        if isinstance(given, OnUnsupported):
-            return
-        words = ", ".join(repr(each.value) for each in OnUnsupported)
-        if given not in [each.value for each in OnUnsupported]:
-            raise ConfigurationError(f"on_unsupported is {given!r}; it can be one of {words}")
+        chosen = choose("on_unsupported", OnUnsupported, self.on_unsupported)
         # A frozen dataclass leaves this as the only way to fill a field.
-        object.__setattr__(self, "on_unsupported", OnUnsupported(given))
+        object.__setattr__(self, "on_unsupported", chosen)
 
     def to_json(self) -> dict[str, Any]:
         """Give them as JSON's values; of the limits, those that differ from the defaults."""
@@ -101,13 +107,9 @@ class Options:
 
 
 def _number(value: object, least: int) -> int:
-    if not _is_number(value, least):
+    if not is_whole(value, least):
         raise ValueError("not a whole number in range")
     return value
-
-
-def _is_number(value: object, least: int) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
 
 
 def _truth(value: object) -> bool:

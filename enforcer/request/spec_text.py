@@ -40,7 +40,7 @@ def write(
     first_index: int,
     response_format: object = None,
     *,
-    on_unsupported: str | None = None,
+    on_unsupported: OnUnsupported | str | None = None,
     finish_within_budget: bool | None = None,
     closed_objects: bool | None = None,
     settled: Settled | None = None,
@@ -52,7 +52,7 @@ def write(
             and parameters are kept.
         first_index: number of calls in the dialog so far.
         response_format: as `enforcer.request.response_format.parse` reads it.
-        on_unsupported: "refuse", "relax" or "isolate"; None leaves it to the server.
+        on_unsupported: an `OnUnsupported`, or its word; None leaves it to the server.
         finish_within_budget: likewise; see `Options`.
         closed_objects: likewise; see `enforcer.schema.Conventions`.
         settled: what the server has decided; a client leaves it out.
@@ -61,6 +61,8 @@ def write(
         InvalidTools: not JSON; its path is that of the tool's part, or of the other field.
 
     """
+    if isinstance(on_unsupported, OnUnsupported):
+        on_unsupported = on_unsupported.value
     spec: dict[str, Any] = {
         "version": _VERSION,
         "tools": [_bare(tool) for tool in tools] if isinstance(tools, list | tuple) else tools,

@@ -91,6 +91,16 @@ def parse(tools: object, tool_choice: object, parallel_tool_calls: object) -> To
     return ToolSet(declared, allowed, choice, parallel_tool_calls)
 
 
+def meant(tools: object, tool_choice: object) -> object:
+    """Give the `tool_choice` that is meant: `auto`, where there are no tools, as if it were absent.
+
+    Without tools a chat request has none, and a program has it by default.
+    """
+    is_auto = isinstance(tool_choice, str) and tool_choice == "auto"
+    no_tools = tools is None or (_is_list(tools) and not tools)
+    return None if is_auto and no_tools else tool_choice
+
+
 def _read_tools(tools: object) -> dict[str, Tool]:
     if tools is None:
         return {}

@@ -1,21 +1,72 @@
 """Bounds on schemas and the choices a caller makes about them.
 
-Owns: the settings of the compiler. Must not know: how any of them is applied.
+Owns: the settings of the compiler, and refusing what is none. Must not know: how any of them is
+applied.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+
+from enforcer.errors import ConfigurationError, brief
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_Choice = TypeVar("_Choice", bound=Enum)
+_MOST = 10**12
 
 # What a finished grammar may keep apart across the members of one value, as far as the engine
 # with the most room can: a bit for each property, element or count. Whoever counts something of
 # its own beside leaves a few for it.
 BITS = 64
+
+
+def is_whole(value: object, least: int) -> TypeGuard[int]:
+    """Tell whether something is a whole number that a setting may have."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
+
+
+def require_whole(name: str, value: object, least: int) -> None:
+    """Refuse what is no whole number that the setting of this name may have.
+
+    Raises:
+        ConfigurationError: it is none.
+
+    """
+    if not is_whole(value, least):
+        raise ConfigurationError(
+            f"{name} is {brief(value)}, but must be a whole number from {least} to {_MOST}"
+        )
+
+
+def require_truth(name: str, value: object) -> None:
+    """Refuse what is neither True nor False for the setting of this name: any word is true.
+
+    Raises:
+        ConfigurationError: it is neither.
+
+    """
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{name} is {brief(value)}, but must be True or False")
+
+
+def choose(name: str, kind: type[_Choice], given: object) -> _Choice:
+    """Give the choice that is meant by itself, or by its word.
+
+    Raises:
+        ConfigurationError: it is none of those of the setting of this name.
+
+    """
+    if isinstance(given, kind):
+        return given
+    for each in kind:
+        if isinstance(given, str) and given == each.value:
+            return each
+    words = ", ".join(repr(each.value) for each in kind)
+    raise ConfigurationError(f"{name} is {brief(given)}; it can be one of {words}")
 
 
 class OnUnsupported(Enum):
@@ -78,11 +129,22 @@ class Conventions:
             have no others.
         integers: how numbers of `type: integer` are written.
 
+    The words of `formats` and `integers` will do.
+
+    Raises:
+        ConfigurationError: one is none of its kind.
+
     """
 
     formats: Formats = Formats.ENFORCE
     closed_objects: bool = False
     integers: Integers = Integers.VALUE
+
+    def __post_init__(self) -> None:
+        require_truth("closed_objects", self.closed_objects)
+        # A frozen dataclass leaves this as the only way to fill a field.
+        object.__setattr__(self, "formats", choose("formats", Formats, self.formats))
+        object.__setattr__(self, "integers", choose("integers", Integers, self.integers))
 
     def to_json(self) -> dict[str, str | bool]:
         """Give them as JSON's values."""
@@ -125,6 +187,9 @@ class Limits:
         tools: tools of one request, among which the engine tells apart in one step.
         request: characters of all schemas of one request together, as JSON text.
 
+    Raises:
+        ConfigurationError: one is no whole number from 1 on.
+
     """
 
     depth: int = 128
@@ -141,6 +206,10 @@ class Limits:
     name_bits: int = 60
     tools: int = 2_000
     request: int = 4_000_000
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            require_whole(limit.name, getattr(self, limit.name), least=1)
 
 
 def named(limit: str) -> str:

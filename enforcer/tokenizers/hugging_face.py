@@ -7,13 +7,23 @@ the ids.
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import InvalidVocabulary
+from enforcer.errors import InvalidVocabulary, brief
 from enforcer.tokenizers.parts import Parts, of_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+_SPACE = "▁"  # how a space is written where bytes have tokens of their own
+_BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")
+_BYTE_LENGTH = 6
+# Where in a file the parts stand that make tokens of text, and text of tokens.
+_HOLDING = (
+    *("normalizer", "pre_tokenizer", "decoder"),
+    *("normalizers", "pretokenizers", "decoders"),
+)
 
 
 def read(tokenizer: Any) -> Parts:
@@ -58,11 +68,15 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
             f"cannot read the bytes behind a {model.get('type')} model: "
             "byte-level BPE or byte fallback is needed"
         )
+    _refuse_affixes(model)
     added: list[dict[str, Any]] = spec.get("added_tokens") or []
+    # An added token stands for its text, but for what a decoder makes of all tokens alike.
+    of_added: Callable[[str], bytes] = str.encode
     if _uses(spec, "ByteLevel"):
         to_bytes = _byte_level()
     elif model.get("byte_fallback"):
-        to_bytes = _byte_fallback
+        _refuse_other_spaces(spec)
+        to_bytes = of_added = _byte_fallback
     else:
         raise InvalidVocabulary("the tokenizer is neither byte-level nor has a byte fallback")
     vocab: dict[str, int] = model["vocab"]
@@ -71,8 +85,9 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
     controls: dict[str, int] = {}
     for token in added:
         content = token["content"]
-        tokens[token["id"]] = content.encode()
-        if token["special"] or not content.isspace():
+        tokens[token["id"]] = of_added(content)
+        if token["special"] or not tokens[token["id"]].decode(errors="replace").isspace():
+            tokens[token["id"]] = content.encode()
             controls[content] = token["id"]
     taken = {token["id"] for token in added}
     for text, i in vocab.items():
@@ -87,6 +102,34 @@ def _of_fast(spec: dict[str, Any]) -> Parts:
     return Parts(tokens, controls, lambda text: bare.encode(text, add_special_tokens=False).ids)
 
 
+def _refuse_affixes(model: dict[str, Any]) -> None:
+    for affix in ("end_of_word_suffix", "continuing_subword_prefix"):
+        if model.get(affix):
+            raise InvalidVocabulary(
+                f"cannot read the bytes behind tokens with a `{affix}`: {brief(model[affix])}"
+            )
+
+
+def _refuse_other_spaces(spec: dict[str, Any]) -> None:
+    marks = [*_marks(spec.get("normalizer"), " ", None), *_marks(spec.get("decoder"), None, " ")]
+    marks += [part.get("replacement") for part in _parts(spec) if part.get("type") == "Metaspace"]
+    if others := [mark for mark in marks if mark != _SPACE]:
+        raise InvalidVocabulary(
+            f"the tokenizer writes a space as {brief(others[0])}; only {_SPACE!r} is read"
+        )
+
+
+def _marks(spec: Any, old: str | None, new: str | None) -> Iterator[object]:
+    """Give what stands for a space on the other side where one text is replaced by another."""
+    for part in _parts(spec):
+        pattern = part.get("pattern")
+        if part.get("type") == "Replace" and isinstance(pattern, dict) and "String" in pattern:
+            if old == pattern["String"]:
+                yield part.get("content")
+            if new == part.get("content"):
+                yield pattern["String"]
+
+
 def _of_mistral_common(tokenizer: Any) -> Any:
     """Give the tokenizer of mistral-common's inside one of transformers' or vLLM's; else None."""
     inner = getattr(tokenizer, "tokenizer", None)
@@ -96,12 +139,18 @@ def _of_mistral_common(tokenizer: Any) -> Any:
 
 def _uses(spec: Any, kind: str) -> bool:
     """Tell whether a pre-tokenizer or decoder of that type stands anywhere in the file."""
+    return any(part.get("type") == kind for part in _parts(spec))
+
+
+def _parts(spec: Any) -> Iterator[dict[str, Any]]:
+    """Give the file and the normalizers, pre-tokenizers and decoders that stand anywhere in it."""
     if isinstance(spec, dict):
-        return spec.get("type") == kind or any(
-            _uses(spec.get(key), kind)
-            for key in ("pre_tokenizer", "decoder", "pretokenizers", "decoders")
-        )
-    return isinstance(spec, list) and any(_uses(item, kind) for item in spec)
+        yield spec
+        for key in _HOLDING:
+            yield from _parts(spec.get(key))
+    elif isinstance(spec, list):
+        for item in spec:
+            yield from _parts(item)
 
 
 def _byte_level() -> Callable[[str], bytes]:
@@ -121,6 +170,9 @@ def _byte_level() -> Callable[[str], bytes]:
 
 
 def _byte_fallback(text: str) -> bytes:
-    if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):  # noqa: PLR2004
+    if _BYTE.fullmatch(text):
         return bytes([int(text[3:5], 16)])
-    return text.replace("▁", " ").encode()
+    if len(text) == _BYTE_LENGTH and text.startswith("<0x") and text.endswith(">"):
+        # Some readers take it for text, and some `<0x+1>` for a byte.
+        raise InvalidVocabulary(f"neither a byte nor surely a text: token {text!r}")
+    return text.replace(_SPACE, " ").encode()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from enforcer.errors import InvalidVocabulary
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -34,11 +36,17 @@ def of_encoding(encoding: Any, table: Mapping[bytes, int], controls: Mapping[str
         table: bytes to id of text.
         controls: name to id.
 
+    Raises:
+        InvalidVocabulary: a name that is no text.
+
     """
     size = max(*table.values(), *controls.values()) + 1
     tokens = [b""] * size
     for data, i in table.items():
         tokens[i] = data
     for name, i in controls.items():
-        tokens[i] = name.encode()
+        try:
+            tokens[i] = name.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidVocabulary(f"the name of token {i} is no text: {name!r}") from error
     return Parts(tokens, controls, encoding.encode_ordinary)

@@ -1,15 +1,17 @@
 """Mask rows as sets of ids.
 
-Owns: asking for, and adding, many ids at once. A row is int32, shape `(words,)`; bit `i % 32` of
-word `i // 32` is id `i`. Must not know: what the ids are.
+Owns: asking for, and adding, many ids at once, and what a host passes as a mask. A row is int32,
+shape `(words,)`; bit `i % 32` of word `i // 32` is id `i`. Must not know: what the ids are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+
+from enforcer.errors import ConfigurationError, brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +24,35 @@ if TYPE_CHECKING:
 
 
 _BYTES_OF_WORD = 12  # in a row without zeros: number and value
+
+
+def rows_of(bitmask: Any, words: int) -> npt.NDArray[np.int32]:
+    """Give a mask that a host has passed as rows of numpy's, over the same memory.
+
+    Raises:
+        ConfigurationError: it has no rows of so many words that can be written.
+
+    """
+    try:
+        rows = bitmask if isinstance(bitmask, np.ndarray) else bitmask.numpy()
+    except (AttributeError, RuntimeError, TypeError) as error:
+        raise ConfigurationError(
+            "the mask must be an array of numpy's, or a tensor of torch's on the CPU without "
+            f"gradients, not {brief(bitmask)}: {error}"
+        ) from error
+    if rows.ndim != 2 or not rows.flags.writeable:  # noqa: PLR2004 - rows of words
+        raise ConfigurationError(
+            f"the mask must have rows of words that can be written, not the shape {rows.shape}"
+            + ("" if rows.flags.writeable else ", read-only")
+        )
+    if rows.dtype != np.int32:
+        raise ConfigurationError(f"the mask must have 32-bit integers, not {rows.dtype}")
+    if rows.shape[-1] < words:
+        raise ConfigurationError(
+            f"the mask has {rows.shape[-1]} words, the vocabulary needs {words}: the "
+            "model has fewer ids than the tokenizer"
+        )
+    return cast("npt.NDArray[np.int32]", rows)
 
 
 def ids_of(some: Iterable[int]) -> Ids:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
+from enforcer.turn.bits import rows_of
 from enforcer.turn.countdown import Countdown
 from enforcer.turn.dialect import Segment
 from enforcer.turn.envelope import Due
+from enforcer.turn.ids import number, whole_at_ends
 from enforcer.turn.lexer import FITTING
 from enforcer.turn.rollback_stack import RollbackStack
 from enforcer.turn.spelled_borders import SpelledBorders
@@ -25,6 +27,7 @@ from enforcer.turn.wording import misplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import NoReturn
 
     import numpy.typing as npt
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from enforcer.turn.position import Position
 
 _RUN = 64  # ids of a prompt that are read at once where they are all text
+_NO_MASK = object()
 _NO_MARKERS: Mapping[int, str] = MappingProxyType({})
 
 
@@ -59,6 +63,7 @@ class Matcher:
     Raises:
         IllegalPrefix: the prompt has begun a turn that the envelope does not allow.
         BudgetTooSmall: what is demanded does not fit before the deadline.
+        ConfigurationError: the prompt's ids are no whole numbers.
 
     """
 
@@ -84,7 +89,7 @@ class Matcher:
         self._owes = envelope.due is Due.CALL
         self._first: npt.NDArray[np.int32] | None = None
         # The mask that was last asked for, and its rows as numpy has them.
-        self._bitmask: object = None
+        self._bitmask: object = _NO_MASK
         self._rows: Any = None
         self._word = 0  # of masks of texts, one that is seldom zero
         self._history: RollbackStack[Position] = RollbackStack(rollback)
@@ -105,6 +110,7 @@ class Matcher:
         state = self._table.dialect.start
         begun: Sequence[int] = ()
         if prompt_ids is not None:
+            prompt_ids = whole_at_ends(prompt_ids, "prompt_ids")
             state, begun = self._table.opened(prompt_ids)
         self._now = self._transitions.enter(state, calls=0, text=0)
         at = self._follow(begun)
@@ -144,6 +150,18 @@ class Matcher:
 
     def __repr__(self) -> str:
         return f"Matcher(state={self._now.state}, calls={self._now.calls}, ids={self.accepted})"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse to be copied or pickled: an engine's text has one state, and both would move it.
+
+        Raises:
+            ConfigurationError: always.
+
+        """
+        raise ConfigurationError(
+            "a turn cannot be copied: start another for the same request and `accept` the same "
+            "ids, or `rollback`"
+        )
 
     @property
     def state(self) -> str:
@@ -198,12 +216,14 @@ class Matcher:
             row: the row to write.
 
         Raises:
-            ConfigurationError: the mask is narrower than the vocabulary, or not of int32, or has
-                no such row.
+            ConfigurationError: the mask is narrower than the vocabulary, not of int32, not of two
+                dimensions, cannot be written on the CPU, or has no such row.
 
         """
+        if type(row) is not int:  # what numpy takes for several rows is none
+            row = number(row, "row")
         if bitmask is not self._bitmask:  # a host has one for all steps
-            self._rows = self._rows_of(bitmask)
+            self._rows = rows_of(bitmask, self._words)
             self._bitmask = bitmask
         try:
             target = self._rows[row]
@@ -213,19 +233,6 @@ class Matcher:
             target[self._words :] = 0
             target = target[: self._words]
         self._fill(target)
-
-    def _rows_of(self, bitmask: Any) -> npt.NDArray[np.int32]:
-        rows: npt.NDArray[np.int32] = (
-            bitmask if isinstance(bitmask, np.ndarray) else bitmask.numpy()
-        )
-        if rows.dtype != np.int32:
-            raise ConfigurationError(f"the mask must have 32-bit integers, not {rows.dtype}")
-        if rows.shape[-1] < self._words:
-            raise ConfigurationError(
-                f"the mask has {rows.shape[-1]} words, the vocabulary needs {self._words}: the "
-                "model has fewer ids than the tokenizer"
-            )
-        return rows
 
     def _fill(self, target: npt.NDArray[np.int32]) -> None:
         now = self._now
@@ -302,7 +309,12 @@ class Matcher:
         Returns:
             False if the id is illegal here; the state is unchanged then.
 
+        Raises:
+            ConfigurationError: it is no whole number; the state is unchanged.
+
         """
+        if type(token_id) is not int:
+            token_id = number(token_id, "an id")
         try:
             step = self._step(token_id)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
@@ -384,9 +396,11 @@ class Matcher:
         """Take back the last `count` accepted ids.
 
         Raises:
-            ConfigurationError: fewer can be taken back; nothing is taken back then.
+            ConfigurationError: fewer can be taken back, or it is no whole number; nothing is
+                taken back then.
 
         """
+        count = number(count, "how many ids to take back")
         if not 0 <= count <= len(self._history):
             raise ConfigurationError(
                 f"cannot take back {count} ids: {self._accepted} were accepted, of which "
@@ -416,17 +430,24 @@ class Matcher:
             self._lost = (grammar, named(error, f"taking back {count} ids"))
 
     def validate(self, token_ids: Sequence[int]) -> int:
-        """Count how many leading ids are legal; the state is unchanged."""
+        """Count how many leading ids are legal; the state is unchanged.
+
+        Raises:
+            ConfigurationError: one of them is no whole number.
+
+        """
         # Drafts may be longer than what can be taken back otherwise.
         now, history = self._now, self._history
         self._history = RollbackStack(None)
         legal = 0
-        for token_id in token_ids:
-            if not self.accept(token_id):
-                break
-            legal += 1
-        self._back(legal)
-        self._history = history
-        if self._lost is None or self._lost[0] is not now.grammar:
-            self._now = now  # a draft may fail where the turn never comes
+        try:
+            for token_id in token_ids:
+                if not self.accept(token_id):
+                    break
+                legal += 1
+        finally:
+            self._back(legal)
+            self._history = history
+            if self._lost is None or self._lost[0] is not now.grammar:
+                self._now = now  # a draft may fail where the turn never comes
         return legal

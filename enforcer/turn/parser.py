@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from enforcer.layouts import ID, Decoder, LayoutKind
 from enforcer.turn.dialect import FREE_TEXT, Ids, Segment
+from enforcer.turn.ids import whole, whole_at_ends
 from enforcer.turn.lexer import OPEN
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Parser:
         table: the dialect bound to a vocabulary: `Enforcer.table`.
         prompt_ids: the prompt's ids; the turn starts where they leave it, and what they
             have said of it is not reported. None means that the ids begin a turn, so
-            that they may open a think.
+            that they may open a think; or where the first of them begins none, that they go on
+            with one as those do that a `Matcher` without a prompt lets through.
         names: the tools that may be called; calls to others are dropped. None keeps every call.
             Where there are none, what spells the beginning of one is text.
         schema_of: gives the parameters of a tool, by which formats that do not write the types
@@ -152,8 +154,9 @@ class Parser:
         self._held = b""
         self._call: tuple[str, str, int] | None = None
         self._reset()
+        self._first = self._place if prompt_ids is None else None
         if prompt_ids is not None:
-            self._state, begun = table.opened(prompt_ids)
+            self._state, begun = table.opened(whole_at_ends(prompt_ids, "prompt_ids"))
             self._place = table.reader.enter(self._state)
             self.feed(begun)
             self._reset()
@@ -205,19 +208,38 @@ class Parser:
         return self._state == self._table.dialect.final
 
     def feed(self, token_ids: Iterable[int]) -> list[Event]:
-        """Read more ids; gives what they have brought, in order."""
+        """Read more ids; gives what they have brought, in order.
+
+        Raises:
+            ConfigurationError: they are no whole numbers; none is read then.
+
+        """
         events: list[Event] = []
-        ids = tuple(token_ids)
+        ids = whole(token_ids, "token_ids")
         for start in range(0, len(ids), _RUN):
             run = ids[start : start + _RUN]
             if len(run) > 1 and self._all_text(run, events):
                 self._read += len(run)
                 continue
             for token_id in run:
-                if self._stray is None and not self._step(token_id, events):
+                if self._stray is None and not (
+                    self._step(token_id, events) or self._goes_on(token_id, events)
+                ):
                     self._stray = self._read
                 self._read += 1
         return events
+
+    def _goes_on(self, token_id: int, events: list[Event]) -> bool:
+        """Read the first id of all as one that goes on with a turn, as it begins none."""
+        if self._read or self._held or self._place is not self._first:
+            return False
+        before = self._state, self._place
+        self._state = self._table.dialect.start
+        self._place = self._table.reader.enter(self._state)
+        if self._step(token_id, events):
+            return True
+        self._state, self._place = before
+        return False
 
     def finish(self) -> list[Event]:
         """Let go of text that might have become a marker, where nothing comes any more."""

@@ -8,6 +8,7 @@ judges: it has `jsonschema` and the format's own description, no more.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -19,8 +20,11 @@ from jsonschema.exceptions import best_match
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from enforcer.verify.patterns import validator_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import NoReturn
 
     from enforcer.verify.replies import Call, Reply
 
@@ -163,7 +167,7 @@ def _findings(
     if reply.finish_reason == _CUT_OFF:
         if calls and not body.get("stream"):
             yield Finding(Fault.FINISH, "a reply that was cut off reports calls")
-        if calls and not _is_json(calls[-1].arguments):
+        if calls and not _is_whole(calls[-1].arguments):
             calls = calls[:-1]
     else:
         if reply.finish_reason == "tool_calls" and not calls:
@@ -233,12 +237,24 @@ def _disobeyed(body: Mapping[str, Any], calls: Sequence[Call]) -> str:
     return ""  # calls despite "none" are undeclared ones
 
 
-def _is_json(text: str) -> bool:
+def _is_whole(text: str) -> bool:
+    """Tell whether arguments have come to their end; what stands in them is judged elsewhere."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is none")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:_QUOTED]} is no number that clients can hold")
+    return number
 
 
 def _mismatch(arguments: str, schema: Any, registry: Registry[Any]) -> str:
@@ -248,12 +264,14 @@ def _mismatch(arguments: str, schema: Any, registry: Registry[Any]) -> str:
     asserted. A schema that cannot be evaluated fits nothing.
     """
     try:
-        value = json.loads(arguments)
+        # Python alone reads `NaN` and `Infinity`, and any number that is too large as infinite.
+        value = json.loads(arguments, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         return f"the arguments are not JSON: {error}"[:_QUOTED]
     try:
         draft = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-        worst = best_match(draft(schema, registry=registry).iter_errors(value))
+        validator = validator_of(draft)(schema, registry=registry)
+        worst = best_match(validator.iter_errors(value))
     # `jsonschema` raises whatever comes of a schema that is none: that is no end of a measurement.
     except Exception as problem:  # noqa: BLE001
         return f"the schema cannot be evaluated: {problem!r}"[:_QUOTED]

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from enforcer.engines._pattern import BORDER, escaped, to_pattern
+from enforcer.engines._rules import EmptyLanguageError, Rules, Text
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
+from enforcer.regex import parse as regex_of
 from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
@@ -62,6 +67,32 @@ def test_response_formats(engine: ArgumentEngine) -> None:
     assert not matcher.is_accepting()
     assert matcher.accept(ord("s"))
     assert matcher.is_accepting()
+
+
+@pytest.mark.timeout(20)
+def test_matches_that_begin_anywhere_cost_nothing(engine: ArgumentEngine) -> None:
+    """An automaton for these has two to the power of 40 states."""
+    matcher = engine.compile_text(parse({"type": "regex", "regex": "[0-9]{0,40}x"})).matcher()
+    assert all(map(matcher.accept, b"12x"))
+    assert matcher.is_accepting()
+    with pytest.raises(UnsupportedSchema):
+        engine.compile_text(parse({"type": "regex", "regex": "[0-9]{0,5000}x"}))
+
+
+@given(st.binary(max_size=9).map(lambda data: data.translate(bytes(b % 3 for b in range(256)))))
+def test_bytes_are_escaped_one_by_one(data: bytes) -> None:
+    whole = escaped(data)
+    assert BORDER.encode() not in whole
+    assert whole == b"".join(escaped(bytes([byte])) for byte in data)
+    back = {escaped(bytes([byte])): byte for byte in range(3)}
+    assert len(back) == 3
+    assert not any(one != other and other.startswith(one) for one in back for other in back)
+
+
+def test_a_language_without_a_text_is_not_written() -> None:
+    empty = regex_of("^(?=.*a)[bc]{1,3}$")  # which is known once its states are
+    with pytest.raises(EmptyLanguageError):
+        to_pattern(Rules(Text(empty), {}), 1000, 100)
 
 
 def test_a_vocabulary_without_controls() -> None:

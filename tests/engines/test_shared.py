@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,14 +15,16 @@ from hypothesis import strategies as st
 
 from enforcer import engines
 from enforcer.errors import EnforcerError, UnknownEngine, UnsupportedSchema
+from enforcer.request.response_format import FormatKind, parse
 from enforcer.schema import compile_schema
 from tests import vocabularies
-from tests.engine_cases import CASES, Case, spellings
+from tests.engine_cases import CASES, Case, closed, spellings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
+    from enforcer.request.response_format import ResponseFormat
     from enforcer.vocabulary import Vocabulary
 
 
@@ -225,6 +229,82 @@ def test_matchers_of_one_grammar_are_independent(engine: str) -> None:
 def test_white_space_is_bounded_and_nothing_follows(engine: str, text: str) -> None:
     grammar, vocabulary = compiled(engine, "empty object"), vocabularies.small()
     assert not reads(grammar, vocabulary.encode(text))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        {"type": "integer", "multipleOf": 5, "maximum": 4},
+        {"type": "integer", "multipleOf": 2, "maximum": 1},
+        {"type": "number", "multipleOf": 100, "minimum": -99},
+    ],
+    ids=lambda numbers: "-".join(map(str, numbers.values())),
+)
+def test_numbers_none_of_which_have_one_of_the_signs(engine: str, numbers: dict[str, Any]) -> None:
+    """The digits behind that sign are an empty language, which is not that of the empty text."""
+    vocabulary = vocabularies.small()
+    try:
+        grammar = engine_of(engine).compile(compile_schema(closed({"v": numbers}, "v")))
+    except UnsupportedSchema:
+        pytest.skip(f"{engine} refuses this schema")
+    assert reads(grammar, vocabulary.encode('{"v":0}'))
+    for text in ('{"v":}', '{"v":-}', '{"v": }', '{"v":.0}', '{"v":-.0}'):
+        assert not reads(grammar, vocabulary.encode(text)), text
+
+
+def format_of(**fields: Any) -> ResponseFormat:
+    wanted = parse(fields)
+    assert wanted is not None
+    return wanted
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("wanted", "texts"),
+    [
+        (format_of(type="choice", choice=["a", "abc"]), ("a", "ab", "abc", "abca", "")),
+        (format_of(type="choice", choice=["", "\0", "\1\2"]), ("", "\0", "\1", "\1\1", "\1\2")),
+        (format_of(type="regex", regex=r"1(\.5)?"), ("1", "1.", "1.5", "1.55", "5")),
+        (format_of(type="regex", regex=r"[^\n]+"), ("a", "ab", "a\n", "é\0\1", "\1\1", "\2", "")),
+        (format_of(type="regex", regex="(?:a|ab)(?:c|bcd)?"), ("a", "ac", "abcd", "abbcd", "abb")),
+    ],
+    ids=str,
+)
+def test_a_text_may_begin_another(
+    engine: str, wanted: ResponseFormat, texts: tuple[str, ...]
+) -> None:
+    grammar, vocabulary = engine_of(engine).compile_text(wanted), vocabularies.small()
+
+    def fits(text: str) -> bool:
+        if wanted.kind is FormatKind.CHOICE:
+            return text in json.loads(wanted.source)
+        return re.fullmatch(wanted.source, text) is not None
+
+    for text in texts:
+        assert reads(grammar, list(text.encode())) == fits(text), text
+        row = row_of(grammar.matcher(), vocabulary)
+        for token_id in (*range(256), *vocabulary.control_ids):
+            assert grammar.matcher().accept(token_id) == (token_id in vocabularies.bits(row))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        ({"enum": [1, 100]}, ("1", "100", "1.0", "100.0"), ("10", "1000", "1.00001")),
+        ({"type": "number"}, ("1", "1.5", "-0", "1e5", "0.25"), ("1.", "-", "01", "1.5.5")),
+        ({"type": "integer", "minimum": 5}, ("5", "50", "512"), ("4", "05")),
+        ({"type": ["null", "string"], "maxLength": 2}, ("null", '""', '"ab"'), ('"abc"', "nul")),
+    ],
+    ids=str,
+)
+def test_values_that_are_no_objects(
+    engine: str, schema: object, valid: tuple[str, ...], invalid: tuple[str, ...]
+) -> None:
+    grammar, vocabulary = engine_of(engine).compile(compile_schema(schema)), vocabularies.small()
+    assert [text for text in valid if not reads(grammar, vocabulary.encode(text))] == []
+    assert [text for text in invalid if reads(grammar, vocabulary.encode(text))] == []
 
 
 @pytest.mark.slow

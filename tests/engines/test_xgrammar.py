@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from enforcer.engines._ebnf import to_ebnf
+from enforcer.engines._rules import EmptyLanguageError, Rules, Text
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
+from enforcer.regex import either, literal
+from enforcer.regex import parse as parse_regex
+from enforcer.regex.constructors import concat, repeat
 from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
@@ -14,6 +19,7 @@ from tests import vocabularies
 
 if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine, CompiledGrammar
+    from enforcer.regex import Regex
 
 
 engines = pytest.importorskip("enforcer.engines.xgrammar", exc_type=ImportError)
@@ -79,6 +85,32 @@ def test_response_formats(engine: ArgumentEngine) -> None:
     assert not reads(choice, "no")
     with pytest.raises(UnsupportedSchema, match="llguidance"):
         engine.compile_text(parse({"type": "grammar", "grammar": "start: /a/"}))
+
+
+_EMPTY = parse_regex("^(?=.*a)[bc]{1,3}$")  # no text, which is known once its states are
+
+
+@pytest.mark.parametrize(
+    ("regex", "texts"),
+    [
+        (either(_EMPTY, literal("ab")), {"ab"}),
+        (either(concat(literal("a"), _EMPTY), literal("b")), {"b"}),
+        (concat(literal("a"), repeat(_EMPTY, 0, 3)), {"a"}),
+        (either(_EMPTY, literal("")), {""}),
+    ],
+)
+def test_parts_that_turn_out_to_be_empty_are_left_out(
+    engine: ArgumentEngine, regex: Regex, texts: set[str]
+) -> None:
+    written = to_ebnf(Rules(Text(regex), {}), 100)
+    grammar = engine.read(written)
+    assert {text for text in ("", "a", "b", "ab", "aa") if reads(grammar, text)} == texts
+
+
+@pytest.mark.parametrize("regex", [_EMPTY, concat(literal("a"), _EMPTY), repeat(_EMPTY, 1, 2)])
+def test_a_language_without_a_text_has_no_rule(regex: Regex) -> None:
+    with pytest.raises(EmptyLanguageError):
+        to_ebnf(Rules(Text(regex), {}), 100)
 
 
 def test_a_vocabulary_without_controls() -> None:

@@ -7,6 +7,7 @@ import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
+from enforcer.cli.output import plain
 from enforcer.explain import page
 from enforcer.explain.table import as_json, lines
 from enforcer.explain.trace import Given, follow
@@ -81,3 +82,11 @@ def test_the_table_of_a_turn_that_is_not_legal() -> None:
 def test_a_token_of_spaces_can_be_seen() -> None:
     """The page's own script does it: nothing here runs one."""
     assert 'text.replace(/ /g, "␣")' in page.render(traced())
+
+
+def test_whatever_a_terminal_does_not_show_the_page_does_not_either() -> None:
+    """Of what a script would be needed for, its pattern alone is read; a line feed is drawn."""
+    [pattern] = re.findall(r"replace\(/(\[\\u0000.*?\])/g", page.render(traced()))
+    shown = set(filter(re.compile(pattern).fullmatch, map(chr, range(0xD800))))
+    assert {c for c in map(chr, range(0xD800)) if plain(c) != c} - shown == {"\n"}
+    assert not any(c.isalnum() or c in " \u3000.,é" for c in shown)

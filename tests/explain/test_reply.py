@@ -69,6 +69,17 @@ def test_what_tells_no_ids(value: Any) -> None:
         read_reply(value, V, "f")
 
 
+@pytest.mark.parametrize("score", [float("inf"), -float("inf"), float("nan"), 1e999])
+def test_scores_that_are_no_numbers_are_left_out(score: float) -> None:
+    """JSON has no such numbers: the page's script stopped at them."""
+    given = (Given(1, ((3, -0.5),)),)
+    assert read_ids([{"id": 1, "top": [[2, score], [3, -0.5]]}], "f").given == given
+    tops = [entry("a", score), entry("b", -1.0)]
+    content = [entry("a", -0.1, top_logprobs=tops)]
+    found = read_reply({"choices": [{"logprobs": {"content": content}}]}, V, "f")
+    assert found.given[0].top == ((V.find(b"b"), -1.0),)
+
+
 def test_scores_of_the_same_ids_as_a_prompt() -> None:
     recorded = read_reply({"prompt_token_ids": [3], "choices": [{"token_ids": [7, END]}]}, V, "f")
     scores = [None, {"7": {"logprob": -2.0}, "8": {"logprob": -0.1}}, {str(END): {"logprob": 0}}]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.explain.words import constants, kinds, listing, shown
+from enforcer.explain.words import Option, constants, in_words, kinds, listing, shown
 from enforcer.schema import compile_schema
 
 if TYPE_CHECKING:
@@ -72,3 +72,16 @@ def test_what_cannot_be_seen_is_spelled() -> None:
     assert shown(b"a\n\xe2\x80\x8b") == "`a\\n\\u200b`"
     assert shown(b"\xe6\x97") == "`\\xe6\\x97`"
     assert len(shown("x" * 500)) < 70
+
+
+@pytest.mark.parametrize("count", [1, 20, 21, 400])
+def test_of_many_paths_and_options_the_first_are_said(count: int) -> None:
+    paths = tuple(f"$.anyOf[{i}]" for i in range(count))
+    said = str(Option("any text", (), paths))
+    assert said.startswith("any text (by $.anyOf[0]")
+    assert said.count("$") == min(count, 20)
+    assert (f"… and {count - 20} more)" in said) == (count > 20)
+    options = [Option(f"option {i}") for i in range(count)]
+    assert in_words(options).count("option") == min(count, 20)
+    assert in_words(options).endswith(f"; or … and {count - 20} more") == (count > 20)
+    assert in_words([]) == "nothing"

@@ -11,6 +11,7 @@ from enforcer.errors import InvalidTools
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import KEY, Route
 from enforcer.request.tools import ToolChoice
+from enforcer.schema import OnUnsupported
 from tests.spec_cases import TOOL, named
 
 HISTORY = [
@@ -64,6 +65,14 @@ def test_without_tools_nothing_may_be_called(tools: list[Any] | None) -> None:
     assert (
         spec_text.read(carrier.from_structural_tag(body(tools))).toolset.choice is ToolChoice.NONE
     )
+
+
+@pytest.mark.parametrize("each", OnUnsupported)
+def test_what_to_do_with_a_schema_travels_as_itself_or_as_its_word(each: OnUnsupported) -> None:
+    said = carrier.extra_body([TOOL], on_unsupported=each)
+    assert said == carrier.extra_body([TOOL], on_unsupported=each.value)
+    tag = carrier.from_structural_tag(said["structured_outputs"]["structural_tag"])
+    assert spec_text.read(tag).on_unsupported is each
 
 
 @pytest.mark.parametrize(

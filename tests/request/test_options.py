@@ -86,6 +86,22 @@ def test_a_number_out_of_range_is_refused_at_once(name: str, least: int) -> None
             Options(**given)
 
 
+@pytest.mark.parametrize("name", ["finish_within_budget", "allow_empty_turns"])
+@pytest.mark.parametrize("wrong", ["off", "no", "", None, 0, 1])
+def test_a_word_is_not_taken_for_a_truth(name: str, wrong: object) -> None:
+    given: Any = {name: wrong}
+    with pytest.raises(ConfigurationError, match=f"{name} is .* must be True or False"):
+        Options(**given)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("limits", "Limits"), ("conventions", "Conventions")])
+@pytest.mark.parametrize("wrong", [{}, {"depth": 1}, None, 5, "x"])
+def test_settings_of_the_compiler_are_of_their_type(name: str, kind: str, wrong: object) -> None:
+    given: Any = {name: wrong}
+    with pytest.raises(ConfigurationError, match=rf"{name} is .* `enforcer.{kind}\(...\)`"):
+        Options(**given)
+
+
 def test_text_before_a_call_is_short_unless_an_operator_says_otherwise() -> None:
     assert Options().preamble_ids == 32
 

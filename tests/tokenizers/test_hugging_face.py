@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import tokenizers
+from tokenizers import decoders, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from enforcer.errors import InvalidVocabulary
@@ -32,6 +33,58 @@ def test_byte_fallback() -> None:
     assert vocabulary.token_bytes(256) == b"\xff"
     assert b" a" in vocabulary.sorted_text[0]
     assert sorted(vocabulary.controls) == sorted(MARKERS)
+
+
+def test_white_space_that_was_added_is_read_as_the_decoder_has_it() -> None:
+    vocabulary = byte_fallback("▁▁", "\n\n", "▁x▁")
+    first = vocabulary.size - 3
+    assert [vocabulary.token_bytes(first + n) for n in range(2)] == [b"  ", b"\n\n"]
+    assert {first, first + 1} <= set(bits(vocabulary.text_row))
+    assert vocabulary.control("▁x▁") == first + 2
+    assert sorted(vocabulary.controls) == sorted([*MARKERS, "▁x▁"])
+    assert vocabulary.token_bytes(first + 2) == "▁x▁".encode()
+
+
+@pytest.mark.parametrize("more", ["<0xzz>", "<0x+1>", "<0x 1>", "<0x\u0661\u0661>"])
+def test_what_looks_like_a_byte_and_is_none_is_refused(more: str) -> None:
+    with pytest.raises(InvalidVocabulary, match="neither a byte nor surely a text"):
+        byte_fallback(more=(more,))
+    assert byte_fallback(more=("<0x4a>", "<0x>")).find(b"<0x>") is not None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"pre_tokenizer": pre_tokenizers.Metaspace(replacement="_")},
+        {"decoder": decoders.Metaspace(replacement="_")},
+        {"decoder": decoders.Sequence([decoders.ByteFallback(), decoders.Replace("_", " ")])},
+        {"normalizer": normalizers.Sequence([normalizers.Replace(" ", "Ġ")])},
+    ],
+    ids=str,
+)
+def test_another_mark_for_spaces_is_refused(parts: dict[str, Any]) -> None:
+    with pytest.raises(InvalidVocabulary, match=r"writes a space as '[_Ġ]'"):
+        byte_fallback(**parts)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"pre_tokenizer": pre_tokenizers.Metaspace(), "decoder": decoders.Metaspace()},
+        {"normalizer": normalizers.Replace(" ", "▁"), "decoder": decoders.Replace("▁", " ")},
+        {"normalizer": normalizers.Replace("\xa0", " "), "decoder": decoders.Fuse()},
+    ],
+    ids=str,
+)
+def test_the_usual_mark_is_read(parts: dict[str, Any]) -> None:
+    assert byte_fallback(**parts).find(b" a") is not None
+
+
+@pytest.mark.parametrize("affix", ["end_of_word_suffix", "continuing_subword_prefix"])
+def test_what_tokens_have_at_the_borders_of_words_is_refused(affix: str) -> None:
+    with pytest.raises(InvalidVocabulary, match=affix):
+        byte_level(**{"merges": [], affix: "</w>"})
+    assert byte_level(**{affix: ""}).find(b"a") is not None
 
 
 def test_a_wrapper_of_tiktoken() -> None:

@@ -71,6 +71,7 @@ def broken_files() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield "names are a list", write(config=deep(b"[]"))
     yield "names are no ids", write(config=deep(b'{"a": {"content": "b"}}'))
     yield "names are no tokens", write(config=deep(b'{"259": 3}'))
+    yield "a name is no text", write(config=deep(b'{"259": {"content": "\\ud800"}}'))
     yield "id below 0", write(config=deep(b'{"-5": {"content": "b"}}'))
     yield "id far off", write(config=deep(b'{"99999999999": {"content": "b"}}'))
 

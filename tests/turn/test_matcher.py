@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -395,3 +397,86 @@ def test_a_row_that_the_mask_has_not_is_refused(make: Callable[..., Any]) -> Non
 def test_a_mask_of_another_type_is_refused(dtype: Any) -> None:
     with pytest.raises(ConfigurationError, match="32-bit"):
         matcher().fill(np.zeros((1, V.words * 4), dtype=dtype))
+
+
+# What a caller mistakes leaves the turn as it was
+
+IN_ARGUMENTS = OPENED + '{"a": '
+
+
+@pytest.mark.parametrize("text", ["Hi", OPENED, IN_ARGUMENTS])
+@pytest.mark.parametrize("wrong", [1.0, "a", b"a", None, [65], float("nan")], ids=repr)
+def test_an_id_that_is_no_number_is_refused_and_changes_nothing(text: str, wrong: Any) -> None:
+    found = at(text)
+    before, position = row_of(found).tobytes(), found.position
+    for ask in (found.accept, lambda wrong: found.validate([min(legal(found)), wrong])):
+        with pytest.raises(ConfigurationError, match="an id must be a whole number, not"):
+            ask(wrong)
+        assert (found.failure, found.position) == (None, position)
+        assert row_of(found).tobytes() == before
+
+
+def test_an_id_may_be_any_whole_number() -> None:
+    makes: list[Callable[[int], Any]] = [np.int64, np.uint8, torch.tensor]
+    for make in makes:
+        found = at("Hi")
+        assert found.accept(make(65))
+        found = at(OPENED)
+        assert not found.accept(make(65))
+    begin: Any = torch.tensor(BEGIN)  # looked up by its hash, it would be no marker
+    assert at("Hi").accept(begin)
+
+
+@pytest.mark.parametrize("wrong", [1.5, "a", None, [1]], ids=repr)
+def test_a_count_that_is_none_takes_nothing_back(wrong: Any) -> None:
+    found = at("Hi")
+    with pytest.raises(ConfigurationError, match="take back must be a whole number"):
+        found.rollback(wrong)
+    assert (found.accepted, found.failure) == (2, None)
+    found.rollback(np.int64(1))  # type: ignore[arg-type]
+    assert type(found.accepted) is int
+
+
+def _read_only() -> Any:
+    mask = np.zeros((1, V.words), dtype=np.int32)
+    mask.setflags(write=False)
+    return mask
+
+
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        (np.zeros(V.words, dtype=np.int32), "rows of words"),
+        (np.zeros((1, 1, V.words), dtype=np.int32), "rows of words"),
+        (np.zeros((), dtype=np.int32), "rows of words"),
+        (_read_only(), "read-only"),
+        ([[0] * V.words], "an array of numpy's"),
+        (None, "an array of numpy's"),
+        (torch.zeros((1, V.words), requires_grad=True), "without gradients"),
+    ],
+    ids=["1d", "3d", "0d", "read-only", "list", "None", "gradients"],
+)
+@pytest.mark.parametrize("text", ["Hi", OPENED, IN_ARGUMENTS])
+def test_what_is_no_mask_is_refused_and_changes_nothing(mask: Any, words: str, text: str) -> None:
+    found = at(text)
+    with pytest.raises(ConfigurationError, match=words):
+        found.fill(mask)
+    assert found.failure is None
+    assert legal(found)
+
+
+@pytest.mark.parametrize("row", [slice(0, 1), None, "a", 1.0, [0]], ids=repr)
+def test_a_row_is_a_whole_number(row: Any) -> None:
+    found, mask = at(IN_ARGUMENTS), np.zeros((2, V.words), dtype=np.int32)
+    with pytest.raises(ConfigurationError, match="row must be a whole number"):
+        found.fill(mask, row)
+    found.fill(mask, np.int64(1))  # type: ignore[arg-type]
+    assert mask[1].any()
+    assert not mask[0].any()
+
+
+@pytest.mark.parametrize("ask", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_turn_has_no_copy(ask: Callable[[Matcher], object]) -> None:
+    """The state of an engine's text cannot be had twice: the original went on by the copy's ids."""
+    with pytest.raises(ConfigurationError, match=r"start another .* and `accept` the same ids"):
+        ask(at(IN_ARGUMENTS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from enforcer.turn import dialects
 from enforcer.turn.parser import Call, Event, Happening, Parser, Turn
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
-from tests.dialect_cases import NAMES, opening, served, vocabulary
+from tests.dialect_cases import NAMES, TOOLS, opening, served, vocabulary
+from tests.properties.test_dialects import walk
 from tests.vocabularies import PIECES, call, section, small, write
 
 V = small()
@@ -124,6 +126,36 @@ def test_what_stands_behind_the_end_is_stray_where_symbols_are_read(name: str, e
     ids = write(vocabulary(name), f"ab{end}")
     parser.feed([*ids, *write(vocabulary(name), "c")])
     assert parser.turn() == Turn("", "ab", (), ended=True, stray=len(ids))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_turn_of_a_prompt_that_nobody_knows_is_read_as_it_was_masked(name: str) -> None:
+    """Kimi K3's begins inside of a response there, and a whole one before it."""
+    random, read = Random(5), 0
+    for _ in range(12):
+        matcher = served(name).matcher(TOOLS, "required")
+        ids = walk(matcher, random)
+        parser = Parser(served(name).table)
+        for at in range(0, len(ids), 7):
+            parser.feed(ids[at : at + 7])
+        assert parser.turn() == served(name).parse(ids)
+        assert (parser.turn().stray, parser.state) == (None, matcher.state)
+        read += len(parser.turn().calls)
+        assert parser.turn().calls or not parser.ended
+    assert read
+
+
+def test_a_whole_turn_of_kimi_k3_is_read_without_its_prompt() -> None:
+    [*_, example] = dialects.load("kimi_k3").examples
+    for text, stray in ((example["text"], None), ("<|close|>" + example["text"], 1)):
+        ids = write(vocabulary("kimi_k3"), text)
+        turn = served("kimi_k3").parse(ids)
+        assert turn.stray == stray
+        assert turn.reasoning == ("" if stray else example["reasoning"])
+    # What is known to begin a turn does.
+    behind = write(vocabulary("kimi_k3"), "Hm.")
+    assert served("kimi_k3").parse(behind).stray is None
+    assert served("kimi_k3").parse(behind, opening("kimi_k3")).stray == 0
 
 
 @pytest.mark.parametrize("token_id", [-1, V.size, 10**9])

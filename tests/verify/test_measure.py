@@ -131,6 +131,35 @@ def test_arguments_that_are_no_json_fail_the_schema() -> None:
     assert "not JSON" in finding.message
 
 
+@pytest.mark.parametrize(
+    "number", ["NaN", "Infinity", "-Infinity", "1e999", "-1.5E+400", "[NaN]", '{"a": Infinity}']
+)
+def test_what_python_alone_reads_fails_the_schema(number: str) -> None:
+    function = {"name": "f", "parameters": {"type": "object"}}
+    asked = {"messages": [], "tools": [{"type": "function", "function": function}]}
+    for arguments, faults in (
+        ('{"v": 1e300, "w": "NaN"}', set()),
+        (f'{{"v": {number}}}', {Fault.SCHEMA}),
+    ):
+        call = Call("functions.f:0", "f", arguments)
+        whole = judge(asked, Reply(200, finish_reason="tool_calls", calls=(call,)))
+        assert whole.faults == faults
+        # One that was cut off behind them is judged, too.
+        cut_off = judge(
+            {**asked, "stream": True}, Reply(200, finish_reason="length", calls=(call,))
+        )
+        assert cut_off.faults == faults
+
+
+def test_a_pattern_of_a_script_is_judged() -> None:
+    request = body("weather")
+    parameters = {"properties": {"city": {"pattern": r"^\p{Lu}"}}}
+    request["tools"][0]["function"]["parameters"] = parameters
+    assert not judge(request, called(GOOD)).findings
+    [finding] = judge(request, called((*GOOD[:2], {"city": "oslo"}))).findings
+    assert "does not match" in finding.message
+
+
 def test_a_schema_that_cannot_be_evaluated_is_said_to_be_at_fault() -> None:
     request = body("weather")
     request["tools"][0]["function"]["parameters"] = {"$ref": "#/nowhere"}

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, brief
 from enforcer.schema.bundling.metaschemas import STANDARD, Dialect, dialect_of
 from enforcer.schema.bundling.sites import (
     TooMany,
@@ -26,8 +27,6 @@ from enforcer.schema.bundling.sites import (
 from enforcer.schema.reading.drafts import Draft
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from enforcer.schema.bundling.sites import Found
 
 # What no schema lacks that refers out of itself, or is of a dialect of its own.
@@ -68,14 +67,16 @@ class Documents:
         where: what to call a document in an error, by its URI: a file, say.
 
     Raises:
-        ConfigurationError: a URI is not absolute, or is that of two documents; a document is no
-            JSON Schema, or is written in a dialect that is not known.
+        ConfigurationError: these are no schemas by URI; a URI is not absolute, or is that of two
+            documents; a document is no JSON Schema, or is written in a dialect that is not known.
 
     """
 
     def __init__(
         self, schemas: Mapping[str, object], *, where: Mapping[str, str] | None = None
     ) -> None:
+        if not isinstance(schemas, Mapping) or not all(isinstance(uri, str) for uri in schemas):
+            raise ConfigurationError(f"documents are schemas by their URI, not {brief(schemas)}")
         self._where = dict(where or {})
         self._raw = {uri.rstrip("#"): _copied(schema) for uri, schema in schemas.items()}
         for uri, schema in list(self._raw.items()):

@@ -7,37 +7,41 @@ documents are for.
 from __future__ import annotations
 
 import re
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from enforcer import documents as files
-from enforcer.errors import ConfigurationError
+from enforcer.errors import ConfigurationError, brief
 from enforcer.schema.bundling.documents import Documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    Sources = str | PathLike[str] | Iterable[str | PathLike[str]]
+
 _SERVED = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:[^=]*)=(.+)\Z", re.DOTALL)
 
 
-def read_documents(sources: Iterable[str]) -> Documents:
+def read_documents(sources: Sources) -> Documents:
     """Read documents from the file system; nothing else is ever asked.
 
     Args:
         sources: each a file, or a folder with all `.json` files in it and in its folders, where
             every document is known by its `$id`; or `URI=FOLDER` (`URI=FILE`), where every file is
-            known by its place below the URI.
+            known by its place below the URI. One alone will do.
 
     Raises:
-        ConfigurationError: a file cannot be read or is no document; names it.
+        ConfigurationError: a file cannot be read or is no document, and is named; or a source is
+            no path.
 
     """
     schemas, where = read_schemas(sources)
     return Documents(schemas, where=where)
 
 
-def read_schemas(sources: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def read_schemas(sources: Sources) -> tuple[dict[str, Any], dict[str, str]]:
     """Read JSON files by their URIs.
 
     Args:
@@ -53,7 +57,7 @@ def read_schemas(sources: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]
     """
     schemas: dict[str, Any] = {}
     where: dict[str, str] = {}
-    for source in sources:
+    for source in _listed(sources):
         served = _SERVED.match(source)
         path = Path(served[2] if served else source)
         for file in _files(path):
@@ -69,6 +73,18 @@ def read_schemas(sources: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]
                 raise ConfigurationError(f"{file}: {uri!r:.200} is also the URI of {where[uri]}")
             schemas[uri], where[uri] = value, str(file)
     return schemas, where
+
+
+def _listed(sources: Sources) -> list[str]:
+    """Give sources as texts; one alone is not taken apart into its letters."""
+    try:
+        several = (sources,) if isinstance(sources, str | PathLike) else sources
+        found = [fspath(each) for each in several]
+        if all(isinstance(each, str) for each in found):
+            return found
+    except TypeError:
+        pass  # said below
+    raise ConfigurationError(f"documents are read from paths, not from {brief(sources)}")
 
 
 def _files(path: Path) -> list[Path]:

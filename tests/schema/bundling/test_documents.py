@@ -473,3 +473,9 @@ def judged(schema: dict[str, Any], registry: Registry, value: Any) -> bool | Non
             raise
     assume(False)
     return None
+
+
+@pytest.mark.parametrize("wrong", [[1], {1: {}}, None, 5, "x"])
+def test_documents_are_schemas_by_uri(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="documents are schemas by their URI"):
+        Documents(wrong)

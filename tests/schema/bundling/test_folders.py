@@ -52,6 +52,20 @@ def test_files_are_known_by_where_their_folder_is_served(folder: Callable[..., P
     assert set(read_schemas([f"urn:example:one={at / 'one.json'}"])[0]) == {"urn:example:one"}
 
 
+def test_one_source_is_one_and_may_be_a_path(folder: Callable[..., Path]) -> None:
+    """A text gives its letters one by one, of which `.` and `/` are folders."""
+    at = folder(one={"$id": f"{BASE}one"})
+    for sources in (str(at), at, [at], (str(at),), iter([str(at)])):
+        assert set(read_schemas(sources)[0]) == {f"{BASE}one"}
+    assert set(read_schemas(f"{BASE}={at}")[0]) == {f"{BASE}one.json"}
+
+
+@pytest.mark.parametrize("wrong", [None, 5, [5], b"x", [b"x"], [None]])
+def test_what_is_no_path_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="read from paths, not from"):
+        read_documents(wrong)
+
+
 def test_a_schema_is_held_to_what_the_files_say(folder: Callable[..., Path]) -> None:
     at = folder(one={"items": {"$ref": "sub/two.json"}}, sub__two={"const": 2})
     provided = read_documents([f"{BASE}={at}"])
