@@ -49,7 +49,7 @@ WRONGS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("ids", FORMS, ids=repr)
+@pytest.mark.parametrize("ids", FORMS, ids=range(len(FORMS)))
 def test_every_form_gives_whole_numbers(ids: Any) -> None:
     for read in (whole, whole_at_ends):
         found = read(ids, "ids")
@@ -63,7 +63,7 @@ def test_what_gives_them_one_by_one_will_do() -> None:
     assert whole_at_ends([], "ids") == []
 
 
-@pytest.mark.parametrize("ids", WRONGS, ids=repr)
+@pytest.mark.parametrize("ids", WRONGS, ids=range(len(WRONGS)))
 def test_others_are_refused(ids: Any) -> None:
     for read in (whole, whole_at_ends):
         with pytest.raises(ConfigurationError, match=r"^prompt_ids must be ids, whole numbers"):
