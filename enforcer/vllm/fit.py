@@ -92,6 +92,12 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "merge_inline_system",
         "disabled_thinking_effort",
     ),
+    "vllm.entrypoints.serve.utils.api_utils.get_max_tokens": (
+        *("max_model_len", "max_tokens", "input_length", "default_sampling_params"),
+        *("override_max_tokens", "truncate_prompt_tokens"),
+    ),
+    "vllm.entrypoints.scale_out.token_in_token_out.protocol.GenerateRequest"
+    ".is_sampling_param_provided": ("self", "name"),
     "prometheus_client.multiprocess.MultiProcessCollector.__init__": ("self", "registry", "path"),
     "vllm.parser.abstract_parser.Parser.parse": (
         "self",
@@ -172,7 +178,15 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.sampling_params.SamplingParams": (
         *("structured_outputs", "extra_args", "allowed_token_ids", "bad_words", "logit_bias"),
         *("min_tokens", "thinking_token_budget", "bad_words_token_ids", "_bad_words_token_ids"),
-        *("repetition_penalty", "clone"),
+        *("repetition_penalty", "clone", "max_tokens", "stop_token_ids"),
+    ),
+    "vllm.config.model.ModelConfig": (
+        *("max_model_len", "generation_config", "override_generation_config"),
+        *("get_diff_sampling_param", "logits_processors"),
+    ),
+    "vllm.v1.engine.async_llm.AsyncLLM": ("model_config", "tokenizer"),
+    "vllm.entrypoints.scale_out.token_in_token_out.protocol.GenerateRequest": (
+        *("sampling_params", "request_id"),
     ),
     "vllm.sampling_params.StructuredOutputsParams": (
         *("json", "json_object", "regex", "choice", "grammar", "structural_tag", "_backend"),

@@ -12,7 +12,6 @@ import json
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
@@ -359,10 +358,3 @@ def demands_call(request: Any) -> bool:
     if isinstance(choice, Mapping) and choice.get("type") == "allowed_tools":
         choice = choice.get("mode")
     return choice not in (None, "auto", "none")
-
-
-def most_ids(request: Any) -> float:
-    """Return how many ids a reply to a request may have at most, as far as the request says."""
-    names = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-    said = vars(request)  # not by attribute: vLLM warns of a deprecated field at each look
-    return next((said[name] for name in names if said.get(name) is not None), inf)

@@ -32,6 +32,7 @@ from enforcer.vllm import (
     model_format,
     names,
     parser_choice,
+    reply_lengths,
     reply_parsers,
     request_context,
     requests,
@@ -133,7 +134,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._thinking.is_read(parser, model_output_token_ids)
         # Right after: vLLM may report `length` there, under which no client expects a call.
         cut_off = parser.in_calls or (
-            not parser.ended and len(model_output_token_ids) >= requests.most_ids(request)
+            not parser.ended and len(model_output_token_ids) >= reply_lengths.most(request)
         )
         calls = [] if cut_off else _completed(events, self._table.dialect.ids)
         if not calls:
