@@ -157,7 +157,7 @@ _REQUEST = (
 _RESPONSES = (
     *("tools", "tool_choice", "parallel_tool_calls", "text", "structured_outputs"),
     *("skip_special_tokens", "vllm_xargs", "stop", "stop_token_ids", "include_reasoning"),
-    *("extract_structured_outputs", "max_output_tokens"),
+    *("extract_structured_outputs", "max_output_tokens", "input"),
 )
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.v1.structured_output.StructuredOutputManager": (

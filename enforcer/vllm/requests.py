@@ -14,7 +14,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 from vllm.tool_parsers.utils import get_function_tools
@@ -25,6 +24,7 @@ from enforcer.request.tools import is_same
 from enforcer.vllm import (
     call_ids,
     client_paths,
+    dialog_tools,
     kimi_k3,
     log_filters,
     metrics,
@@ -112,8 +112,9 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
         if parser is not None:
             kwargs["parser"] = parser
             try:
-                dialog = [_materialised(message) for message in messages]
-                _dialog.set(_Dialog(history.count_calls(dialog), _declared_within(dialog)))
+                dialog = [dialog_tools.materialised(message) for message in messages]
+                within = dialog_tools.declared(request, dialog)
+                _dialog.set(_Dialog(history.count_calls(dialog), within))
                 dialect = runtime.dialect_for(self.renderer.tokenizer)
                 messages = kimi_k3.kept(self.renderer, call_ids.normalise(dialog, dialect))
             except RequestError as error:
@@ -123,47 +124,9 @@ def preprocess_chat(original: Callable[..., Any], ours: Callable[[Any, Any], Any
     return _preprocess_chat
 
 
-def _declared_within(dialog: list[Any]) -> tuple[Shown, ...]:
-    """Gather the tools that Kimi's API lets system messages declare (`messages[].tools`)."""
-    return tuple(
-        Shown(tool, f"$.messages[{at}].tools[{n}]")
-        for at, message in enumerate(dialog)
-        if isinstance(message, Mapping) and message.get("role") in ("system", "developer")
-        for n, tool in enumerate(message.get("tools") or ())
-    )
-
-
 def adopt_dialog_tools(request: Any) -> None:
-    """Add the dialog's own tools to the request's, in place, once the prompt is rendered.
-
-    vLLM takes a request without `tools` for one that makes no calls.
-    """
-    within = _dialog.get().tools
-    if not within:
-        return
-    try:
-        added = [ChatCompletionToolsParam.model_validate(one.tool) for one in within]
-    except ValueError as error:
-        raise VLLMValidationError(f"tools in a message are malformed: {error}") from error
-    if not request.tools and "tool_choice" not in request.model_fields_set:
-        request.tool_choice = "auto"
-    request.tools = [*(request.tools or ()), *added]
-
-
-def _materialised(message: Any) -> Any:
-    """Copy a message; pydantic reads some lists into iterators that run once."""
-    if hasattr(message, "model_dump"):
-        message = message.model_dump(exclude_none=True)
-    if not isinstance(message, Mapping):
-        return message
-    listed = {
-        key: list(value)
-        for key in ("tool_calls", "tools")
-        if (value := message.get(key)) and not isinstance(value, str | bytes | Mapping)
-    }
-    if isinstance(message, dict):
-        message.update(listed)  # whoever reads the request's own message next
-    return {**message, **listed}
+    """Add the dialog's own tools to the request's, in place, once the prompt is rendered."""
+    dialog_tools.adopt(request, _dialog.get().tools)
 
 
 def write_spec(request: Any) -> str | None:
