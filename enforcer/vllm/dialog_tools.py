@@ -16,12 +16,14 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
 from enforcer.errors import InvalidTools, brief
 from enforcer.vllm.client_paths import Shown
+from enforcer.vllm.remembered import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROLES = ("system", "developer")
 _NONE = "none"
+_prepared: Remembered[bool] = Remembered()
 
 
 def materialised(message: Any) -> Any:
@@ -101,8 +103,10 @@ def _parsed(tool: Any, at: str) -> ChatCompletionToolsParam:
 def adopt(request: Any, within: Sequence[Shown]) -> None:
     """Add tools that messages declare to the request's own, in place, behind them.
 
-    vLLM takes a request without `tools` for one that makes no calls.
+    vLLM takes a request without `tools` for one that makes no calls. A request for which this was
+    asked is prepared, even if no message declares any.
     """
+    _prepared.put(request, True)
     if not within:
         return
     added = [_parsed(one.tool, one.at) for one in within]
@@ -110,6 +114,29 @@ def adopt(request: Any, within: Sequence[Shown]) -> None:
         request.tool_choice = "auto"
     flat = isinstance(request, ResponsesRequest)
     request.tools = [*(request.tools or ()), *(map(_flat, added) if flat else added)]
+
+
+def is_prepared(request: Any) -> bool:
+    """Tell whether a request has been prepared here, for an engine to reply to.
+
+    One that comes with a reply (`/derender`) has not: that is whatever somebody has sent.
+    """
+    return _prepared.get(request) is True
+
+
+def prepared(request: Any) -> Any:
+    """Give a request as it was prepared, here or on another server, without changing it.
+
+    Raises:
+        InvalidTools: as `declared` does.
+
+    """
+    messages = getattr(request, "messages", None)
+    if is_prepared(request) or not messages:
+        return request
+    copy = request.model_copy()
+    adopt(copy, declared(copy, [materialised(message) for message in messages]))
+    return copy
 
 
 def _leaves_choice(request: Any) -> bool:

@@ -294,7 +294,17 @@ def _nested_choice(choice: Any) -> Any:
 
 
 def callable_tools(request: Any) -> dict[str, Mapping[str, Any] | None]:
-    """Give the parameters, as declared, of each tool that a reply to a request may call."""
+    """Give the parameters, as declared, of each tool that a reply to a request may call.
+
+    Raises:
+        VLLMValidationError: a message declares what is no tool, in a request that comes with its
+            reply.
+
+    """
+    try:
+        request = dialog_tools.prepared(request)
+    except RequestError as error:
+        raise refusal(error) from error
     if request.tool_choice == "none":
         return {}
     listed = get_function_tools(request.tools or ())

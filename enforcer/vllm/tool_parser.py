@@ -28,6 +28,7 @@ from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
     call_ids,
     client_paths,
+    dialog_tools,
     metrics,
     model_format,
     names,
@@ -140,7 +141,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         if not calls:
             requests.own_up(request)
         if self._parser is None:  # else its deltas have been counted
-            self._count(parser, _how_many(events, Happening.CALL), len(calls))
+            self._count(parser, request, _how_many(events, Happening.CALL), len(calls))
         return _join(events, Happening.REASONING), _join(events, Happening.CONTENT), calls
 
     def parse_delta(
@@ -164,7 +165,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         calls = self._delta_calls(events)
         self._completed += _how_many(events, Happening.CALL_END)
         if finished:
-            self._count(self._parser, self._calls, self._completed)
+            self._count(self._parser, request, self._calls, self._completed)
         if not (reasoning or content or calls):
             return None
         return DeltaMessage(reasoning=reasoning, content=content, tool_calls=calls)
@@ -207,13 +208,14 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
                 )
         return deltas
 
-    def _count(self, parser: Parser, begun: int, completed: int) -> None:
+    def _count(self, parser: Parser, request: Any, begun: int, completed: int) -> None:
         metrics.calls(Outcome.COMPLETED, completed)
         metrics.calls(Outcome.CUT_OFF, begun - completed)
-        metrics.calls(Outcome.DROPPED, parser.dropped)
         if self._demanded and not begun and not parser.dropped:
             metrics.calls(Outcome.NOT_BEGUN, 1)
-        if parser.dropped:
+        # Ids that a client has sent to be read say nothing of what is enforced here.
+        if parser.dropped and dialog_tools.is_prepared(request):
+            metrics.calls(Outcome.DROPPED, parser.dropped)
             metrics.log_dropped(**request_context.told_of_call(parser.dropped_name))
 
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:

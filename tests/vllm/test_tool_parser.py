@@ -18,7 +18,7 @@ from vllm.parser import ParserManager
 import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn import dialects
-from enforcer.vllm import metrics, names, request_context, runtime, settings, startup
+from enforcer.vllm import dialog_tools, metrics, names, request_context, runtime, settings, startup
 from enforcer.vllm.families import Outcome
 from enforcer.vllm.tool_parser import EnforcedParser, compose_parser
 from tests import dialect_cases, vocabularies
@@ -84,6 +84,7 @@ def read(
 
     def _read(ids: list[int], known_as: str) -> list[str]:
         sent = ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice="auto")
+        dialog_tools.adopt(sent, ())  # as it is prepared
         request_context.known_as(known_as)
         found: list[str] = request.param(new_parser(sent), sent, ids)
         return found
@@ -127,6 +128,35 @@ def test_a_reply_of_declared_calls_has_no_line(
 ) -> None:
     assert read(reply("functions.get:0", "functions.get:1")) == ["get", "get"]
     assert not caplog.records
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    reader: Callable[..., list[str]],
+) -> None:
+    """By /derender anybody sends any ids, and must not fire the alert of undeclared calls."""
+    counted, request = count(monkeypatch), chat("auto")
+    ids = reply("functions.rm:0", "functions.get:1")
+    assert copy_context().run(reader, new_parser(request), request, ids) == ["get"]
+    assert counted[Outcome.COMPLETED] == 1
+    assert Outcome.DROPPED not in counted
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("reader", [parsed, streamed])
+def test_a_reply_that_came_to_be_read_may_call_what_a_message_declares(
+    monkeypatch: pytest.MonkeyPatch, reader: Callable[..., list[str]]
+) -> None:
+    counted = count(monkeypatch)
+    says = [{"role": "system", "content": "x", "tools": [TOOL]}]
+    for more, found in (({}, ["get"]), ({"tool_choice": "none"}, [])):
+        request = ChatCompletionRequest(model="m", messages=says, **more)
+        ids = reply("functions.get:0")
+        assert copy_context().run(reader, new_parser(request), request, ids) == found
+        assert (request.tools, request.tool_choice) == (None, "none")
+    assert counted[Outcome.COMPLETED] == 1
 
 
 SENT = {"model": "m", "messages": [], "tools": [TOOL]}
