@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
-from enforcer.errors import InvalidTools, brief
+from enforcer.errors import InvalidTools
 from enforcer.vllm.client_paths import Shown
 from enforcer.vllm.remembered import Remembered
 
@@ -95,8 +95,8 @@ def _parsed(tool: Any, at: str) -> ChatCompletionToolsParam:
         steps = [f"[{one}]" if isinstance(one, int) else f".{one}" for one in first["loc"]]
         raise InvalidTools(
             at + "".join(steps),
-            f"not a tool as Chat Completions has it ({brief(first['msg'])}): a function has a "
-            '`name`, `parameters` and a `description` in `{"type": "function", "function": …}`',
+            'not a tool as Chat Completions has it, which is {"type": "function", "function": …} '
+            "with the function's `name`, `parameters` and `description`",
         ) from error
 
 

@@ -92,6 +92,17 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
         "merge_inline_system",
         "disabled_thinking_effort",
     ),
+    "vllm.entrypoints.openai.chat_completion.protocol.ChatCompletionRequest.to_sampling_params": (
+        "self",
+        "max_tokens",
+        "default_sampling_params",
+    ),
+    "vllm.entrypoints.openai.completion.protocol.CompletionRequest.to_sampling_params": (
+        *("self", "max_tokens", "default_sampling_params"),
+    ),
+    "vllm.entrypoints.openai.responses.protocol.ResponsesRequest.to_sampling_params": (
+        *("self", "default_max_tokens", "default_sampling_params"),
+    ),
     "vllm.entrypoints.serve.utils.api_utils.get_max_tokens": (
         *("max_model_len", "max_tokens", "input_length", "default_sampling_params"),
         *("override_max_tokens", "truncate_prompt_tokens"),

@@ -69,40 +69,62 @@ def rendered(original: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
 
     async def _rendered(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         request_context.begin(request)
-        request_context.completes(whether=isinstance(request, CompletionRequest))
+        completes = isinstance(request, CompletionRequest)
+        request_context.completes(whether=completes)
         params = getattr(request, "sampling_params", request)
         extra = getattr(params, "extra_args" if params is not request else "vllm_xargs", None)
         admission.refuse_unread_spec(extra, self.model_config)
         result = await original(self, request, *args, **kwargs)
-        own = getattr(params, "structured_outputs", None)
-        tag = own.structural_tag if own else None
-        if isinstance(tag, str):
-            await pacing.turn(len(tag))
-        text = carrier.from_structural_tag(tag)
-        if text is not None:
-            tokenizer = self.renderer.tokenizer
-            settled, spec = admission.admit(text, tokenizer)
-            admission.refuse_sampling(params, spec)
-            stops.refuse_ids_beside(params, spec, tokenizer)
-            await pacing.turn(len(text))
-            with admission.answered():
-                inexact = await checks.check_async(spec)
-            settled = admission.isolated(settled, inexact)
-            is_new = _put(own, text, settled)
-            # A chat's dialog and its one prompt, or the prompts of a completion.
-            prompts = result[1] if isinstance(result, tuple) else result
-            for prompt_ids in map(_ids, prompts):
-                if prompt_ids is None:
-                    continue
-                most = reply_lengths.allowed(request, self.model_config, len(prompt_ids))
-                if isinstance(result, tuple):
-                    reply_lengths.remember(request, most)
-                await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
-            if is_new:
-                admission.count_inexact(inexact)
+        # A chat's dialog and its one prompt, or the prompts of a completion.
+        prompts = result[1] if isinstance(result, tuple) else result
+        await _check_rendered(self, request, params, [_ids(prompt) for prompt in prompts])
+        missing = required.unmet_in(request, self.model_config, is_completion=completes)
+        if missing is not None:
+            raise option_refusal("tools", missing)
         return result
 
     return _rendered
+
+
+async def _check_rendered(
+    renderer: Any, request: Any, params: Any, prompts: Sequence[Sequence[int] | None]
+) -> None:
+    """Check the spec of a request whose prompts are known, if it has one.
+
+    Args:
+        renderer: vLLM's.
+        request: the request, as its route takes it.
+        params: what has its sampling options.
+        prompts: the ids of each prompt, where they are known.
+
+    Raises:
+        VLLMValidationError: it cannot be enforced.
+        GracefulHTTPError: there is no room to check it now.
+
+    """
+    own = getattr(params, "structured_outputs", None)
+    tag = own.structural_tag if own else None
+    if isinstance(tag, str):
+        await pacing.turn(len(tag))
+    text = carrier.from_structural_tag(tag)
+    if text is None:
+        return
+    tokenizer = renderer.renderer.tokenizer
+    settled, spec = admission.admit(text, tokenizer)
+    admission.refuse_sampling(params, spec)
+    stops.refuse_ids_beside(params, spec, tokenizer)
+    await pacing.turn(len(text))
+    with admission.answered():
+        inexact = await checks.check_async(spec)
+    settled = admission.isolated(settled, inexact)
+    is_first = _put(own, text, settled)
+    for prompt_ids in prompts:
+        if prompt_ids is not None:
+            most = reply_lengths.allowed(request, renderer.model_config, len(prompt_ids))
+            reply_lengths.remember(request, most)
+            await _refuse_beginning(tokenizer, spec, settled, prompt_ids, most)
+    if is_first:
+        admission.count_inexact(inexact)
 
 
 async def _refuse_beginning(

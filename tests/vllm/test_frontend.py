@@ -24,6 +24,7 @@ from enforcer.errors import Busy
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
 from enforcer.request.options import Options
+from enforcer.request.tools import ToolChoice
 from enforcer.schema.bundling import Documents
 from enforcer.vllm import (
     checks,
@@ -451,6 +452,38 @@ def test_every_prompt_of_a_completion_is_looked_at() -> None:
         rendering(completion(carried(())), [good, bad])
     with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
         rendering(completion(carried(())), (["dialog"], [bad]))
+
+
+def test_what_streams_is_refused_before_its_reply_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where only the engine's side was asked, it had been answered with HTTP 200."""
+    prompts = [{"prompt_token_ids": ids(OPENING)}]
+    with pytest.raises(VLLMValidationError, match="half a call"):
+        rendering(completion(carried(), stop_token_ids=[5], stream=True), prompts)
+    rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
+    use(monkeypatch, require="on")
+    with pytest.raises(VLLMValidationError, match="enforced requests only"):
+        rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
+    rendering(completion(carried(), stream=True), prompts)
+
+
+def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted: list[Any] = []
+    monkeypatch.setattr(metrics, "enforced", counted.append)
+    monkeypatch.setattr(metrics, "relaxed", lambda how, _: counted.append(how.value))
+    use(monkeypatch, on_unsupported="isolate")
+    request = completion(carried([TOOL, WRONG]), max_tokens=9)
+    prompts = [{"prompt_token_ids": ids(OPENING)}] * 3
+    rendering(request, prompts)
+    params = request.to_sampling_params(9, {})
+    for each in prompts:
+        Processor().process(each["prompt_token_ids"], validated(params))
+    assert counted == ["isolated", *[ToolChoice.AUTO] * 3]
+    del counted[:]
+    with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
+        Processor().process(ids(BEGUN), validated(parameters(carried(()))))
+    assert counted == []
 
 
 def of_tokens(tag: str, **more: Any) -> GenerateRequest:
