@@ -103,6 +103,9 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "vllm.entrypoints.openai.responses.protocol.ResponsesRequest.to_sampling_params": (
         *("self", "default_max_tokens", "default_sampling_params"),
     ),
+    "vllm.entrypoints.openai.responses.streaming_events.SimpleStreamingEventProcessor.__init__": (
+        *("self", "state", "tools"),
+    ),
     "vllm.entrypoints.serve.utils.api_utils.get_max_tokens": (
         *("max_model_len", "max_tokens", "input_length", "default_sampling_params"),
         *("override_max_tokens", "truncate_prompt_tokens"),
@@ -194,6 +197,9 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "vllm.config.model.ModelConfig": (
         *("max_model_len", "generation_config", "override_generation_config"),
         *("get_diff_sampling_param", "logits_processors"),
+    ),
+    "vllm.entrypoints.openai.responses.streaming_events.SimpleStreamingEventProcessor": (
+        *("close_current", "output_items"),
     ),
     "vllm.v1.engine.async_llm.AsyncLLM": ("model_config", "tokenizer"),
     "vllm.entrypoints.scale_out.token_in_token_out.protocol.GenerateRequest": (

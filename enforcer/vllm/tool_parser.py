@@ -28,6 +28,7 @@ from enforcer.turn.parser import Happening, Parser
 from enforcer.vllm import (
     call_ids,
     client_paths,
+    cut_calls,
     dialog_tools,
     metrics,
     model_format,
@@ -133,10 +134,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         self._clip, self._length = None, 0
         events = self._read(parser, model_output_token_ids, request, model_output, last=True)
         self._thinking.is_read(parser, model_output_token_ids)
-        # Right after: vLLM may report `length` there, under which no client expects a call.
-        cut_off = parser.in_calls or (
-            not parser.ended and len(model_output_token_ids) >= reply_lengths.most(request)
-        )
+        cut_off = _is_cut_off(parser, len(model_output_token_ids), request)
         calls = [] if cut_off else _completed(events, self._table.dialect.ids)
         if not calls:
             requests.own_up(request)
@@ -165,6 +163,7 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
         calls = self._delta_calls(events)
         self._completed += _how_many(events, Happening.CALL_END)
         if finished:
+            cut_calls.tell(is_cut=_is_cut_off(self._parser, self._parser.read, request))
             self._count(self._parser, request, self._calls, self._completed)
         if not (reasoning or content or calls):
             return None
@@ -221,6 +220,14 @@ class EnforcedParser(VllmParser):  # type: ignore[misc]
     def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
         """Count the ids inside a think, for vLLM's usage statistics."""
         return self._thinking.count(token_ids)
+
+
+def _is_cut_off(parser: Parser, length: int, request: Any) -> bool:
+    """Tell whether a reply was cut off inside its calls, or right after them.
+
+    Right after: vLLM may report `length` there, under which no client expects a call.
+    """
+    return parser.in_calls or (not parser.ended and length >= reply_lengths.most(request))
 
 
 def _join(events: list[Event], what: Happening) -> str | None:
