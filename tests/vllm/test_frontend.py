@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 from vllm import SamplingParams
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
 from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
 from vllm.exceptions import GracefulHTTPError, VLLMValidationError
@@ -31,6 +32,7 @@ from enforcer.vllm import (
     frontend,
     metrics,
     names,
+    reply_lengths,
     request_context,
     requests,
     runtime,
@@ -553,6 +555,16 @@ def test_a_turn_is_tried_out_with_the_ids_that_the_server_will_allow_it(
         model,
     )
     assert [asked[3] for asked in tried_out] == [budget]
+
+
+def test_whoever_reads_a_reply_knows_how_many_ids_it_may_have() -> None:
+    """The model's length may end it, or what the operator allows, and not the client's number."""
+    room = 4096 - len(ids(OPENING))
+    for model, most in ((Model(), room), (Model(max_new_tokens=25), 25)):
+        own = StructuredOutputsParams(structural_tag=carried())
+        request = ChatCompletionRequest(model="m", messages=[], structured_outputs=own)
+        rendering(request, (["dialog"], [{"prompt_token_ids": ids(OPENING)}]), model)
+        assert reply_lengths.most(request) == most
 
 
 def test_a_turn_is_tried_out_once_whatever_doors_it_passes(

@@ -18,7 +18,16 @@ from vllm.parser import ParserManager
 import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn import dialects
-from enforcer.vllm import dialog_tools, metrics, names, request_context, runtime, settings, startup
+from enforcer.vllm import (
+    dialog_tools,
+    metrics,
+    names,
+    reply_lengths,
+    request_context,
+    runtime,
+    settings,
+    startup,
+)
 from enforcer.vllm.families import Outcome
 from enforcer.vllm.tool_parser import EnforcedParser, compose_parser
 from tests import dialect_cases, vocabularies
@@ -226,6 +235,18 @@ def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun
     parser.set_prompt_token_ids([*vocabularies.write(VOCABULARY, HEADER), *BEGUN])
     assert parsed(parser, request, reply("functions.get:0")[len(BEGUN) :]) == []
     assert counted[Outcome.NOT_BEGUN] == 0
+
+
+def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No call comes under `length`, whoever's number it is that ends the reply."""
+    counted, ids = count(monkeypatch), reply("functions.get:0")[:-1]
+    request = chat("auto")
+    assert copy_context().run(parsed, new_parser(request), request, ids) == ["get"]
+    reply_lengths.remember(request, len(ids))
+    assert copy_context().run(parsed, new_parser(request), request, ids) == []
+    assert counted == {Outcome.COMPLETED: 1, Outcome.CUT_OFF: 1}
 
 
 def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
