@@ -156,11 +156,12 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             verdict = yield asked
             metrics.timed(families.CHECK, begun)
             spent += verdict.seconds
-            _keep(asked, verdict)
-            if verdict.seconds >= LOOK:
-                of = request_context.told(path)
-                metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
-            metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
+            # Of several who wait for one check, the first to go on tells of it.
+            is_new = runtime.kept().peek(_key(asked)) is None
+            if is_new:
+                _tell(asked, verdict, path)
+            else:
+                metrics.checked(Checked.KEPT)
         if verdict.error is None:
             # Nothing else has a superset to enforce.
             how, problems, error = Relaxed.RELAXED, verdict.relaxed, UnsupportedSchema.__name__
@@ -179,6 +180,15 @@ def _steps(spec: Spec, found: list[Inexact]) -> Generator[Check, Verdict, None]:
             found.append(Inexact(tool, Relaxed.UNTIMED, late, name, is_new))
     if spec.settled is not None and not found:
         _passed.append(spec)
+
+
+def _tell(asked: Check, verdict: Verdict, path: str) -> None:
+    """Keep what a check has found out, count it, and log that it was slow."""
+    _keep(asked, verdict)
+    if verdict.seconds >= LOOK:
+        of = request_context.told(path)
+        metrics.log_slow(verdict.seconds, path="" if of["tool"] else path, **of)
+    metrics.checked(Checked.PASSED if verdict.error is None else Checked.REFUSED)
 
 
 def _checks(spec: Spec) -> Iterator[tuple[str | None, str, Check]]:
